@@ -1,0 +1,53 @@
+# The commands of the project; `make help` lists them. All of them install what they need into .venv first.
+PYTHON ?= python3.11
+PORT ?= 8000
+WORKERS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo serve test lint format docs shell lock
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+$(STAMP): requirements.txt requirements-dev.txt
+	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is needed; install it or set PYTHON=..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $(STAMP)
+
+setup: $(STAMP) ## install everything into .venv (quick when nothing changed)
+
+demo: $(STAMP) ## set up and serve the demo storage on http://127.0.0.1:8000 (PORT=... changes it)
+	@exec $(BIN)/python manage.py demo --bind 127.0.0.1:$(PORT)
+
+serve: $(STAMP) ## run the production server (PORT=..., WORKERS=...)
+	@exec $(BIN)/python manage.py serve --bind 127.0.0.1:$(PORT) $(if $(WORKERS),--workers $(WORKERS))
+
+test: $(STAMP) ## run all tests; needs no service started by hand
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(STAMP) ## check style, types, import directions, migrations and settings
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy .
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@REPOSITORY_PUBLIC_URL=https://repository.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+format: $(STAMP) ## put the code into its form
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+docs: $(STAMP) ## make the generated pages of docs/ anew
+	@$(BIN)/python -m repository_site.environment
+
+shell: $(STAMP) ## a Python shell with the project loaded
+	@exec $(BIN)/python manage.py shell
+
+lock: $(STAMP) ## pin the requirements anew from pyproject.toml
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra dev --constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
