@@ -1,0 +1,1 @@
+"""Elements, their versions, references and diagrams: reading, writing, filtering."""

@@ -1,0 +1,1 @@
+"""The release lifecycle: cycles, transitions, validation, tasks."""

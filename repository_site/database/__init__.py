@@ -1,0 +1,1 @@
+"""The Django database engine of the project: PostgreSQL, with the embedded server started when it is needed."""

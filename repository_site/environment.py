@@ -1,0 +1,219 @@
+"""Everything an operator can set from outside, in one declared list.
+
+`settings.py` reads only from here, so that every variable has a name, a type, a default and an explanation,
+and a mistake in one is a single line that says what would be right.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Generic, TypeVar
+from urllib.parse import urlsplit
+
+T = TypeVar("T")
+Network = IPv4Network | IPv6Network
+
+
+class EnvironmentProblem(Exception):
+    """A variable holds something that cannot be used; the message is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A token bucket: `per_second` requests on average, bursts of up to `burst`."""
+
+    per_second: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Generic[T]):
+    name: str
+    parse: Callable[[str], T]
+    default: str
+    help: str
+
+    def read(self, environ: Mapping[str, str] | None = None) -> T:
+        text = (os.environ if environ is None else environ).get(self.name, "").strip() or self.default
+        try:
+            return self.parse(text)
+        except ValueError as problem:
+            raise EnvironmentProblem(f"{self.name}={text!r}: {problem}") from None
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def _boolean(text: str) -> bool | None:
+    if text == "":
+        return None
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("expected true or false")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError("expected a whole number from 1 up")
+    return int(text)
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _address(text: str) -> str:
+    if text == "":
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("expected an address such as https://repository.example.org")
+    return text.rstrip("/")
+
+
+def _networks(text: str) -> tuple[Network, ...]:
+    return tuple(ip_network(word, strict=False) for word in _words(text))
+
+
+def _rate(text: str) -> Rate | None:
+    if text.lower() == "off":
+        return None
+    try:
+        average, burst = text.split("/")
+        rate = Rate(float(average), int(burst))
+    except ValueError:
+        raise ValueError("expected requests a second and burst, such as 300/3000, or off") from None
+    if not 0 < rate.per_second < float("inf") or rate.burst < 1:
+        raise ValueError("both numbers must be above zero")
+    return rate
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return text.lower()
+
+    return parse
+
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+DATABASE_URL = Variable(
+    "DATABASE_URL",
+    _text,
+    "",
+    "PostgreSQL 15 or newer as `postgresql://user:password@host:port/name`. Empty: an embedded PostgreSQL 18 is "
+    "started in the data folder. The role must be neither superuser nor BYPASSRLS.",
+)
+DATA_DIR = Variable(
+    "REPOSITORY_DATA_DIR",
+    _path,
+    str(PROJECT_DIR / "var"),
+    "Folder for the embedded database and the generated secret.",
+)
+POOL_SIZE = Variable("REPOSITORY_POOL_SIZE", _positive, "8", "Database connections each server process keeps at most.")
+SECRET_KEY = Variable(
+    "REPOSITORY_SECRET_KEY",
+    _text,
+    "",
+    "Signs sessions and keys the digests of API tokens; at least 50 random characters. Empty: made once and kept "
+    "in the data folder, readable by the owner only.",
+)
+SECRET_KEY_FALLBACKS = Variable(
+    "REPOSITORY_SECRET_KEY_FALLBACKS",
+    _words,
+    "",
+    "Earlier secret keys, separated by commas, that stay accepted while sessions and tokens move to the new one.",
+)
+PUBLIC_URL = Variable(
+    "REPOSITORY_PUBLIC_URL",
+    _address,
+    "",
+    "The address clients use, such as `https://repository.example.org`. Empty: addresses in answers are built from "
+    "each request's own scheme and host.",
+)
+ALLOWED_HOSTS = Variable(
+    "REPOSITORY_ALLOWED_HOSTS",
+    _words,
+    "localhost,127.0.0.1,[::1]",
+    "Host names the server answers to, separated by commas; the host of the public address is added.",
+)
+HTTPS = Variable(
+    "REPOSITORY_HTTPS",
+    _boolean,
+    "",
+    "Whether clients come over https: secure cookies, HSTS, plain http refused. Empty: yes when the public address "
+    "starts with https.",
+)
+TRUSTED_PROXIES = Variable(
+    "REPOSITORY_TRUSTED_PROXIES",
+    _networks,
+    "",
+    "Addresses or networks of reverse proxies, separated by commas, whose `X-Forwarded-*` headers are believed.",
+)
+BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", _positive, str(10 * 1024 * 1024), "Largest request body in bytes.")
+TOKEN_RATE = Variable(
+    "REPOSITORY_TOKEN_RATE",
+    _rate,
+    "300/3000",
+    "Requests a second and burst that one token may send to one server process, or `off`.",
+)
+ANONYMOUS_RATE = Variable(
+    "REPOSITORY_ANONYMOUS_RATE", _rate, "100/1000", "The same for one address that sends no credential."
+)
+LOG_LEVEL = Variable(
+    "REPOSITORY_LOG_LEVEL",
+    _one_of("debug", "info", "warning", "error"),
+    "info",
+    "Least severe level that is logged: debug, info, warning or error.",
+)
+LOG_FORMAT = Variable(
+    "REPOSITORY_LOG_FORMAT", _one_of("json", "console"), "json", "`json` (one object a line) or `console`."
+)
+REGION = Variable(
+    "REPOSITORY_REGION", _text, "DE", "ISO region that the administrative contexts and new storages have by default."
+)
+TIME_ZONE = Variable(
+    "REPOSITORY_TIME_ZONE",
+    _text,
+    "Europe/Berlin",
+    "IANA time zone that the administrative contexts and new storages have by default.",
+)
+
+VARIABLES: tuple[Variable[object], ...] = tuple(
+    variable for variable in list(globals().values()) if isinstance(variable, Variable)
+)
+
+
+def reference() -> str:
+    """The settings as a Markdown page; `docs/reference/settings.md` is this text."""
+    lines = [
+        "# Settings",
+        "",
+        "Everything is set by environment variables. This page is made from the code: `make docs`.",
+        "",
+        "| variable | default | meaning |",
+        "|---|---|---|",
+    ]
+    for variable in VARIABLES:
+        default = (
+            "`var` in the project" if variable is DATA_DIR else f"`{variable.default}`" if variable.default else ""
+        )
+        lines.append(f"| `{variable.name}` | {default} | {variable.help} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    (PROJECT_DIR / "docs/reference/settings.md").write_text(reference(), encoding="utf-8")

@@ -1,0 +1,174 @@
+"""Settings of the installation: one set for demo, tests and production, varied by `environment.py` alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from psycopg.conninfo import conninfo_to_dict
+
+from repository_site import environment
+from repository_site.embedded_postgres import EmbeddedPostgres
+from repository_site.logs import logging_settings
+from repository_site.secret_key import load_or_make_secret_key
+
+try:
+    DATA_DIR = environment.DATA_DIR.read().absolute()
+    DATABASE_URL = environment.DATABASE_URL.read()
+    SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(DATA_DIR / "secret-key")
+    SECRET_KEY_FALLBACKS = environment.SECRET_KEY_FALLBACKS.read()
+    PUBLIC_URL = environment.PUBLIC_URL.read()
+    TRUSTED_PROXIES = environment.TRUSTED_PROXIES.read()
+    HTTPS = environment.HTTPS.read()
+    ALLOWED_HOSTS = environment.ALLOWED_HOSTS.read()
+    POOL_SIZE = environment.POOL_SIZE.read()
+    BODY_LIMIT = environment.BODY_LIMIT.read()
+    TOKEN_RATE = environment.TOKEN_RATE.read()
+    ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
+    DEFAULT_REGION = environment.REGION.read()
+    DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
+    LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
+except environment.EnvironmentProblem as problem:
+    sys.exit(f"error: {problem}")
+
+if HTTPS is None:
+    HTTPS = PUBLIC_URL.startswith("https://")
+if PUBLIC_URL and (public_host := urlsplit(PUBLIC_URL).hostname) and public_host not in ALLOWED_HOSTS:
+    ALLOWED_HOSTS = [*ALLOWED_HOSTS, public_host]
+
+DEBUG = False
+PROJECT_DIR = environment.PROJECT_DIR
+ROOT_URLCONF = "repository_site.urls"
+WSGI_APPLICATION = "repository_site.wsgi.application"
+
+INSTALLED_APPS = [
+    "repository_site",
+    "storage",
+    "facets",
+    "elements",
+    "release",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+]
+
+MIDDLEWARE = [
+    "repository_site.middleware.RequestLogMiddleware",
+    "repository_site.middleware.TrustedProxyMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "repository_site.middleware.ApiRequestMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [PROJECT_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+
+def _database() -> dict[str, Any]:
+    """One PostgreSQL everywhere: the operator's by DATABASE_URL, else the embedded one, started on first use."""
+    if not DATABASE_URL:
+        return {
+            "NAME": EmbeddedPostgres.DATABASE,
+            "USER": EmbeddedPostgres.ROLE,
+            "HOST": str(EMBEDDED_POSTGRES.socket_dir) if EMBEDDED_POSTGRES else "",
+            "PORT": str(EmbeddedPostgres.PORT),
+            "OPTIONS": {},
+        }
+    options: dict[str, Any] = dict(conninfo_to_dict(DATABASE_URL))
+    return {
+        "NAME": options.pop("dbname", ""),
+        "USER": options.pop("user", ""),
+        "PASSWORD": options.pop("password", ""),
+        "HOST": options.pop("host", ""),
+        "PORT": options.pop("port", ""),
+        "OPTIONS": options,
+    }
+
+
+EMBEDDED_POSTGRES = None if DATABASE_URL else EmbeddedPostgres(DATA_DIR / "postgres")
+DATABASES = {"default": {"ENGINE": "repository_site.database", **_database()}}
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "storage.StaffAccount"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+if HTTPS:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_SSL_REDIRECT = True
+    # The API is refused rather than redirected over plain http: a redirect would drop a POST body (D1).
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"(^|/)_api(/|$)"]
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if host != "*"]
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["repository_site.rest.rendering.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["repository_site.rest.strict_json.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "repository_site.rest.negotiation.JSONNegotiation",
+    "DEFAULT_SCHEMA_CLASS": "repository_site.rest.schema.OperationSchema",
+    "EXCEPTION_HANDLER": "repository_site.rest.errors.handle_exception",
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Content repository",
+    "DESCRIPTION": "Typed elements in facets and views, per storage, with versions and a release lifecycle.",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "SORT_OPERATION_PARAMETERS": False,
+    "POSTPROCESSING_HOOKS": ["repository_site.rest.schema.close_objects"],
+}
