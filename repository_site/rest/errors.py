@@ -1,0 +1,119 @@
+"""Every failure below `_api` in one body (D3): `message`, `output`, `type`, `data`.
+
+The only map from a problem to a status.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+)
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.request import UnreadablePostError
+from psycopg_pool import PoolTimeout
+from rest_framework import exceptions
+
+from repository_site import problems
+from repository_site.rest.rendering import answer
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    status: int
+    type: str
+    output: str
+
+
+BY_PROBLEM: dict[type[problems.Problem], Kind] = {
+    problems.Unreadable: Kind(400, "error", "inline"),
+    problems.Unauthenticated: Kind(401, "unauthorized", "volatile"),
+    problems.Forbidden: Kind(403, "unauthorized", "volatile"),
+    problems.NotFound: Kind(404, "error", "volatile"),
+    problems.Conflict: Kind(409, "error", "dialog"),
+    problems.TooLarge: Kind(413, "error", "volatile"),
+    problems.Invalid: Kind(422, "error", "inline"),
+    problems.TooManyRequests: Kind(429, "error", "volatile"),
+}
+CRITICAL = "critical"
+
+
+def error_body(message: str, output: str, type: str, details: tuple[str, ...]) -> dict[str, Any]:
+    return {"message": message, "output": output, "type": type, "data": [{"error": detail} for detail in details]}
+
+
+def error_answer(
+    kind: Kind, message: str, details: tuple[str, ...] = (), headers: dict[str, str] | None = None
+) -> HttpResponse:
+    return answer(error_body(message, kind.output, kind.type, details or (message,)), kind.status, headers)
+
+
+def problem_answer(problem: problems.Problem) -> HttpResponse:
+    kind = next(kind for cls, kind in BY_PROBLEM.items() if isinstance(problem, cls))
+    headers = {}
+    if isinstance(problem, problems.Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(problem, problems.TooManyRequests):
+        headers["Retry-After"] = str(problem.retry_after)
+    return error_answer(kind, problem.message, problem.details, headers)
+
+
+def handle_exception(error: Exception, context: dict[str, Any] | None = None) -> HttpResponse | None:
+    """DRF's exception hook; None lets an unexpected error rise to `server_error`, logged with its traceback."""
+    if isinstance(error, problems.Problem):
+        return problem_answer(error)
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return error_answer(Kind(405, "error", "volatile"), _method_message(error, context))
+    if isinstance(error, exceptions.NotAcceptable):
+        return error_answer(Kind(406, "error", "volatile"), "Answers are application/json only.")
+    if isinstance(error, exceptions.UnsupportedMediaType):
+        return error_answer(Kind(415, "error", "volatile"), "Bodies must be application/json.")
+    if isinstance(error, exceptions.PermissionDenied | PermissionDenied):
+        return problem_answer(problems.Forbidden(str(error) or "This is not permitted."))
+    if isinstance(error, Http404):
+        return problem_answer(problems.NotFound("There is nothing at this address."))
+    if isinstance(error, RequestDataTooBig | TooManyFieldsSent):
+        return problem_answer(problems.TooLarge("The body is too large."))
+    if isinstance(error, BadRequest | SuspiciousOperation | UnreadablePostError):
+        return problem_answer(problems.Unreadable("The request cannot be read."))
+    if isinstance(error, OperationalError | PoolTimeout):
+        return unavailable(error)
+    return None
+
+
+def unavailable(error: Exception) -> HttpResponse:
+    """The database is away or at its limits: not the client's fault, and worth trying again."""
+    log.error("database unavailable", error=str(error).splitlines()[0] if str(error) else type(error).__name__)
+    return error_answer(
+        Kind(503, CRITICAL, "permanent"),
+        "The service cannot reach its database; try again shortly.",
+        headers={"Retry-After": "2"},
+    )
+
+
+def _method_message(error: exceptions.MethodNotAllowed, context: dict[str, Any] | None) -> str:
+    view = context.get("view") if context else None
+    request = context.get("request") if context else None
+    allowed = ", ".join(view.allowed_methods) if view else ""
+    return f"{request.method if request else 'This method'} is not possible here; allowed: {allowed}."
+
+
+def is_api_path(path: str) -> bool:
+    return "_api" in path.split("/")
+
+
+def server_error(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    request_id = getattr(request, "request_id", "unknown")
+    return error_answer(
+        Kind(500, CRITICAL, "permanent"), f"Something went wrong on our side; the request id is {request_id}."
+    )

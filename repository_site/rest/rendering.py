@@ -1,0 +1,39 @@
+"""JSON out: orjson writes every answer, and the envelopes of the specification stand here once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from rest_framework.renderers import BaseRenderer
+
+JSON_TYPE = "application/json"
+
+
+def to_json(payload: Any) -> bytes:
+    return orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)
+
+
+class JSONRenderer(BaseRenderer):
+    """For whatever goes through DRF's own Response; our views answer with `answer` directly."""
+
+    media_type = JSON_TYPE
+    format = "json"
+    charset = None
+    render_style = "binary"
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        return b"" if data is None else to_json(data)
+
+
+def answer(payload: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(to_json(payload), status=status, content_type=JSON_TYPE, headers=headers)
+
+
+def counted(name: str, values: Sized) -> dict[str, Any]:
+    """The envelope of every success (convention 6): the number of values, then the values under their name."""
+    return {"count": len(values), name: values}

@@ -1,0 +1,147 @@
+"""What drf-spectacular cannot see: the errors, headers, credentials and api-versions every operation shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from repository_site.rest.versioning import ApiVersions
+
+# `inline` also says a 422 on its own; `warning` and `success` come with the operations that answer them.
+ERRORS = {
+    "400": "The request cannot be read; `data` says where.",
+    "401": "No credential, or one that does not hold here.",
+    "403": "The caller lacks a permission, which the message names.",
+    "404": "Unknown collection, storage or resource.",
+    "405": "The method is not possible here.",
+    "406": "The client does not accept JSON.",
+    "413": "The body is too large.",
+    "415": "The body is not JSON.",
+    "429": "Too many requests.",
+    "500": "A fault of the service; the message holds the request id.",
+    "503": "The database cannot be reached; try again shortly.",
+}
+ERROR_SCHEMA = {
+    "type": "object",
+    "description": "The body of every failure.",
+    "properties": {
+        "message": {"type": "string", "description": "One sentence for a person."},
+        "output": {"type": "string", "enum": ["volatile", "permanent", "dialog", "inline"]},
+        "type": {"type": "string", "enum": ["critical", "error", "warning", "success", "unauthorized"]},
+        "data": {
+            "type": "array",
+            "description": "One item a problem.",
+            "items": {
+                "type": "object",
+                "properties": {"error": {"type": "string"}},
+                "required": ["error"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["message", "output", "type", "data"],
+}
+REQUEST_ID = {
+    "X-Request-ID": {
+        "description": "The id of this request in the logs.",
+        "schema": {"type": "string"},
+        "required": True,
+    }
+}
+ERROR_HEADERS: dict[str, dict[str, Any]] = {
+    "401": {"WWW-Authenticate": {"schema": {"type": "string"}, "required": True}},
+    "405": {"Allow": {"schema": {"type": "string"}, "required": True}},
+    "429": {"Retry-After": {"schema": {"type": "string"}, "required": True}},
+    "503": {"Retry-After": {"schema": {"type": "string"}, "required": True}},
+}
+SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API token of the addressed context."},
+    "tokenHeader": {"type": "apiKey", "in": "header", "name": "symbio-auth-token"},
+    "tokenQuery": {
+        "type": "apiKey",
+        "in": "query",
+        "name": "symbio-auth-token",
+        "description": "Only where the storage allows it.",
+    },
+    "session": {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "Staff of the back office."},
+}
+PATH_PARAMETERS = {
+    "collectionId": "Id of the storage collection.",
+    "storageId": "Id of the storage, or `_admin` for an administrative context.",
+}
+
+
+class OperationSchema(AutoSchema):
+    """Names each operation as its view does, and adds the parameters that stand on every one."""
+
+    def get_operation_id(self) -> str:
+        name = str(getattr(self.view, "operation_id", ""))
+        return f"{name}ByPost" if self._reads_by_post() else name
+
+    def get_request_serializer(self) -> Any:
+        return None if self._reads_by_post() else super().get_request_serializer()
+
+    def _reads_by_post(self) -> bool:
+        return self.method == "POST" and hasattr(self.view, "read")
+
+    def get_override_parameters(self) -> list[Any]:
+        parameters = [
+            OpenApiParameter(name, str, OpenApiParameter.PATH, description=text)
+            for name, text in PATH_PARAMETERS.items()
+            if f"{{{name}}}" in self.path
+        ]
+        versions = getattr(self.view, "versions", None)
+        if isinstance(versions, ApiVersions):
+            text = f"Absent means {versions.default}."
+            parameters += [
+                OpenApiParameter("api-version", str, place, enum=versions.supported, description=text)
+                for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
+            ]
+        return parameters
+
+
+def close_objects(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Make the document exact: objects have no further fields, every operation names its errors and headers."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    components["securitySchemes"] = SECURITY_SCHEMES
+    components["responses"] = {f"Error{status}": _error_response(status, text) for status, text in ERRORS.items()}
+    for schema in components["schemas"].values():
+        _close(schema)
+    for path in result["paths"].values():
+        for operation in path.values():
+            _complete(operation)
+    return result
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + [{}]
+    has_version = any(parameter["name"] == "api-version" for parameter in operation.get("parameters", []))
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
+            if has_version:
+                response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
+    for status in ERRORS:
+        operation["responses"].setdefault(status, {"$ref": f"#/components/responses/Error{status}"})
+
+
+def _error_response(status: str, text: str) -> dict[str, Any]:
+    return {
+        "description": text,
+        "headers": {**REQUEST_ID, **ERROR_HEADERS.get(status, {})},
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
+
+
+def _close(schema: Any) -> None:
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        for part in schema.values():
+            _close(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            _close(part)
