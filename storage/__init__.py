@@ -1,0 +1,1 @@
+"""Collections, storages (the tenants), tokens and callers, tenancy, provisioning and storage info."""

@@ -1,0 +1,167 @@
+"""System checks that hold the tenancy together: the models' shape, the live catalogue, the database role.
+
+The catalogue part needs a database and so runs with `check --database default`, in `migrate`, before `serve`, and in
+the test suite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import connections, models
+
+from storage.migration_operations import POLICY, tenant_foreign_keys
+from storage.models import TenantModel
+from storage.models.tenant import SCOPE_PARAMETER
+from storage.tenancy import tenant_models
+
+NORMAL_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
+NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
+
+
+@register(Tags.models)
+def check_tenant_models(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    return [problem for model in tenant_models() for problem in _model_problems(model)]
+
+
+def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
+    for field in tenant_foreign_keys(model):
+        if getattr(field, "db_constraint", True):
+            yield Error(
+                f"{field} has a constraint of its own, which ignores the storage.",
+                hint="Set db_constraint=False and add TenantForeignKey (or IsolateTenantTable) to the migration.",
+                obj=model,
+                id="storage.E001",
+            )
+    for many in model._meta.local_many_to_many:
+        if not (many.remote_field.through and issubclass(many.remote_field.through, TenantModel)):
+            yield Error(
+                f"The table behind {many} belongs to no storage.",
+                hint="Give the relation a `through` model that is a TenantModel.",
+                obj=model,
+                id="storage.E002",
+            )
+    for unique in _unique_sets(model):
+        if "storage_id" not in unique:
+            yield Error(
+                f"{', '.join(unique)} is unique over all storages, so one tenant could sense another's rows.",
+                hint="Use a UniqueConstraint whose first field is storage_id.",
+                obj=model,
+                id="storage.E003",
+            )
+
+
+def _unique_sets(model: type[TenantModel]) -> Iterator[tuple[str, ...]]:
+    for field in model._meta.concrete_fields:
+        if field.unique and not field.primary_key:
+            yield (field.name,)
+    yield from (tuple(names) for names in model._meta.unique_together)
+    for constraint in model._meta.constraints:
+        if isinstance(constraint, models.UniqueConstraint):
+            expressions = [re.findall(r"F\((\w+)\)", repr(expression)) for expression in constraint.expressions]
+            yield (*constraint.fields, *(name for names in expressions for name in names))
+
+
+@register(Tags.database)
+def check_database(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    if not databases or "default" not in databases:
+        return []
+    with connections["default"].cursor() as cursor:
+        problems = [*_role_problems(cursor)]
+        tables = set(connections["default"].introspection.table_names(cursor))
+        for model in tenant_models():
+            # A table that is not there yet is the migrations' business.
+            if model._meta.db_table in tables:
+                problems += [Error(text, obj=model, id="storage.E011") for text in _table_problems(cursor, model)]
+    return problems
+
+
+def _role_problems(cursor: Any) -> Iterator[CheckMessage]:
+    cursor.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user")
+    name, superuser, bypass = cursor.fetchone()
+    if superuser or bypass:
+        yield Error(
+            f"The database role {name} is {'superuser' if superuser else 'BYPASSRLS'}: row-level security would not"
+            " hold and one tenant could see another.",
+            hint=f'Use a role of its own, or ALTER ROLE "{name}" NOSUPERUSER NOBYPASSRLS.',
+            id="storage.E010",
+        )
+
+
+def _table_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str]:
+    table = model._meta.db_table
+    cursor.execute("SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = %s::regclass", [f'"{table}"'])
+    enabled, forced = cursor.fetchone()
+    if not enabled:
+        yield f"{table}: row-level security is not enabled."
+    if not forced:
+        yield f"{table}: row-level security is not forced, so the owner of the table passes it."
+    yield from _policy_problems(cursor, table)
+    yield from _column_problems(cursor, table)
+    yield from _key_problems(cursor, table)
+    yield from _foreign_key_problems(cursor, model)
+
+
+def _policy_problems(cursor: Any, table: str) -> Iterator[str]:
+    cursor.execute(
+        "SELECT policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies"
+        " WHERE schemaname = current_schema() AND tablename = %s",
+        [table],
+    )
+    expected = (POLICY, "PERMISSIVE", "{public}", "ALL", NORMAL_EXPRESSION, NORMAL_EXPRESSION)
+    if cursor.fetchall() != [expected]:
+        yield f"{table}: its only policy must be {POLICY} with {NORMAL_EXPRESSION} for reading and writing."
+
+
+def _column_problems(cursor: Any, table: str) -> Iterator[str]:
+    cursor.execute(
+        "SELECT attribute.attnotnull, pg_get_expr(value.adbin, value.adrelid) FROM pg_attribute attribute"
+        " LEFT JOIN pg_attrdef value ON value.adrelid = attribute.attrelid AND value.adnum = attribute.attnum"
+        " WHERE attribute.attrelid = %s::regclass AND attribute.attname = 'storage_id'",
+        [f'"{table}"'],
+    )
+    if cursor.fetchall() != [(True, NORMAL_DEFAULT)]:
+        yield f"{table}: storage_id must be NOT NULL with the default {NORMAL_DEFAULT}."
+
+
+def _key_problems(cursor: Any, table: str) -> Iterator[str]:
+    cursor.execute(
+        "SELECT idx.indisprimary, array_agg(attribute.attname::text ORDER BY part.position)"
+        " FROM pg_index idx CROSS JOIN LATERAL unnest(idx.indkey) WITH ORDINALITY AS part (attnum, position)"
+        " LEFT JOIN pg_attribute attribute ON attribute.attrelid = idx.indrelid AND attribute.attnum = part.attnum"
+        " WHERE idx.indrelid = %s::regclass AND idx.indisunique GROUP BY idx.indexrelid, idx.indisprimary",
+        [f'"{table}"'],
+    )
+    keys = cursor.fetchall()
+    if (True, ["storage_id", "id"]) not in keys:
+        yield f"{table}: the primary key must be (storage_id, id)."
+    for _, columns in keys:
+        if columns[0] != "storage_id":
+            yield f"{table}: the unique index over {', '.join(map(str, columns))} must begin with storage_id."
+
+
+def _foreign_key_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str]:
+    table = model._meta.db_table
+    cursor.execute(
+        "SELECT confrelid::regclass::text, convalidated,"
+        " (SELECT array_agg(attname::text ORDER BY p.n) FROM unnest(conkey) WITH ORDINALITY p (a, n)"
+        "  JOIN pg_attribute ON attrelid = conrelid AND attnum = p.a),"
+        " (SELECT array_agg(attname::text ORDER BY p.n) FROM unnest(confkey) WITH ORDINALITY p (a, n)"
+        "  JOIN pg_attribute ON attrelid = confrelid AND attnum = p.a)"
+        " FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'f'",
+        [f'"{table}"'],
+    )
+    present = {
+        (target.strip('"'), tuple(own), tuple(theirs)) for target, valid, own, theirs in cursor.fetchall() if valid
+    }
+    wanted: set[tuple[str, tuple[str, ...], tuple[str, ...]]] = {("storage_storage", ("storage_id",), ("id",))}
+    for field in tenant_foreign_keys(model):
+        wanted.add((field.related_model._meta.db_table, ("storage_id", field.column), ("storage_id", "id")))
+    for target, own, theirs in sorted(wanted - present):
+        yield f"{table}: no foreign key ({', '.join(own)}) to {target} ({', '.join(theirs)})."

@@ -1,0 +1,64 @@
+"""Culture ids (Windows LCIDs) and the languages they stand for."""
+
+from __future__ import annotations
+
+import locale
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+INVARIANT_CULTURE = 127
+
+
+class CultureProblem(ValueError):
+    """A set of cultures that cannot be used; the message says what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class CultureSet:
+    """The data cultures of a storage in order, which one is the default, and which must be filled."""
+
+    data: tuple[int, ...]
+    default: int
+    mandatory: tuple[int, ...]
+
+    @property
+    def optional(self) -> tuple[int, ...]:
+        return tuple(lcid for lcid in self.data if lcid not in self.mandatory)
+
+
+def locale_name(lcid: int) -> str | None:
+    """The locale behind an id, such as de_DE for 1031; None when there is none."""
+    return locale.windows_locale.get(lcid)
+
+
+def culture_set(data: Sequence[int], default: int | None = None, mandatory: Sequence[int] | None = None) -> CultureSet:
+    """Check cultures as given; the first is the default, and the default is mandatory, unless said otherwise."""
+    if not data:
+        raise CultureProblem("a storage needs at least one data culture, such as 1033")
+    if len(set(data)) != len(data):
+        raise CultureProblem("a data culture is named twice")
+    for lcid in data:
+        if locale_name(lcid) is None:
+            raise CultureProblem(f"{lcid} is no culture id; for example 1031 is German, 1033 English")
+    chosen = data[0] if default is None else default
+    if chosen not in data:
+        raise CultureProblem(f"the default culture {chosen} is not among the data cultures")
+    needed = (chosen,) if mandatory is None else tuple(mandatory)
+    for lcid in needed:
+        if lcid not in data:
+            raise CultureProblem(f"the mandatory culture {lcid} is not among the data cultures")
+    return CultureSet(tuple(data), chosen, tuple(lcid for lcid in data if lcid in needed))
+
+
+def preferred_culture(accept_language: str, cultures: Sequence[int], default: int) -> int:
+    """Of the given cultures the one that `Accept-Language` prefers, else the default (D5)."""
+    for language, weight in parse_accept_lang_header(accept_language[:500]):
+        if weight <= 0:
+            continue
+        for lcid in cultures:
+            name = (locale_name(lcid) or "").replace("_", "-").lower()
+            if name == language or name.partition("-")[0] == language.partition("-")[0]:
+                return lcid
+    return default

@@ -1,0 +1,129 @@
+"""Migration operations that make a table a tenant table: keys that lead with the storage, and row-level security.
+
+Every migration that creates a tenant model follows it with `IsolateTenantTable`; one that adds a foreign key to an
+existing tenant model follows it with `TenantForeignKey`. The system check refuses a table that lacks either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.utils import names_digest
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+
+from storage.models.tenant import SCOPE_PARAMETER
+
+POLICY = "tenant"
+POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
+
+
+def tenant_foreign_keys(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
+    """Foreign keys to other tenant models, told by their `storage_id` (migration state has no base classes)."""
+    for field in model._meta.concrete_fields:
+        if isinstance(field, models.ForeignKey) and _is_tenant(field.related_model):
+            yield field
+
+
+def _is_tenant(model: Any) -> bool:
+    return any(field.name == "storage_id" for field in model._meta.concrete_fields)
+
+
+def constraint_name(table: str, column: str) -> str:
+    return f"{table[:24]}_{column[:20]}_{names_digest(table, column, length=8)}_tenant"
+
+
+def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models.ForeignKey[Any, Any]) -> None:
+    """PostgreSQL checks the rows there are as the tables' owner, who is under row-level security too and has no scope.
+
+    For the length of this transaction, which locks the tables, the owner is let off; nobody else can look meanwhile.
+    """
+    target = field.related_model._meta.db_table
+    for name in sorted({table, target}):
+        editor.execute(f'ALTER TABLE "{name}" NO FORCE ROW LEVEL SECURITY')
+    editor.execute(
+        f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, field.column)}"'
+        f' FOREIGN KEY (storage_id, "{field.column}") REFERENCES "{target}" (storage_id, id)'
+        " DEFERRABLE INITIALLY DEFERRED"
+    )
+    for name in sorted({table, target}):
+        editor.execute(f'ALTER TABLE "{name}" FORCE ROW LEVEL SECURITY')
+
+
+class IsolateTenantTable(Operation):
+    """Composite primary key, foreign keys that cannot leave the storage, ENABLE and FORCE row-level security."""
+
+    reduces_to_sql = True
+    reversible = True
+
+    def __init__(self, model_name: str) -> None:
+        self.model_name = model_name
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        return type(self).__name__, [self.model_name], {}
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """The ORM's picture of the model does not change."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        table = model._meta.db_table
+        run = schema_editor.execute
+        run(f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_pkey"')
+        run(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_pkey" PRIMARY KEY (storage_id, id)')
+        run(
+            f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
+            " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
+        )
+        for field in tenant_foreign_keys(model):
+            _add_foreign_key(schema_editor, table, field)
+        run(f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY')
+        run(f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY')
+        run(f'CREATE POLICY {POLICY} ON "{table}" USING ({POLICY_EXPRESSION}) WITH CHECK ({POLICY_EXPRESSION})')
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Nothing by itself: the table goes with its model, and a table without isolation must never exist."""
+
+    def describe(self) -> str:
+        return f"Isolate {self.model_name} by storage"
+
+
+class TenantForeignKey(Operation):
+    """The composite constraint of one foreign key that was added to an existing tenant table."""
+
+    reduces_to_sql = True
+    reversible = True
+
+    def __init__(self, model_name: str, field_name: str) -> None:
+        self.model_name = model_name
+        self.field_name = field_name
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        return type(self).__name__, [self.model_name, self.field_name], {}
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """The ORM's picture of the model does not change."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        field = model._meta.get_field(self.field_name)
+        if not isinstance(field, models.ForeignKey):
+            raise TypeError(f"{self.model_name}.{self.field_name} is no foreign key")
+        _add_foreign_key(schema_editor, model._meta.db_table, field)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Nothing by itself: removing the column removes its constraint."""
+
+    def describe(self) -> str:
+        return f"Keep {self.model_name}.{self.field_name} inside its storage"

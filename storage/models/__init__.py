@@ -1,0 +1,17 @@
+"""The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
+
+from storage.models.staff import StaffAccount, StorageMembership
+from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
+from storage.models.tenant import TenantModel
+from storage.models.tokens import ApiToken
+
+__all__ = [
+    "AnonymousAccess",
+    "ApiToken",
+    "Culture",
+    "StaffAccount",
+    "Storage",
+    "StorageCollection",
+    "StorageMembership",
+    "TenantModel",
+]

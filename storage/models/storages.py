@@ -1,0 +1,92 @@
+"""Collections and their storages. A storage is a tenant; its id is the tenant GUID."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models.functions import Lower
+
+from storage.cultures import CultureSet
+
+
+class StorageCollection(models.Model):
+    """A group of storages under one first path segment."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    key = models.CharField(max_length=63, help_text="First segment of every address of the collection.")
+    title = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    created_on = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["key"]
+        constraints = [
+            # Addresses are matched exactly, but two tenants that differ in letter case alone invite mistakes.
+            models.UniqueConstraint(Lower("key"), name="collection_key_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AnonymousAccess(models.TextChoices):
+    NONE = "none", "none"
+    READ = "read", "read"
+
+
+class Storage(models.Model):
+    """One tenant: everything below `/{collection}/{key}`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    collection = models.ForeignKey(StorageCollection, on_delete=models.PROTECT, related_name="storages")
+    key = models.CharField(max_length=63, help_text="Second segment of every address of the storage.")
+    base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="derived")
+    title = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    template = models.CharField(max_length=200)
+    region = models.CharField(max_length=2, help_text="ISO 3166 code, such as DE.")
+    time_zone = models.CharField(max_length=64, help_text="IANA name, such as Europe/Berlin.")
+    is_valid = models.BooleanField(default=True)
+    anonymous_access = models.CharField(max_length=4, choices=AnonymousAccess.choices, default=AnonymousAccess.NONE)
+    token_in_query = models.BooleanField(
+        default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
+    )
+    created_on = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["collection__key", "key"]
+        constraints = [models.UniqueConstraint("collection", Lower("key"), name="storage_key_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.collection.key}/{self.key}"
+
+    def culture_set(self) -> CultureSet:
+        rows = list(self.cultures.all())
+        return CultureSet(
+            data=tuple(row.lcid for row in rows),
+            default=next(row.lcid for row in rows if row.is_default),
+            mandatory=tuple(row.lcid for row in rows if row.is_mandatory),
+        )
+
+
+class Culture(models.Model):
+    """A language in which a storage keeps its data, by its Windows culture id (LCID)."""
+
+    storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="cultures")
+    lcid = models.PositiveIntegerField()
+    position = models.PositiveSmallIntegerField()
+    is_default = models.BooleanField(default=False)
+    is_mandatory = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["storage", "lcid"], name="culture_once_a_storage"),
+            models.UniqueConstraint(
+                fields=["storage"], condition=models.Q(is_default=True), name="culture_one_default"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.lcid)

@@ -1,0 +1,34 @@
+"""The base of every tenant table. Isolation itself is in the database: see `storage/migration_operations.py`."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Func, Value
+from django.db.models.functions import Cast
+
+SCOPE_PARAMETER = "repository.storage"
+
+
+def current_storage() -> Cast:
+    """The storage of the scope, as the database knows it; fails there when no scope is open."""
+    return Cast(
+        Func(Value(SCOPE_PARAMETER), function="current_setting", output_field=models.TextField()),
+        output_field=models.UUIDField(),
+    )
+
+
+class TenantModel(models.Model):
+    """Rows of one storage. The column is filled by the database from the scope, never by code.
+
+    For Django `id` is the primary key; in the database it is (storage_id, id), so the same id may live in two
+    storages. Foreign keys between tenant models carry `db_constraint=False`; the migration operation writes the
+    composite constraint that keeps a reference inside its storage.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    storage_id = models.UUIDField(db_default=current_storage(), editable=False)
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,58 @@
+"""The one door to tenant tables: a scope that the database itself enforces by row-level security.
+
+Without a scope the parameter is missing or empty, the policy cannot compute its value and the query fails:
+forgetting the scope is an error, never a leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.apps import apps
+from django.db import connection, transaction
+
+from storage.models import Storage, TenantModel
+from storage.models.tenant import SCOPE_PARAMETER
+
+
+@contextmanager
+def tenant_scope(storage: Storage | UUID) -> Iterator[None]:
+    """One transaction inside one storage.
+
+    The parameter is set for the transaction only, so a pooled connection cannot carry it to the next request. A
+    nested scope puts the outer value back; after an exception the rollback to the savepoint does that by itself.
+    """
+    tenant = storage.id if isinstance(storage, Storage) else storage
+    with transaction.atomic():
+        outer = _enter(str(tenant))
+        yield
+        _enter(outer)
+
+
+def current_scope() -> UUID | None:
+    """The storage of the open scope, asked of the database, or None."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nullif(current_setting(%s, true), '')", [SCOPE_PARAMETER])
+        row = cursor.fetchone()
+    return UUID(row[0]) if row and row[0] else None
+
+
+def tenant_models() -> list[type[TenantModel]]:
+    """Every concrete tenant model, in a stable order."""
+    found = [model for model in apps.get_models(include_auto_created=True) if issubclass(model, TenantModel)]
+    return sorted(found, key=lambda model: model._meta.db_table)
+
+
+def _enter(value: str) -> str:
+    """Set the parameter for this transaction; answer what it was (empty when there was none)."""
+    with connection.cursor() as cursor:
+        # A subquery, not two expressions: the order of evaluation within one select list is not promised.
+        cursor.execute(
+            "WITH earlier AS MATERIALIZED (SELECT current_setting(%s, true) AS value)"
+            " SELECT earlier.value, set_config(%s, %s, true) FROM earlier",
+            [SCOPE_PARAMETER, SCOPE_PARAMETER, value],
+        )
+        row = cursor.fetchone()
+    return (row[0] if row else None) or ""
