@@ -59,7 +59,7 @@ class AdjustmentRule(TypedDict):
 
 
 class TimeZoneInfo(TypedDict):
-    """The members of .NET's TimeZoneInfo in .NET's spelling, in the order of the specification."""
+    """The members of .NET's TimeZoneInfo in .NET's spelling, in the order of the API."""
 
     Id: str
     DisplayName: str

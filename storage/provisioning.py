@@ -1,0 +1,161 @@
+"""Making and removing storages: one function a change, called alike by commands and back office."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+
+from repository_site.problems import Conflict, Invalid
+from storage.addresses import key_problem
+from storage.cultures import CultureProblem, CultureSet, culture_set
+from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
+from storage.regions import UnknownRegion, region_info
+from storage.template_documents import TemplateDocument, load_template
+from storage.tenancy import tenant_models, tenant_scope
+from storage.timezones import UnknownTimeZone, time_zone_info
+
+# What the apps above do with their sections of a template, inside the new storage's scope and transaction.
+ProvisioningStep = Callable[[Storage, TemplateDocument], None]
+PROVISIONING_STEPS: list[ProvisioningStep] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageRequest:
+    """A storage as somebody asks for it; None means the template's or the installation's default."""
+
+    collection: str
+    key: str
+    title: str | None = None
+    description: str = ""
+    template: str = "standard"
+    cultures: Sequence[int] | None = None
+    default_culture: int | None = None
+    mandatory_cultures: Sequence[int] | None = None
+    region: str | None = None
+    time_zone: str | None = None
+    anonymous: str = AnonymousAccess.NONE
+    base: UUID | None = None
+
+
+@transaction.atomic
+def provision_storage(request: StorageRequest) -> Storage:
+    """A new storage, and its collection when that is new; all problems are reported at once, nothing half made."""
+    template = load_template(request.template)
+    problems = [
+        problem for problem in (key_problem(request.collection), key_problem(request.key)) if problem is not None
+    ]
+    cultures = _cultures(request, template, problems)
+    region, time_zone = _place(request, problems)
+    if request.anonymous not in AnonymousAccess.values:
+        problems.append(f"anonymous access is one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
+    if request.base is not None and not Storage.objects.filter(id=request.base).exists():
+        problems.append(f"there is no base storage {request.base}")
+    if problems or cultures is None:
+        raise Invalid("The storage cannot be provisioned.", problems)
+    collection = _collection(request.collection)
+    storage = Storage(
+        collection=collection,
+        key=request.key,
+        base_id=request.base,
+        title=request.key if request.title is None else request.title,
+        description=request.description,
+        template=template.name,
+        region=region,
+        time_zone=time_zone,
+        anonymous_access=request.anonymous,
+    )
+    _insert(storage)
+    write_cultures(storage, cultures)
+    with tenant_scope(storage):
+        for step in PROVISIONING_STEPS:
+            step(storage, template)
+    return storage
+
+
+def write_cultures(storage: Storage, cultures: CultureSet) -> None:
+    storage.cultures.all().delete()
+    Culture.objects.bulk_create(
+        Culture(
+            storage=storage,
+            lcid=lcid,
+            position=position,
+            is_default=lcid == cultures.default,
+            is_mandatory=lcid in cultures.mandatory,
+        )
+        for position, lcid in enumerate(cultures.data)
+    )
+
+
+def tenant_row_counts(storage: Storage) -> dict[str, int]:
+    """How many rows of each tenant table a storage holds."""
+    with tenant_scope(storage):
+        return {model._meta.db_table: model._default_manager.count() for model in tenant_models()}
+
+
+@transaction.atomic
+def remove_storage(storage: Storage) -> dict[str, int]:
+    """Delete a storage with all it holds, and its collection when that is empty then; answers rows by table."""
+    derived = storage.derived.count()
+    if derived:
+        raise Conflict(f"{storage} is the base of {derived} other storage(s); remove those first.")
+    deleted: dict[str, int] = {}
+    with tenant_scope(storage), connection.cursor() as cursor:
+        # Foreign keys between tenant tables are deferred, so the order of the tables does not matter; row-level
+        # security keeps each statement inside this storage.
+        for model in tenant_models():
+            cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
+            deleted[model._meta.db_table] = cursor.rowcount
+    collection = storage.collection
+    storage.delete()
+    if not collection.storages.exists() and not collection.tokens.exists():
+        collection.delete()
+    return deleted
+
+
+def _cultures(request: StorageRequest, template: TemplateDocument, problems: list[str]) -> CultureSet | None:
+    data = template.cultures.data if request.cultures is None else request.cultures
+    kept = request.cultures is None
+    default = request.default_culture or (template.cultures.default if kept else None)
+    mandatory = request.mandatory_cultures
+    if mandatory is None and kept and request.default_culture is None:
+        mandatory = template.cultures.mandatory
+    try:
+        return culture_set(data, default, mandatory)
+    except CultureProblem as problem:
+        problems.append(str(problem))
+        return None
+
+
+def _place(request: StorageRequest, problems: list[str]) -> tuple[str, str]:
+    region = request.region or settings.DEFAULT_REGION
+    time_zone = request.time_zone or settings.DEFAULT_TIME_ZONE
+    try:
+        region = region_info(region)["name"]
+    except UnknownRegion as problem:
+        problems.append(str(problem))
+    try:
+        time_zone_info(time_zone)
+    except UnknownTimeZone as problem:
+        problems.append(str(problem))
+    return region, time_zone
+
+
+def _collection(key: str) -> StorageCollection:
+    collection = StorageCollection.objects.filter(key__iexact=key).first()
+    if collection is None:
+        return StorageCollection.objects.create(key=key, title=key)
+    if collection.key != key:
+        raise Conflict(f"There is a collection {collection.key} already; ids may not differ in letter case alone.")
+    return collection
+
+
+def _insert(storage: Storage) -> None:
+    try:
+        with transaction.atomic():
+            storage.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict(f"There is a storage {storage} already (ids are compared ignoring letter case).") from None

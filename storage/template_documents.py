@@ -1,0 +1,87 @@
+"""Template documents (D26): the data files a storage is provisioned from, found by name or by path.
+
+This app reads what concerns the storage itself (name, title, cultures). The apps above take their own sections of
+the same document as provisioning steps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repository_site.problems import Invalid
+from storage.cultures import CultureProblem, CultureSet, culture_set
+
+TEMPLATE_DIR = Path(__file__).resolve().parent / "template_files"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDocument:
+    name: str
+    title: str
+    cultures: CultureSet
+    sections: Mapping[str, Any]
+
+
+def template_names() -> list[str]:
+    return sorted(path.stem for path in TEMPLATE_DIR.glob("*.json"))
+
+
+def load_template(name_or_path: str) -> TemplateDocument:
+    """The template of that name, or the file at that path; Invalid names the file and the place in it."""
+    path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise Invalid(f"The template {path} cannot be read: {problem.strerror}.") from None
+    except ValueError as problem:
+        raise Invalid(f"The template {path} is not JSON: {problem}.") from None
+    problems: list[str] = []
+    head = _read_head(document, problems)
+    if head is None or problems:
+        raise Invalid(f"The template {path} cannot be used: {'; '.join(problems)}.", problems)
+    return head
+
+
+def _named(name: str) -> Path:
+    if name not in template_names():
+        raise Invalid(f"There is no template {name!r}; known are {', '.join(template_names())}, or give a file.")
+    return TEMPLATE_DIR / f"{name}.json"
+
+
+def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
+    if not isinstance(document, dict):
+        problems.append("expected an object at the top")
+        return None
+    for field in ("name", "title"):
+        if not isinstance(document.get(field), str) or not document[field]:
+            problems.append(f"{field}: expected a text")
+    cultures = _read_cultures(document.get("cultures"), problems)
+    if problems or cultures is None:
+        return None
+    return TemplateDocument(document["name"], document["title"], cultures, document)
+
+
+def _read_cultures(section: Any, problems: list[str]) -> CultureSet | None:
+    if not isinstance(section, dict):
+        problems.append("cultures: expected an object with data, default and mandatory")
+        return None
+    for field in ("data", "mandatory"):
+        if not _is_numbers(section.get(field, [])):
+            problems.append(f"cultures.{field}: expected a list of culture ids")
+    if not isinstance(section.get("default", 0), int):
+        problems.append("cultures.default: expected a culture id")
+    if problems:
+        return None
+    try:
+        return culture_set(section.get("data", []), section.get("default"), section.get("mandatory"))
+    except CultureProblem as problem:
+        problems.append(f"cultures: {problem}")
+        return None
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)

@@ -1,0 +1,130 @@
+"""Issuing, recognising and revoking API tokens (D4). The value exists only in the hand of who was given it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from repository_site.problems import Invalid, NotFound, Unauthenticated
+from storage.callers import Caller, CallerKind, find_user
+from storage.contexts import Context
+from storage.models import ApiToken
+from storage.roles import Role
+
+PREFIX = "crt_"
+# Writing the time of use with every request would turn each read into a write on one hot row.
+LAST_USED_STEP = timedelta(minutes=1)
+REFUSED = "The token is unknown here, expired or revoked."
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    token: ApiToken
+    value: str
+
+
+def token_digest(value: str, key: str) -> bytes:
+    """Keyed, so that a copy of the table alone cannot be searched for guesses."""
+    return hmac.digest(hashlib.sha256(b"api-token" + key.encode()).digest(), value.encode(), "sha256")
+
+
+@transaction.atomic
+def issue_token(
+    context: Context,
+    name: str,
+    roles: Iterable[Role],
+    *,
+    user_id: UUID | None = None,
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+) -> IssuedToken:
+    """A new token of one context; every problem is reported at once."""
+    now = timezone.now()
+    granted = [role for role in Role if role in set(roles)]
+    start = valid_from or now
+    problems = []
+    if not name.strip():
+        problems.append("name: a token needs a name.")
+    if not granted:
+        problems.append(f"roles: a token needs at least one of {', '.join(Role)}.")
+    if valid_until is not None and valid_until <= max(start, now):
+        problems.append("valid until: the end lies before the start or in the past.")
+    if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
+        problems.append("roles: a token of an administrative context needs the role administrator.")
+    if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
+        problems.append(f"user: there is no user {user_id} in {context.path.strip('/')}.")
+    if problems:
+        raise Invalid("The token cannot be issued.", problems)
+    value = PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        digest=token_digest(value, settings.SECRET_KEY),
+        name=name.strip(),
+        storage=context.storage,
+        collection=context.collection if context.storage is None else None,
+        roles=granted,
+        user_id=user_id,
+        valid_from=start,
+        valid_until=valid_until,
+        created_on=now,
+    )
+    return IssuedToken(token, value)
+
+
+def recognise_token(value: str, context: Context) -> Caller:
+    """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown."""
+    now = timezone.now()
+    digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    token = tokens_of(context).filter(digest__in=digests).first()
+    if token is None or token.state(now) != "active":
+        raise Unauthenticated(REFUSED)
+    roles = frozenset(Role(role) for role in token.roles)
+    if token.user_id is not None:
+        grant = find_user(context.storage, token.user_id) if context.storage else None
+        if grant is None or grant.is_inactive:
+            raise Unauthenticated(REFUSED)
+        roles &= grant.roles
+    _note_use(token, now, digests[0])
+    return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
+
+
+def revoke_token(token: ApiToken) -> bool:
+    """Takes effect with the next request; False when it was revoked before."""
+    return bool(ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()))
+
+
+def _note_use(token: ApiToken, now: datetime, digest: bytes) -> None:
+    """Also moves a token that an earlier secret key recognised to the present one."""
+    if token.last_used_on is None or now - token.last_used_on >= LAST_USED_STEP or bytes(token.digest) != digest:
+        ApiToken.objects.filter(pk=token.pk, last_used_on=token.last_used_on).update(last_used_on=now, digest=digest)
+
+
+def tokens_of(context: Context) -> QuerySet[ApiToken]:
+    """The tokens issued for exactly this context."""
+    return ApiToken.objects.filter(
+        storage=context.storage, collection=context.collection if context.storage is None else None
+    )
+
+
+def find_token(context: Context, id_or_name: str) -> ApiToken:
+    """One token by id, or by a name that only one unrevoked token of the context has."""
+    try:
+        found = list(tokens_of(context).filter(id=UUID(id_or_name)))
+    except ValueError:
+        found = list(tokens_of(context).filter(name=id_or_name))
+        found = [token for token in found if token.revoked_on is None] or found
+    if not found:
+        raise NotFound(f"There is no token {id_or_name!r} in {context.path.strip('/')}.")
+    if len(found) > 1:
+        ids = ", ".join(str(token.id) for token in found)
+        raise Invalid(f"Several tokens are named {id_or_name!r}; give one of the ids {ids}.")
+    return found[0]
