@@ -1,0 +1,50 @@
+"""`/healthz`: the process answers. `/readyz`: it can also do its work (database there, migrations applied)."""
+
+from __future__ import annotations
+
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from psycopg_pool import PoolTimeout
+
+from repository_site.embedded_postgres import EmbeddedPostgresError
+from repository_site.rest.rendering import answer
+
+NO_STORE = {"Cache-Control": "no-store"}
+# Applied migrations cannot become unapplied under a running process, so once seen they need not be read again.
+_migrated = False
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    return answer({"status": "ok"}, headers=NO_STORE)
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    checks = {"database": _database(), "migrations": "unknown"}
+    if checks["database"] == "ok":
+        checks["migrations"] = _migrations()
+    ready = all(state == "ok" for state in checks.values())
+    return answer({"status": "ok" if ready else "unavailable", **checks}, 200 if ready else 503, NO_STORE)
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (Error, PoolTimeout, EmbeddedPostgresError):
+        return "unreachable"
+    return "ok"
+
+
+def _migrations() -> str:
+    global _migrated
+    if not _migrated:
+        try:
+            executor = MigrationExecutor(connection)
+            _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        except (Error, PoolTimeout):
+            return "unreachable"
+    return "ok" if _migrated else "pending"

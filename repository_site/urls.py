@@ -1,0 +1,55 @@
+"""Every address of the installation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, re_path
+from django.views import defaults
+
+from repository_site.api_document import SchemaView
+from repository_site.health import healthz, readyz
+from repository_site.problems import NotFound, Unreadable
+from repository_site.rest import errors
+
+
+def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    """Whatever stands below `_api` and is no operation: unknown for every method and caller (D3)."""
+    return errors.problem_answer(NotFound("There is nothing at this address."))
+
+
+unknown_address.csrf_exempt = True  # type: ignore[attr-defined]  # it answers 404 to POST as well
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if errors.is_api_path(request.path):
+        return errors.problem_answer(Unreadable("The request cannot be read."))
+    return defaults.bad_request(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if errors.is_api_path(request.path):
+        return unknown_address(request)
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if errors.is_api_path(request.path):
+        return errors.server_error(request)
+    return defaults.server_error(request)
+
+
+handler400 = bad_request
+handler404 = not_found
+handler500 = server_error
+
+urlpatterns = [
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("admin/", admin.site.urls),
+    path("", include("storage.api.urls")),
+    path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
+    re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
+]

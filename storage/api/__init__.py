@@ -1,0 +1,1 @@
+"""The storage app over HTTP: who calls, storage info, and the administrative contexts."""

@@ -1,0 +1,67 @@
+"""From a request to its caller (D4): token, back-office session, or anonymous where the storage allows it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.request import Request
+
+from repository_site.problems import Unauthenticated
+from storage.callers import Caller, CallerKind
+from storage.contexts import Context
+from storage.models import AnonymousAccess, StaffAccount, StorageMembership
+from storage.roles import Role
+from storage.tokens import recognise_token
+
+TOKEN_NAME = "symbio-auth-token"
+
+
+def authenticate(request: Request, context: Context) -> Caller:
+    value = presented_token(request, context)
+    if value is not None:
+        return recognise_token(value, context)
+    caller = _staff_caller(request, context)
+    if caller is not None:
+        return caller
+    if context.storage is not None and context.storage.anonymous_access == AnonymousAccess.READ:
+        address = request.META.get("REMOTE_ADDR", "")
+        return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, f"address:{address}")
+    raise Unauthenticated("This needs a credential: send an API token as Authorization: Bearer <token>.")
+
+
+def presented_token(request: Request, context: Context) -> str | None:
+    """The token a request carries, if any. A credential of another kind is a credential that does not hold."""
+    if header := request.META.get("HTTP_AUTHORIZATION", ""):
+        scheme, _, value = header.partition(" ")
+        if scheme.lower() != "bearer" or not value.strip():
+            raise Unauthenticated("Authorization must be Bearer <token>.")
+        return str(value.strip())
+    if header := request.headers.get(TOKEN_NAME, ""):
+        return header.strip()
+    if context.storage is not None and context.storage.token_in_query:
+        return request.GET.get(TOKEN_NAME) or None
+    return None
+
+
+def _staff_caller(request: Request, context: Context) -> Caller | None:
+    """Staff signed in to the back office, where they belong; elsewhere they count as nobody in particular."""
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return None
+    account = request._request.user
+    if not isinstance(account, StaffAccount) or not account.is_active or not account.is_staff:
+        return None
+    roles = _staff_roles(account, context)
+    if not roles:
+        return None
+    # A foreign page could otherwise make the browser write with the session of who looks at it.
+    SessionAuthentication().enforce_csrf(request)
+    return Caller(CallerKind.STAFF, f"staff:{account.pk}", roles, None, f"staff:{account.pk}")
+
+
+def _staff_roles(account: StaffAccount, context: Context) -> frozenset[Role]:
+    if account.is_superuser:
+        return frozenset(Role)
+    if context.storage is None:
+        return frozenset()
+    membership = StorageMembership.objects.filter(account=account, storage=context.storage).first()
+    return frozenset(Role(role) for role in membership.roles) if membership else frozenset()

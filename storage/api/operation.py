@@ -1,0 +1,114 @@
+"""The base of every operation of the API: context, api-version, caller, throttle, then the handler in its scope.
+
+Subclasses only parse, call the domain and render. DRF's own dispatch is replaced by one that has no step we do not use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from repository_site.problems import NotFound, Unreadable
+from repository_site.rest.negotiation import accepts_json
+from repository_site.rest.throttling import Throttle
+from repository_site.rest.versioning import NAME as VERSION_HEADER
+from repository_site.rest.versioning import ApiVersions
+from storage.addresses import public_base
+from storage.api.authentication import authenticate
+from storage.callers import Caller, CallerKind
+from storage.contexts import Context, ContextType, find_context
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+
+token_throttle = Throttle(settings.TOKEN_RATE)
+anonymous_throttle = Throttle(settings.ANONYMOUS_RATE)
+
+
+class Operation(APIView):
+    """`operation_id` names it in the OpenAPI document; `contexts` says where it exists, elsewhere it is 404."""
+
+    operation_id: ClassVar[str]
+    versions: ClassVar[ApiVersions]
+    contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+
+    context: Context
+    caller: Caller
+    api_version: str = ""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        self.args, self.kwargs = args, kwargs
+        self.request = self.initialize_request(request, *args, **kwargs)
+        try:
+            response = self._run(self.request, **kwargs)
+        except Exception as error:
+            response = self.handle_exception(error)
+            if response.status_code == 405:
+                response["Allow"] = ", ".join(self.allowed_methods)
+        if self.api_version:
+            response[VERSION_HEADER] = self.api_version
+        # What one caller may see is nobody else's: shared caches must not keep it, private ones must ask again.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+
+    def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
+        structlog.contextvars.bind_contextvars(storage=f"{collectionId}/{storageId}")
+        self.context = find_context(collectionId, storageId)
+        if self.context.type not in self.contexts:
+            raise NotFound("There is nothing at this address.")
+        handler = getattr(self, str(request.method).lower(), None)
+        if str(request.method).lower() not in self.http_method_names or handler is None:
+            raise MethodNotAllowed(str(request.method))
+        if not accepts_json(request.META.get("HTTP_ACCEPT", "")):
+            raise NotAcceptable
+        self.api_version = self.versions.choose(request._request)
+        self.caller = authenticate(request, self.context)
+        structlog.contextvars.bind_contextvars(caller=self.caller.label)
+        throttle = anonymous_throttle if self.caller.kind is CallerKind.ANONYMOUS else token_throttle
+        throttle.take(self.caller.throttle_key)
+        return self._answer(handler, request, **names)
+
+    def _answer(self, handler: Any, request: Request, **names: str) -> HttpResponseBase:
+        if self.context.storage is None:
+            self.caller.require_role(Role.ADMINISTRATOR)
+            response: HttpResponseBase = handler(request, **names)
+            return response
+        with tenant_scope(self.context.storage):
+            response = handler(request, **names)
+        return response
+
+    @property
+    def base(self) -> str:
+        """What every address in the answer starts with."""
+        return public_base(self.request._request)
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        return sorted(name.upper() for name in self.http_method_names if hasattr(self, name))
+
+
+class ReadOperation(Operation):
+    """A read answers GET, HEAD and, since existing clients do that, POST with an empty body (D2)."""
+
+    def get(self, request: Request, **names: str) -> HttpResponseBase:
+        return self.read(request, **names)
+
+    def head(self, request: Request, **names: str) -> HttpResponseBase:
+        return self.read(request, **names)
+
+    def post(self, request: Request, **names: str) -> HttpResponseBase:
+        # Swallowing a body in silence would lose what somebody meant to write.
+        if request._request.body.strip() not in (b"", b"{}"):
+            raise Unreadable("This operation reads: send no body.")
+        return self.read(request, **names)
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        """`names` are the parts of the address after the context."""
+        raise NotImplementedError
