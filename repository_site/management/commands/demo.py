@@ -1,0 +1,120 @@
+"""`manage.py demo`: everything set up, filled and served; running it again is fast and harmless."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from repository_site.command_line import RepositoryCommand
+from repository_site.management.commands.serve import default_workers, prepare_database, serve
+from repository_site.problems import Unauthenticated
+from repository_site.server import Bind
+from storage.contexts import Context, ContextType, read_storage
+from storage.models import AnonymousAccess, StaffAccount, Storage
+from storage.provisioning import StorageRequest, provision_storage
+from storage.roles import Role
+from storage.tokens import issue_token, recognise_token
+
+COLLECTION, STORAGE = "demo", "showcase"
+LOGIN = "admin"
+
+
+class Command(RepositoryCommand):
+    help = "Set up the demo storage demo/showcase, print what to try, and serve it until Ctrl-C."
+    examples = """\
+  manage.py demo                        on 127.0.0.1:8000
+  manage.py demo --bind 127.0.0.1:8080
+  manage.py demo --no-serve             only set up and print
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT", help="default: %(default)s")
+        parser.add_argument(
+            "--workers", type=int, default=default_workers(), metavar="N", help="server processes; default: %(default)s"
+        )
+        parser.add_argument("--no-serve", action="store_true", help="set up and print, but do not serve")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        prepare_database(migrate=True, verbosity=options["verbosity"])
+        storage = read_storage(COLLECTION, STORAGE) or provision_storage(
+            StorageRequest(
+                collection=COLLECTION,
+                key=STORAGE,
+                title="Showcase",
+                description="A process house to look around in.",
+                anonymous=AnonymousAccess.READ,
+            )
+        )
+        credentials = DemoCredentials(settings.DATA_DIR / "demo-credentials.json")
+        self._announce(options["bind"], credentials.password(), credentials.token(storage))
+        if not options["no_serve"]:
+            serve(options["bind"], options["workers"], self)
+
+    def _announce(self, bind: str, password: str | None, token: str) -> None:
+        base = Bind.parse(bind).url
+        address = f"{base}/{COLLECTION}/{STORAGE}"
+        login = f"{LOGIN} / {password}" if password else f"{LOGIN} (with the password you have set)"
+        self.stdout.write(
+            "\n".join(
+                [
+                    "",
+                    f"  Storage info   {address}/_api/rest/info",
+                    f"  API document   {address}/_api/schema",
+                    f"  Back office    {base}/admin/   login: {login}",
+                    f"  Health         {base}/healthz   {base}/readyz",
+                    "",
+                    f"  Token          {token}",
+                    f"  Try it         curl -H 'Authorization: Bearer {token}' {address}/_api/rest/info",
+                    "",
+                ]
+            )
+        )
+        self.stdout.flush()
+
+
+class DemoCredentials:
+    """The demo's password and token, kept beside the demo's data so that a second run can print them again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.kept: dict[str, str] = json.loads(path.read_text())
+        except (FileNotFoundError, ValueError):
+            self.kept = {}
+
+    def password(self) -> str | None:
+        """The password of the back-office login; None when somebody has changed it, which must stay so."""
+        account = StaffAccount.objects.filter(username=LOGIN).first()
+        kept = self.kept.get("password", "")
+        if account is not None:
+            return kept if kept and account.check_password(kept) else None
+        kept = secrets.token_urlsafe(12)
+        StaffAccount.objects.create_superuser(LOGIN, password=kept)
+        self._keep("password", kept)
+        return kept
+
+    def token(self, storage: Storage) -> str:
+        context = Context(ContextType.STORAGE, storage.collection, storage)
+        kept = self.kept.get("token", "")
+        try:
+            recognise_token(kept, context)
+        except Unauthenticated:
+            pass
+        else:
+            return kept
+        issued = issue_token(context, "demo", [Role.ADMINISTRATOR])
+        self._keep("token", issued.value)
+        return issued.value
+
+    def _keep(self, name: str, value: str) -> None:
+        self.kept[name] = value
+        draft = self.path.with_suffix(".draft")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(self.kept, file)
+        draft.replace(self.path)

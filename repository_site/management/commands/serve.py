@@ -1,0 +1,72 @@
+"""`manage.py serve`: migrate, check, and run the production server."""
+
+from __future__ import annotations
+
+import os
+from io import StringIO
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError, CommandParser
+from django.db import connection
+
+from repository_site.command_line import RepositoryCommand
+from repository_site.server import AddressInUse, Bind, run_server
+
+# Any fixed number: servers that start at once on one database migrate one after the other.
+MIGRATION_LOCK = 7_303_014_236
+
+
+class Command(RepositoryCommand):
+    help = "Serve the repository: applies pending migrations, checks the database, then answers until Ctrl-C."
+    examples = """\
+  manage.py serve                                  on 127.0.0.1:8000
+  manage.py serve --bind 0.0.0.0:9000 --workers 4  for a reverse proxy on another machine
+  manage.py serve --no-migrate                     when migrations are applied by a deployment step
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT", help="default: %(default)s")
+        parser.add_argument(
+            "--workers", type=int, default=default_workers(), metavar="N", help="server processes; default: %(default)s"
+        )
+        parser.add_argument("--no-migrate", action="store_true", help="do not apply pending migrations first")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        prepare_database(migrate=not options["no_migrate"], verbosity=options["verbosity"])
+        serve(options["bind"], options["workers"], self)
+
+
+def default_workers() -> int:
+    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
+
+
+def prepare_database(*, migrate: bool, verbosity: int) -> None:
+    """Migrations, then the checks that need a database: tenancy must hold before the first request."""
+    if migrate:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+            try:
+                call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+    call_command("check", databases=["default"], stdout=StringIO())
+
+
+def serve(bind_text: str, workers: int, command: RepositoryCommand) -> None:
+    """Run the server and, when it ends, wait for the embedded database to be down if nobody else uses it."""
+    try:
+        bind = Bind.parse(bind_text)
+        if workers < 1:
+            raise ValueError("--workers must be 1 or more")
+    except ValueError as problem:
+        raise CommandError(str(problem)) from None
+    command.stderr.write(f"Serving on {bind.url} with {workers} worker(s); Ctrl-C stops.")
+    try:
+        run_server(bind, workers)
+    except AddressInUse as problem:
+        raise CommandError(str(problem)) from None
+    finally:
+        if settings.EMBEDDED_POSTGRES is not None:
+            settings.EMBEDDED_POSTGRES.release(wait=20)

@@ -1,0 +1,115 @@
+"""The production server: granian in WSGI mode, a pool of database connections in every worker process."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+LINUX_SET_PARENT_DEATH_SIGNAL = 1
+
+
+class AddressInUse(Exception):
+    """Somebody else listens there; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Bind:
+        host, separator, port = text.rpartition(":")
+        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(f"{text!r} is no address to bind; expected host:port such as 127.0.0.1:8000")
+        return cls(host.strip("[]"), int(port))
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+def run_server(bind: Bind, workers: int) -> None:
+    """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked."""
+    from granian import Granian
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+
+    _check_free(bind)
+    connections.close_all()
+    Granian(
+        "repository_site.server:worker_application",
+        factory=True,
+        address=bind.host,
+        port=bind.port,
+        interface=Interfaces.WSGI,
+        workers=workers,
+        blocking_threads=settings.POOL_SIZE,
+        respawn_failed_workers=True,
+        workers_kill_timeout=10,
+        log_level=LogLevels.warning,
+        log_dictconfig=copy.deepcopy(settings.LOGGING),
+    ).serve()
+
+
+def worker_application() -> Callable[..., Any]:
+    """What granian calls in each worker process."""
+    die_with_parent()
+    from repository_site.wsgi import application
+
+    enable_pool(settings.POOL_SIZE)
+    # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    return application
+
+
+def enable_pool(size: int) -> None:
+    """Give this process a pool of connections; a request takes one and hands it back when it is done."""
+    connections.settings["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": size, "timeout": 10}
+
+
+def die_with_parent() -> None:
+    """A worker whose main process was killed must not stay behind and hold the port."""
+    parent = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(LINUX_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _check_free(bind: Bind) -> None:
+    """The server shares its port between workers, so it would also share it with a stranger; refuse that."""
+    family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # Not SO_REUSEPORT: only a port that nobody listens on may be taken; SO_REUSEADDR passes over TIME_WAIT.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((bind.host, bind.port))
+        except OSError as problem:
+            raise AddressInUse(
+                f"cannot listen on {bind.host}:{bind.port} ({problem.strerror}); stop who listens there or choose"
+                " another port"
+            ) from None

@@ -1,0 +1,73 @@
+"""`manage.py issue_token`: give a program access to one context."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from repository_site.command_line import RepositoryCommand
+from storage.contexts import find_context
+from storage.roles import Role
+from storage.tokens import issue_token
+
+
+def local_end(text: str) -> datetime:
+    """A date means up to and including that day; zone is added once the storage is known."""
+    try:
+        if len(text) == 10:
+            return datetime.combine(date.fromisoformat(text) + timedelta(days=1), time())
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a date such as 2027-12-31, or a date-time") from None
+
+
+class Command(RepositoryCommand):
+    help = (
+        "Issue an API token. The token alone goes to stdout, and is shown this once only: the repository keeps\n"
+        "nothing but a digest of it."
+    )
+    examples = """\
+  manage.py issue_token acme handbook --name "intranet search" --role viewer
+  TOKEN=$(manage.py issue_token acme handbook --name importer --role editor --valid-until 2027-12-31)
+  manage.py issue_token acme _admin --name ops --role administrator        the collection's administration
+  manage.py issue_token _sysadmin _admin --name ops --role administrator   the site's administration
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("collection", help="id of the collection, or _sysadmin")
+        parser.add_argument("storage", help="id of the storage, or _admin")
+        parser.add_argument("--name", required=True, help="what the token is for, as lists and logs show it")
+        parser.add_argument(
+            "--role",
+            required=True,
+            action="append",
+            nargs="+",
+            choices=[role.value for role in Role],
+            help="what its bearer may do; may be given several times",
+        )
+        parser.add_argument("--user", type=UUID, metavar="ID", help="the user element that calls with it")
+        parser.add_argument(
+            "--valid-until", type=local_end, metavar="DATE", help="last day (or moment), in the storage's time zone"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        context = find_context(options["collection"], options["storage"])
+        zone = ZoneInfo(context.storage.time_zone if context.storage else settings.DEFAULT_TIME_ZONE)
+        end: datetime | None = options["valid_until"]
+        if end is not None and end.tzinfo is None:
+            end = end.replace(tzinfo=zone)
+        issued = issue_token(
+            context,
+            options["name"],
+            [Role(name) for names in options["role"] for name in names],
+            user_id=options["user"],
+            valid_until=end,
+        )
+        self.stderr.write(f"Token {issued.token.id} for {context.path.strip('/')}; it is shown only now:")
+        self.stdout.write(issued.value)

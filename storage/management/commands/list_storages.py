@@ -1,0 +1,57 @@
+"""`manage.py list_storages`: which tenants there are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from repository_site.command_line import RepositoryCommand
+from storage.models import Storage
+from storage.tables import text_table
+
+
+class Command(RepositoryCommand):
+    help = "List the storages of the installation, or of one collection, by address."
+    examples = """\
+  manage.py list_storages
+  manage.py list_storages acme --json | jq -r '.[].tenant'
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("collection", nargs="?", help="only the storages of this collection")
+        parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        storages = Storage.objects.select_related("collection").prefetch_related("cultures")
+        if options["collection"]:
+            storages = storages.filter(collection__key=options["collection"])
+        rows = [_row(storage) for storage in storages]
+        if options["json"]:
+            self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
+        elif rows:
+            self.stdout.write(text_table(list(rows[0]), [[_cell(value) for value in row.values()] for row in rows]))
+        else:
+            self.stderr.write("There are no storages; make one with: manage.py provision_storage COLLECTION STORAGE")
+
+
+def _row(storage: Storage) -> dict[str, Any]:
+    cultures = storage.culture_set()
+    return {
+        "storage": str(storage),
+        "tenant": str(storage.id),
+        "title": storage.title,
+        "template": storage.template,
+        "cultures": list(cultures.data),
+        "region": storage.region,
+        "timeZone": storage.time_zone,
+        "anonymous": storage.anonymous_access,
+        "isValid": storage.is_valid,
+    }
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

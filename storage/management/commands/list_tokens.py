@@ -1,0 +1,57 @@
+"""`manage.py list_tokens`: who has access, since when and until when."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from repository_site.command_line import RepositoryCommand
+from storage.contexts import find_context
+from storage.models import ApiToken
+from storage.tables import text_table
+from storage.tokens import tokens_of
+
+
+class Command(RepositoryCommand):
+    help = "List the API tokens of one context, oldest first. Values are not kept and so cannot be shown."
+    examples = """\
+  manage.py list_tokens acme handbook
+  manage.py list_tokens _sysadmin _admin --json
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("collection", help="id of the collection, or _sysadmin")
+        parser.add_argument("storage", help="id of the storage, or _admin")
+        parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        context = find_context(options["collection"], options["storage"])
+        now = timezone.now()
+        rows = [_row(token, now) for token in tokens_of(context)]
+        if options["json"]:
+            self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
+        elif rows:
+            self.stdout.write(text_table(list(rows[0]), [list(row.values()) for row in rows]))
+        else:
+            self.stderr.write("There are no tokens; issue one with: manage.py issue_token --help")
+
+
+def _row(token: ApiToken, now: datetime) -> dict[str, str]:
+    return {
+        "id": str(token.id),
+        "name": token.name,
+        "state": token.state(now),
+        "roles": ",".join(token.roles),
+        "user": str(token.user_id or ""),
+        "validFrom": _moment(token.valid_from),
+        "validUntil": _moment(token.valid_until),
+        "lastUsed": _moment(token.last_used_on),
+    }
+
+
+def _moment(instant: datetime | None) -> str:
+    return instant.isoformat(timespec="seconds").replace("+00:00", "Z") if instant else ""

@@ -1,0 +1,29 @@
+"""`manage.py revoke_token`: take access away, from the next request on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from repository_site.command_line import RepositoryCommand
+from storage.contexts import find_context
+from storage.tokens import find_token, revoke_token
+
+
+class Command(RepositoryCommand):
+    help = "Revoke an API token, by its id or, where only one active token has it, by its name."
+    examples = """\
+  manage.py revoke_token acme handbook importer
+  manage.py revoke_token acme handbook 6f0b0a52-5c5a-4a6e-9d55-3f4f5d1c2b3a
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("collection", help="id of the collection, or _sysadmin")
+        parser.add_argument("storage", help="id of the storage, or _admin")
+        parser.add_argument("token", help="id or name of the token")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        token = find_token(find_context(options["collection"], options["storage"]), options["token"])
+        changed = revoke_token(token)
+        self.stderr.write(f"{token.name} ({token.id}) {'is revoked' if changed else 'was revoked before'}.")
