@@ -1,0 +1,96 @@
+"""What operators set: read, defaulted, or refused in one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repository_site import environment
+from repository_site.environment import EnvironmentProblem, Rate, Variable
+from repository_site.secret_key import load_or_make_secret_key
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "value"),
+    [
+        (environment.PUBLIC_URL, "https://repo.example/", "https://repo.example"),
+        (environment.ALLOWED_HOSTS, "a.example, b.example,", ["a.example", "b.example"]),
+        (environment.HTTPS, "", None),
+        (environment.HTTPS, "Yes", True),
+        (environment.HTTPS, "0", False),
+        (environment.TRUSTED_PROXIES, "10.0.0.1,fd00::/8", (ip_network("10.0.0.1/32"), ip_network("fd00::/8"))),
+        (environment.TOKEN_RATE, "2.5/10", Rate(2.5, 10)),
+        (environment.TOKEN_RATE, "OFF", None),
+        (environment.POOL_SIZE, "4", 4),
+        (environment.LOG_LEVEL, "DEBUG", "debug"),
+        (environment.BODY_LIMIT, "", 10 * 1024 * 1024),
+    ],
+)
+def test_values(variable: Variable[Any], text: str, value: Any) -> None:
+    assert variable.read({variable.name: text}) == value
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        (environment.PUBLIC_URL, "repo.example", "expected an address such as https://repository.example.org"),
+        (environment.HTTPS, "maybe", "expected true or false"),
+        (environment.TRUSTED_PROXIES, "proxy", "does not appear to be an IPv4 or IPv6 network"),
+        (environment.TOKEN_RATE, "100", "expected requests a second and burst, such as 300/3000, or off"),
+        (environment.TOKEN_RATE, "0/5", "both numbers must be above zero"),
+        (environment.TOKEN_RATE, "nan/5", "both numbers must be above zero"),
+        (environment.POOL_SIZE, "0", "expected a whole number from 1 up"),
+        (environment.LOG_FORMAT, "xml", "expected one of json, console"),
+    ],
+)
+def test_mistakes(variable: Variable[Any], text: str, message: str) -> None:
+    with pytest.raises(EnvironmentProblem) as caught:
+        variable.read({variable.name: text})
+    assert str(caught.value).startswith(f"{variable.name}={text!r}: ")
+    assert message in str(caught.value)
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert (environment.PROJECT_DIR / "docs/reference/settings.md").read_text() == environment.reference()
+
+
+def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=environment.PROJECT_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "repository_site.settings", **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_mistake_stops_every_command_with_one_line(tmp_path: Path) -> None:
+    result = manage("check", REPOSITORY_POOL_SIZE="many", REPOSITORY_DATA_DIR=str(tmp_path))
+    assert result.returncode == 1
+    assert result.stderr == "error: REPOSITORY_POOL_SIZE='many': expected a whole number from 1 up\n"
+
+
+def test_the_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:
+    result = manage(
+        *["check", "--deploy", "--fail-level", "WARNING"],
+        REPOSITORY_PUBLIC_URL="https://repository.example.org",
+        REPOSITORY_DATA_DIR=str(tmp_path),
+    )
+    assert (result.returncode, result.stdout) == (0, "System check identified no issues (0 silenced).\n")
+
+
+def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "secret-key"
+    key = load_or_make_secret_key(path)
+    assert len(key) >= 50
+    assert load_or_make_secret_key(path) == key
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [item.name for item in path.parent.iterdir()] == ["secret-key"]

@@ -1,0 +1,152 @@
+"""Every kind of failure in the body of D3: status, headers and whole bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import override_settings
+
+from repository_site.environment import Rate
+from repository_site.rest.throttling import Throttle
+from storage.models import Storage
+from tests.api_client import ApiClient
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+INFO = "/acme/open/_api/rest/info"
+
+
+def body(message: str, output: str, type: str) -> dict[str, Any]:
+    return {"message": message, "output": output, "type": type, "data": [{"error": message}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/acme/nowhere/_api/rest/info", "There is no storage acme/nowhere."),
+        ("/nowhere/open/_api/rest/info", "There is no storage nowhere/open."),
+        ("/acme/OPEN/_api/rest/info", "There is no storage acme/OPEN."),
+        ("/acme/open/_api/rest/nothing", "There is nothing at this address."),
+        ("/acme/open/_api/rest/facets", "There is nothing at this address."),
+        ("/acme/open/_api", "There is nothing at this address."),
+        ("/acme/open/_api/", "There is nothing at this address."),
+        ("/acme/_api/rest/info", "There is nothing at this address."),
+        ("/_api/x", "There is nothing at this address."),
+        ("/acme/open/_api/rest/info//", "There is nothing at this address."),
+        ("/acme/open/_api/rest/info%00", "There is nothing at this address."),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_404(api: ApiClient, open_storage: Storage, path: str, message: str, method: str) -> None:
+    response = api.generic(method, path)
+    assert (response.status_code, response.json()) == (404, body(message, "volatile", "error"))
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FROB"])
+def test_405(api: ApiClient, open_storage: Storage, method: str) -> None:
+    response = api.generic(method, INFO)
+    assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD, POST"
+    assert response.json() == body(f"{method} is not possible here; allowed: GET, HEAD, POST.", "volatile", "error")
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/json;odata=verbose", 200),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 200),
+        ("application/*", 200),
+        ("", 200),
+        ("text/html", 406),
+        ("application/xml", 406),
+        ("application/json;q=0, */*", 406),
+        ("*/*;q=0", 406),
+        (";;;,,,", 406),
+        ("application/json;q=nonsense", 406),
+    ],
+)
+def test_406(api: ApiClient, open_storage: Storage, accept: str, status: int) -> None:
+    response = api.get(INFO, headers={"Accept": accept})
+    assert response.status_code == status
+    if status == 406:
+        assert response.json() == body("Answers are application/json only.", "volatile", "error")
+
+
+@override_settings(BODY_LIMIT=100)
+def test_413(api: ApiClient, open_storage: Storage) -> None:
+    response = api.post(INFO, b"x" * 101, content_type="application/json")
+    assert (response.status_code, response.json()) == (
+        413,
+        body("The body is larger than 100 bytes.", "volatile", "error"),
+    )
+    assert api.post(INFO, b" " * 100, content_type="application/json").status_code == 200
+
+
+def test_a_content_length_that_is_no_number(api: ApiClient, open_storage: Storage) -> None:
+    response = api.get(INFO, CONTENT_LENGTH="-5")
+    assert (response.status_code, response.json()["message"]) == (400, "Content-Length is not a number.")
+
+
+def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(0.1, 2), lambda: now))
+    monkeypatch.setattr("storage.api.operation.token_throttle", Throttle(Rate(1, 1), lambda: now))
+    assert [api.get(INFO).status_code for _ in range(3)] == [200, 200, 429]
+    refused = api.get(INFO)
+    assert refused["Retry-After"] == "10"
+    assert refused.json() == body("Too many requests; try again in 10 second(s).", "volatile", "error")
+    assert api.get(INFO, headers={}, REMOTE_ADDR="10.0.0.9").status_code == 200
+    first, second = token_for(storage), token_for(storage)
+    address = "/acme/handbook/_api/rest/info"
+    assert [api.get(address, token=token).status_code for token in (first, first, second)] == [200, 429, 200]
+    now = 10.0
+    assert api.get(INFO).status_code == 200
+
+
+@override_settings(ROOT_URLCONF="tests.shelves.urls")
+def test_500_tells_the_request_id_and_no_more(open_storage: Storage, caplog: pytest.LogCaptureFixture) -> None:
+    api = ApiClient()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.api_client.check_answer", lambda *args: None)
+        response = api.get("/acme/open/_api/shelves?fail=1", headers={"X-Request-ID": "abc-1"})
+    assert response.status_code == 500
+    assert response["X-Request-ID"] == "abc-1"
+    assert response.json() == body(
+        "Something went wrong on our side; the request id is abc-1.", "permanent", "critical"
+    )
+    assert "a fault inside the scope" in caplog.text
+
+
+def test_503_when_the_database_is_away(api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise OperationalError("server closed the connection\nat 10.1.2.3")
+
+    monkeypatch.setattr("storage.api.operation.find_context", fail)
+    response = api.get(INFO)
+    assert response["Retry-After"] == "2"
+    assert (response.status_code, response.json()) == (
+        503,
+        body("The service cannot reach its database; try again shortly.", "permanent", "critical"),
+    )
+
+
+def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:
+    response = api.get(INFO, headers={"host": "evil.example"})
+    assert (response.status_code, response.json()) == (400, body("The request cannot be read.", "inline", "error"))
+
+
+@override_settings(HTTPS=True, SECURE_SSL_REDIRECT=True, SECURE_REDIRECT_EXEMPT=[r"(^|/)_api(/|$)"])
+def test_plain_http_is_refused_and_never_redirected_below_api(api: ApiClient, open_storage: Storage) -> None:
+    response = api.get(INFO)
+    assert (response.status_code, response.json()["message"]) == (400, "This installation answers over https only.")
+    assert api.get(INFO, secure=True).status_code == 200
+
+
+def test_outside_the_api_pages_stay_pages(api: ApiClient, db: None) -> None:
+    response = api.get("/nothing/here")
+    assert response.status_code == 404
+    assert response["Content-Type"].startswith("text/html")

@@ -1,0 +1,125 @@
+"""Before any app: request ids, log lines without secrets, proxies that are believed and those that are not."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.test import RequestFactory, override_settings
+
+from repository_site.logs import logging_settings
+from storage.models import Storage
+from tests.api_client import ApiClient
+from tests.factories import token_for
+from tests.wsgi_call import wsgi_call
+
+pytestmark = pytest.mark.django_db
+INFO = "/acme/open/_api/rest/info"
+
+
+@pytest.mark.parametrize("given", ["abc", "a.b:c_d-1", "x" * 128])
+def test_a_sane_request_id_is_kept(api: ApiClient, open_storage: Storage, given: str) -> None:
+    assert api.get(INFO, headers={"X-Request-ID": given})["X-Request-ID"] == given
+
+
+@pytest.mark.parametrize("given", ["", "x" * 129, "a b", "a\\nb", "<script>", "ä"])
+def test_any_other_is_replaced(api: ApiClient, open_storage: Storage, given: str) -> None:
+    made = api.get(INFO, headers={"X-Request-ID": given})["X-Request-ID"]
+    assert made != given
+    assert len(made) == 36
+
+
+def test_every_answer_has_one(api: ApiClient, db: None) -> None:
+    for path in ("/healthz", "/nowhere", "/a/b/_api/c", "/admin/login/"):
+        assert api.get(path)["X-Request-ID"]
+
+
+@pytest.fixture
+def log_lines() -> Any:
+    """What the production formatter writes, line by line."""
+    handler = logging.StreamHandler(io.StringIO())
+    settings = logging_settings("info", "json")["formatters"]["line"]
+    factory = settings.pop("()")
+    handler.setFormatter(factory(**settings))
+    logging.getLogger().addHandler(handler)
+    yield lambda: [json.loads(line) for line in handler.stream.getvalue().splitlines()]
+    logging.getLogger().removeHandler(handler)
+
+
+def test_the_log_line_of_a_request(api: ApiClient, storage: Storage, log_lines: Any) -> None:
+    value = token_for(storage)
+    storage.token_in_query = True
+    storage.save()
+    path = "/acme/handbook/_api/rest/info"
+    api.get(f"{path}?symbio-auth-token={value}", headers={"X-Request-ID": "r-1"})
+    api.get(path, token=value)
+    api.get(path, headers={"symbio-auth-token": value + "x"})
+    logging.getLogger("other").warning("an address in a message: %s?symbio-auth-token=%s", path, value)
+    lines = log_lines()
+    assert value not in json.dumps(lines)
+    first = lines[0]
+    assert first.pop("duration_ms") > 0
+    assert first.pop("timestamp")
+    assert first.pop("caller").startswith("token:")
+    assert first == {
+        "event": "request",
+        "level": "info",
+        "logger": "request",
+        "method": "GET",
+        "path": path,
+        "request_id": "r-1",
+        "status": 200,
+        "storage": "acme/handbook",
+    }
+    assert "caller" not in lines[2]
+    assert lines[3]["event"] == f"an address in a message: {path}?symbio-auth-token=crt_***"
+
+
+FORWARDED = {
+    "X-Forwarded-For": "203.0.113.7, 10.0.0.2",
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "localhost",
+}
+
+
+def test_forwarded_headers_of_strangers_are_ignored(api: ApiClient, open_storage: Storage) -> None:
+    response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
+    assert response.json()["appUrl"] == "http://testserver/acme/open"
+
+
+@override_settings(TRUSTED_PROXIES=(ip_network("10.0.0.0/8"),))
+def test_forwarded_headers_of_trusted_proxies_are_believed(
+    api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("storage.api.operation.anonymous_throttle.take", seen.append)
+    response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
+    assert response.json()["appUrl"] == "https://localhost/acme/open"
+    api.get(INFO, headers=FORWARDED, REMOTE_ADDR="192.0.2.1")
+    api.get(INFO, headers={"X-Forwarded-For": "evil, 10.0.0.3"}, REMOTE_ADDR="10.0.0.1")
+    assert seen == ["address:203.0.113.7", "address:192.0.2.1", "address:evil"]
+
+
+def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
+    """Without a Content-Length Django reads nothing; a write would then do nothing and answer success."""
+
+    def post(body: bytes) -> tuple[int, Any]:
+        environ = RequestFactory().generic("POST", INFO).environ
+        environ.pop("CONTENT_LENGTH", None)
+        environ |= {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": io.BytesIO(body), "HTTP_HOST": "testserver"}
+        return wsgi_call(WSGIHandler(), environ)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # The request's signals would close the connection that holds this test's transaction.
+        patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
+        patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
+        status, answer = post(b'{"title": "x"}')
+        assert (status, answer["message"]) == (400, "This operation reads: send no body.")
+        assert post(b"")[0] == 200
+        with override_settings(BODY_LIMIT=10):
+            assert post(b"x" * 11)[0] == 413

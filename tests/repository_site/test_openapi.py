@@ -1,0 +1,78 @@
+"""The OpenAPI document: answered, valid, complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.validation import validate_schema
+
+from repository_site.api_document import openapi_document
+from storage.models import Storage
+from tests import api_client
+from tests.api_client import ApiClient
+
+
+@pytest.mark.django_db
+def test_a_storage_answers_the_document(api: ApiClient, open_storage: Storage) -> None:
+    for method in (api.get, api.post):
+        response = method("/acme/open/_api/schema", content_type="application/json")
+        assert response.status_code == 200
+        assert response.json() == openapi_document()
+
+
+def test_the_document_is_valid_openapi_3_1() -> None:
+    document = openapi_document()
+    assert document["openapi"].startswith("3.1")
+    check: Any = validate_schema
+    check(document)
+
+
+def test_every_address_below_api_is_in_the_document() -> None:
+    documented = {path.replace("{", "<str:").replace("}", ">") for path in openapi_document()["paths"]}
+    addresses = {f"/{pattern}" for pattern in routes(get_resolver().url_patterns) if "_api/" in pattern}
+    assert addresses == documented
+
+
+def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for pattern in patterns:
+        route = prefix + str(getattr(pattern.pattern, "_route", ""))
+        if isinstance(pattern, URLResolver):
+            found += routes(pattern.url_patterns, route)
+        else:
+            found.append(route)
+    return found
+
+
+def test_every_operation_names_its_errors_and_credentials() -> None:
+    for path in openapi_document()["paths"].values():
+        for operation in path.values():
+            assert {"400", "401", "403", "404", "405", "429", "500"} <= set(operation["responses"])
+            assert {"bearer": []} in operation["security"]
+            assert operation["summary"]
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [operation["operationId"] for path in openapi_document()["paths"].values() for operation in path.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_client_notices_an_answer_outside_the_document() -> None:
+    class Answer(dict[str, Any]):
+        status_code = 200
+        content = b'{"type": "IStorageContext", "surprise": 1}'
+
+    answer = Answer({"Content-Type": "application/json", "X-Request-ID": "x", "api-version": "1.0"})
+    with pytest.raises(Exception, match="surprise"):
+        api_client.check_answer("GET", "/a/b/_api/rest/info", answer)
+
+
+def test_every_operation_is_called_by_some_test(request: pytest.FixtureRequest) -> None:
+    """Runs last (see conftest); tells nothing when only a part of the suite ran."""
+    session = request.session
+    if session.testscollected != len(session.items) or len({item.path for item in session.items}) < 10:
+        return
+    operations = {(path, verb) for path, operations in openapi_document()["paths"].items() for verb in operations}
+    assert operations - api_client.called == set()

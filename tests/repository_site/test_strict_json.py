@@ -1,0 +1,77 @@
+"""JSON in (D16): what is read exactly, and what is refused with its place."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repository_site.problems import Unreadable
+from repository_site.rest.strict_json import MAX_NESTING, parse_json
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (
+            b'{"a": [1, -2, 1.10, 1e3, true, null, "x"]}',
+            {"a": [1, -2, Decimal("1.10"), Decimal("1e3"), True, None, "x"]},
+        ),
+        (b"9223372036854775807", 9223372036854775807),
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+        (b"9" * 5000, Decimal("9" * 5000)),
+        ('"ä\\n\\u00e4\\ud83d\\ude00"'.encode(), "ä\nä😀"),
+        (b"[" * MAX_NESTING + b"]" * MAX_NESTING, None),
+        (b' \n{"a": {"b": 1}, "c": {"b": 2}}', {"a": {"b": 1}, "c": {"b": 2}}),
+    ],
+)
+def test_values_are_kept_exactly(body: bytes, value: Any) -> None:
+    parsed = parse_json(body)
+    if value is not None:
+        assert parsed == value
+        assert type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "The body is not JSON: expecting value at line 1, column 1."),
+        (b'{"a": 1,}', "The body is not JSON: "),
+        (b'{\n "a" 1}', "The body is not JSON: expecting ':' delimiter at line 2, column 6."),
+        (b"{} {}", "The body is not JSON: extra data at line 1, column 4."),
+        (b'"\xff"', "The body is not UTF-8: byte 2 is wrong."),
+        ('"x"'.encode("utf-16"), "The body is not UTF-8: byte 1 is wrong."),
+        (b'\xef\xbb\xbf{"a": 1}', "The body is not JSON: "),
+        (b"[NaN]", "The body is not JSON: NaN is no JSON number."),
+        (b"[-Infinity]", "The body is not JSON: -Infinity is no JSON number."),
+        (b'{"a": {"b": 1, "b": 1}}', "The body is ambiguous: the key 'b' stands twice in one object."),
+        (b'{"a": 1, "\\u0061": 2}', "The body is ambiguous: the key 'a' stands twice in one object."),
+        (b'["\\ud800"]', "The body holds half of a surrogate pair, which is no character."),
+        (b'{"\\udc00": 1}', "The body holds half of a surrogate pair, which is no character."),
+        (b'"a\nb"', "The body is not JSON: invalid control character at line 1, column 3."),
+        (b"[" * (MAX_NESTING + 1) + b"]" * (MAX_NESTING + 1), "The body is nested deeper than 64 levels."),
+        (b"[" * 100_000, "The body is nested deeper than 64 levels."),
+        (b'{"a":' * 100_000, "The body is nested deeper than 64 levels."),
+    ],
+)
+def test_what_is_refused(body: bytes, message: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        parse_json(body)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_long_key_twice_is_shortened_in_the_message() -> None:
+    key = "k" * 10_000
+    with pytest.raises(Unreadable) as caught:
+        parse_json(f'{{"{key}": 1, "{key}": 2}}'.encode())
+    assert len(caught.value.message) < 300
+
+
+@given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\u0dD8 1-eE.tfn', max_size=60).map(str.encode))
+def test_garbage_is_read_or_refused_and_never_anything_else(body: bytes) -> None:
+    with suppress(Unreadable):
+        parse_json(body)

@@ -1,0 +1,71 @@
+"""The token bucket on its own, with a clock of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from repository_site.environment import Rate
+from repository_site.problems import TooManyRequests
+from repository_site.rest import throttling
+from repository_site.rest.throttling import Throttle
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def passes(throttle: Throttle, key: str) -> bool:
+    try:
+        throttle.take(key)
+    except TooManyRequests:
+        return False
+    return True
+
+
+def test_a_burst_then_the_rate() -> None:
+    clock = Clock()
+    throttle = Throttle(Rate(2, 5), clock)
+    assert [passes(throttle, "a") for _ in range(6)] == [True] * 5 + [False]
+    clock.now += 1
+    assert [passes(throttle, "a") for _ in range(3)] == [True, True, False]
+    clock.now += 1000
+    assert [passes(throttle, "a") for _ in range(6)] == [True] * 5 + [False]
+
+
+def test_keys_do_not_touch_each_other() -> None:
+    throttle = Throttle(Rate(1, 1), Clock())
+    assert [passes(throttle, key) for key in "abab"] == [True, True, False, False]
+
+
+def test_refused_requests_cost_nothing() -> None:
+    clock = Clock()
+    throttle = Throttle(Rate(1, 1), clock)
+    assert [passes(throttle, "a") for _ in range(50)].count(True) == 1
+    clock.now += 1
+    assert passes(throttle, "a")
+
+
+def test_the_wait_is_told() -> None:
+    throttle = Throttle(Rate(0.25, 1), Clock())
+    throttle.take("a")
+    with pytest.raises(TooManyRequests) as caught:
+        throttle.take("a")
+    assert caught.value.retry_after == 4
+
+
+def test_off() -> None:
+    throttle = Throttle(None)
+    assert all(passes(throttle, "a") for _ in range(1000))
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttling, "MAX_BUCKETS", 3)
+    throttle = Throttle(Rate(1, 1), Clock())
+    for key in "abcd":
+        throttle.take(key)
+    assert not passes(throttle, "d")
+    assert passes(throttle, "a")
+    assert len(throttle._buckets) == 3

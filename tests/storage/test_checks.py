@@ -1,0 +1,116 @@
+"""The system check sees every way in which a tenant table could be less than isolated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.db import connection, models
+from django.test.utils import isolate_apps
+
+from storage.checks import _model_problems, check_database
+from storage.models import TenantModel
+from tests.shelves.models import Shelf
+
+
+def database_problems() -> list[str]:
+    return [str(problem.msg) for problem in check_database(None, databases=["default"])]
+
+
+@pytest.mark.django_db
+def test_the_live_catalogue_is_as_it_must_be() -> None:
+    assert run_checks(databases=["default"]) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("ALTER TABLE shelves_book DISABLE ROW LEVEL SECURITY", "shelves_book: row-level security is not enabled."),
+        ("ALTER TABLE shelves_book NO FORCE ROW LEVEL SECURITY", "shelves_book: row-level security is not forced"),
+        ("DROP POLICY tenant ON shelves_book", "shelves_book: its only policy must be tenant"),
+        ("ALTER POLICY tenant ON shelves_book USING (true)", "shelves_book: its only policy must be tenant"),
+        ("ALTER POLICY tenant ON shelves_book WITH CHECK (true)", "shelves_book: its only policy must be tenant"),
+        ("CREATE POLICY second ON shelves_book USING (true)", "shelves_book: its only policy must be tenant"),
+        ("ALTER TABLE shelves_book ALTER storage_id DROP DEFAULT", "shelves_book: storage_id must be NOT NULL"),
+        (
+            "ALTER TABLE shelves_book DROP CONSTRAINT shelves_book_pkey, ADD PRIMARY KEY (id)",
+            "shelves_book: the primary key must be (storage_id, id).",
+        ),
+        (
+            "CREATE UNIQUE INDEX across ON shelves_book (title, storage_id)",
+            "shelves_book: the unique index over title, storage_id must begin with storage_id.",
+        ),
+        (
+            "CREATE UNIQUE INDEX across ON shelves_book (lower(title))",
+            "shelves_book: the unique index over None must begin with storage_id.",
+        ),
+    ],
+)
+def test_damage_is_found(damage: str, problem: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(damage)
+    assert any(text.startswith(problem) for text in database_problems()), database_problems()
+
+
+@pytest.mark.django_db
+def test_missing_foreign_keys_are_found() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT conname FROM pg_constraint WHERE conrelid = 'shelves_book'::regclass AND contype = 'f'")
+        for (name,) in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE shelves_book DROP CONSTRAINT "{name}"')
+    assert database_problems() == [
+        "shelves_book: no foreign key (storage_id, shelf_id) to shelves_shelf (storage_id, id).",
+        "shelves_book: no foreign key (storage_id) to storage_storage (id).",
+    ]
+
+
+@pytest.mark.parametrize(("superuser", "bypass", "word"), [(True, False, "superuser"), (False, True, "BYPASSRLS")])
+def test_a_role_above_the_law_is_refused(superuser: bool, bypass: bool, word: str) -> None:
+    from storage.checks import _role_problems
+
+    class Cursor:
+        def execute(self, statement: str) -> None: ...
+
+        def fetchone(self) -> tuple[Any, ...]:
+            return ("boss", superuser, bypass)
+
+    (problem,) = _role_problems(Cursor())
+    assert problem.id == "storage.E010"
+    assert f"The database role boss is {word}" in str(problem.msg)
+
+
+@pytest.mark.django_db
+def test_the_role_of_the_tests_is_an_ordinary_one() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user")
+        assert cursor.fetchone() == (False, False, False)
+
+
+@isolate_apps("tests.shelves")
+def test_models_that_would_reach_across_storages_are_found() -> None:
+    class Label(TenantModel):
+        shelf = models.ForeignKey(Shelf, on_delete=models.DO_NOTHING)
+        text = models.CharField(max_length=9, unique=True)
+        others = models.ManyToManyField("self")
+        code = models.CharField(max_length=9)
+
+        class Meta:
+            app_label = "shelves"
+            unique_together = [("code", "text")]
+            constraints = [models.UniqueConstraint(models.functions.Lower("code"), name="code_once")]
+
+    problems = list(_model_problems(Label))
+    assert [problem.id for problem in problems] == [
+        "storage.E001",
+        "storage.E002",
+        "storage.E003",
+        "storage.E003",
+        "storage.E003",
+    ]
+    assert [problem.msg for problem in problems][2:] == [
+        "text is unique over all storages, so one tenant could sense another's rows.",
+        "code, text is unique over all storages, so one tenant could sense another's rows.",
+        "code is unique over all storages, so one tenant could sense another's rows.",
+    ]

@@ -1,0 +1,219 @@
+"""The operators' commands: what they print, where, and how they fail."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command, load_command_class
+
+from storage.models import ApiToken, StaffAccount, Storage
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.factories import StorageFactory
+from tests.shelves.models import Shelf
+
+pytestmark = pytest.mark.django_db
+COMMANDS = {
+    "storage": ["provision_storage", "list_storages", "remove_storage", "issue_token", "revoke_token", "list_tokens"],
+    "repository_site": ["serve", "demo"],
+}
+
+
+def run(*words: str) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command(*words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_provision_prints_the_tenant_alone_on_stdout() -> None:
+    options = (
+        "--title Handbook --cultures 1031,1033 --default-culture 1031 --mandatory-cultures 1031,1033"
+        " --region at --time-zone Europe/Vienna --anonymous read"
+    )
+    out, err = run("provision_storage", "acme", "handbook", *options.split())
+    storage = Storage.objects.get()
+    assert (out, err) == (f"{storage.id}\n", "acme/handbook is ready.\n")
+    assert (storage.title, storage.region, storage.time_zone, storage.anonymous_access) == (
+        "Handbook",
+        "AT",
+        "Europe/Vienna",
+        "read",
+    )
+
+
+def test_provision_again_is_an_error_unless_said_otherwise(storage: Storage) -> None:
+    with pytest.raises(CommandError, match="There is a storage acme/handbook already"):
+        run("provision_storage", "acme", "handbook")
+    assert run("provision_storage", "acme", "handbook", "--exist-ok", "--title", "Other") == (
+        f"{storage.id}\n",
+        "acme/handbook is there already.\n",
+    )
+    storage.refresh_from_db()
+    assert storage.title == "Handbook"
+
+
+def test_problems_are_one_line() -> None:
+    with pytest.raises(CommandError) as caught:
+        run("provision_storage", "admin", "x y", "--region", "QQ")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith("The storage cannot be provisioned. 'admin' is reserved | 'x y' cannot be used as an id")
+
+
+def test_list_storages(storage: Storage, other_storage: Storage) -> None:
+    out, _ = run("list_storages")
+    lines = out.splitlines()
+    assert lines[0].split() == [
+        "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid",
+    ]  # fmt: skip
+    assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          standard  1031,1033  DE")
+    assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  standard")
+    assert json.loads(run("list_storages", "rival", "--json")[0]) == [
+        {
+            "storage": "rival/handbook",
+            "tenant": str(other_storage.id),
+            "title": "Rival's handbook",
+            "template": "standard",
+            "cultures": [1031, 1033],
+            "region": "DE",
+            "timeZone": "Europe/Berlin",
+            "anonymous": "none",
+            "isValid": True,
+        }
+    ]
+
+
+def test_list_storages_of_an_empty_installation() -> None:
+    out, err = run("list_storages")
+    assert out == ""
+    assert "provision_storage" in err
+    assert run("list_storages", "--json")[0] == "[]\n"
+
+
+def test_remove_asks_and_says_what_goes(
+    storage: Storage, other_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tenant_scope(storage):
+        Shelf.objects.create(name="top")
+    monkeypatch.setattr("builtins.input", lambda prompt: "yes")
+    with pytest.raises(CommandError, match="nothing was deleted"):
+        run("remove_storage", "acme", "handbook")
+    assert Storage.objects.filter(id=storage.id).exists()
+    monkeypatch.setattr("builtins.input", lambda prompt: "acme/handbook")
+    _, err = run("remove_storage", "acme", "handbook")
+    assert "1 rows of shelves_shelf" in err
+    assert "acme/handbook is gone." in err
+    assert list(Storage.objects.all()) == [other_storage]
+
+
+def test_remove_without_a_terminal_deletes_nothing(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_input(prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", no_input)
+    with pytest.raises(CommandError, match="nothing was deleted"):
+        run("remove_storage", "acme", "handbook")
+    run("remove_storage", "acme", "handbook", "--yes")
+    assert not Storage.objects.exists()
+
+
+def test_tokens_from_issue_to_revocation(api: ApiClient, storage: Storage) -> None:
+    value, err = run("issue_token", "acme", "handbook", "--name", "importer", "--role", "editor", "--role", "viewer")
+    token = ApiToken.objects.get()
+    assert value.startswith("crt_")
+    assert value.count("\n") == 1
+    assert value.strip() not in err
+    assert token.roles == ["viewer", "editor"]
+    assert api.get("/acme/handbook/_api/rest/info", token=value.strip()).status_code == 200
+    rows = json.loads(run("list_tokens", "acme", "handbook", "--json")[0])
+    assert [(row["name"], row["state"], row["roles"]) for row in rows] == [("importer", "active", "viewer,editor")]
+    assert str(token.id) in run("list_tokens", "acme", "handbook")[0]
+    assert run("revoke_token", "acme", "handbook", "importer")[1] == f"importer ({token.id}) is revoked.\n"
+    assert run("revoke_token", "acme", "handbook", str(token.id))[1] == f"importer ({token.id}) was revoked before.\n"
+    assert api.get("/acme/handbook/_api/rest/info", token=value.strip()).status_code == 401
+
+
+def test_valid_until_is_the_end_of_that_day_in_the_storages_zone(storage: Storage) -> None:
+    run("issue_token", "acme", "handbook", "--name", "t", "--role", "viewer", "--valid-until", "2099-07-31")
+    assert ApiToken.objects.get().valid_until == datetime(2099, 7, 31, 22, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("issue_token acme nowhere --name t --role viewer", "There is no storage acme/nowhere."),
+        ("issue_token nowhere _admin --name t --role administrator", "There is no collection nowhere."),
+        ("issue_token acme _admin --name t --role viewer", "needs the role administrator"),
+        ("issue_token acme handbook --name t --role viewer --valid-until 2001-01-01", "in the past"),
+        ("issue_token acme handbook --name t --role emperor", "invalid choice: 'emperor'"),
+        ("issue_token acme handbook --name t --role viewer --valid-until soon", "expected a date such as 2027-12-31"),
+        ("issue_token acme handbook --name t --role viewer --user nobody", "invalid UUID value"),
+        ("issue_token acme handbook --name t", "required: --role"),
+        ("revoke_token acme handbook missing", "There is no token 'missing' in acme/handbook."),
+        ("provision_storage acme", "required: storage"),
+        ("provision_storage acme new --cultures german", "expected culture ids such as 1031,1033"),
+        ("remove_storage acme nowhere", "There is no storage acme/nowhere."),
+    ],
+)
+def test_bad_calls(storage: Storage, words: str, message: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(*words.split())
+    assert message in str(caught.value)
+    assert not ApiToken.objects.exists()
+
+
+def test_two_tokens_of_one_name_need_an_id(storage: Storage) -> None:
+    for _ in range(2):
+        run("issue_token", "acme", "handbook", "--name", "twin", "--role", "viewer")
+    with pytest.raises(CommandError, match="Several tokens are named 'twin'"):
+        run("revoke_token", "acme", "handbook", "twin")
+
+
+def test_tokens_of_another_storage_are_out_of_reach(storage: Storage, other_storage: Storage) -> None:
+    run("issue_token", "rival", "handbook", "--name", "theirs", "--role", "viewer")
+    with pytest.raises(CommandError, match="There is no token"):
+        run("revoke_token", "acme", "handbook", str(ApiToken.objects.get().id))
+    assert run("list_tokens", "acme", "handbook") == (
+        "",
+        "There are no tokens; issue one with: manage.py issue_token --help\n",
+    )
+
+
+@pytest.mark.parametrize(("app", "name"), [(app, name) for app, names in COMMANDS.items() for name in names])
+def test_help_teaches(app: str, name: str) -> None:
+    command: Any = load_command_class(app, name)
+    text = command.create_parser("manage.py", name).format_help()
+    assert "Examples:" in text
+    assert f"manage.py {name}" in text.partition("Examples:")[2]
+
+
+def test_the_demo_is_set_up_once_and_again(api: ApiClient, settings: Any, tmp_path: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    first, _ = run("demo", "--no-serve")
+    again, _ = run("demo", "--no-serve")
+    assert first == again
+    assert api.get("/demo/showcase/_api/rest/info").status_code == 200
+    token = first.partition("Token")[2].split()[0]
+    assert api.get("/demo/showcase/_api/rest/info", token=token).status_code == 200
+    password = first.partition("login: admin / ")[2].split()[0]
+    assert api.login(username="admin", password=password)
+    assert (tmp_path / "demo-credentials.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_demo_leaves_a_changed_password_alone(settings: Any, tmp_path: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    run("demo", "--no-serve")
+    account = StaffAccount.objects.get()
+    account.set_password("my own password")
+    account.save()
+    assert "with the password you have set" in run("demo", "--no-serve")[0]
+
+
+def test_storages_made_by_the_factory_are_listed_in_order() -> None:
+    for key in ("b", "a"):
+        StorageFactory.create(key=key)
+    assert [line.split()[0] for line in run("list_storages")[0].splitlines()[1:]] == ["acme/a", "acme/b"]

@@ -1,0 +1,197 @@
+"""Making and removing storages."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repository_site.problems import Conflict, Invalid
+from storage import provisioning
+from storage.models import ApiToken, Storage, StorageCollection
+from storage.provisioning import (
+    StorageRequest,
+    provision_storage,
+    remove_storage,
+    tenant_row_counts,
+)
+from storage.template_documents import load_template, template_names
+from storage.tenancy import current_scope, tenant_scope
+from tests.factories import StorageFactory, collection_token, token_for
+from tests.shelves.models import Book, Shelf
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_template_decides_what_is_not_said() -> None:
+    storage = provision_storage(StorageRequest(collection="acme", key="handbook"))
+    cultures = storage.culture_set()
+    assert (cultures.data, cultures.default, cultures.mandatory, cultures.optional) == (
+        (1031, 1033),
+        1033,
+        (1033,),
+        (1031,),
+    )
+    assert (storage.title, storage.template, storage.region, storage.time_zone, storage.anonymous_access) == (
+        "handbook",
+        "standard",
+        "DE",
+        "Europe/Berlin",
+        "none",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "mandatory"),
+    [
+        ({"cultures": [1036, 1033]}, 1036, (1036,)),
+        ({"cultures": [1036, 1033], "default_culture": 1033}, 1033, (1033,)),
+        ({"default_culture": 1031}, 1031, (1031,)),
+        ({"mandatory_cultures": [1033, 1031]}, 1033, (1031, 1033)),
+        ({"mandatory_cultures": []}, 1033, ()),
+    ],
+)
+def test_cultures_as_said(given: dict[str, Any], default: int, mandatory: tuple[int, ...]) -> None:
+    cultures = StorageFactory.create(**given).culture_set()
+    assert (cultures.default, cultures.mandatory) == (default, mandatory)
+
+
+def test_all_problems_at_once_and_nothing_made() -> None:
+    with pytest.raises(Invalid) as caught:
+        provision_storage(
+            StorageRequest(
+                collection="admin",
+                key="with space",
+                cultures=[1031, 99],
+                region="XX",
+                time_zone="Mars/Olympus",
+                anonymous="write",
+                base=uuid.UUID(int=1),
+            )
+        )
+    details = "\n".join(caught.value.details)
+    for part in (
+        "'admin' is reserved",
+        "'with space' cannot be used as an id",
+        "99 is no culture id",
+        "XX",
+        "Mars/Olympus",
+        "anonymous access is one of none, read, not 'write'",
+        "there is no base storage 00000000-0000-0000-0000-000000000001",
+    ):
+        assert part in details
+    assert len(caught.value.details) == 7
+    assert not StorageCollection.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["_admin", "_api", "-x", ".x", "x" * 64, "", "a/b", "ä", "Static", "HEALTHZ"])
+def test_ids_that_could_not_be_addressed(key: str) -> None:
+    with pytest.raises(Invalid):
+        StorageFactory.create(key=key)
+
+
+@pytest.mark.parametrize("key", ["a", "9", "A.b-c_d", "x" * 63])
+def test_ids_that_can(key: str) -> None:
+    assert StorageFactory.create(key=key).key == key
+
+
+def test_the_same_address_twice_also_in_other_letters(storage: Storage) -> None:
+    for key in ("handbook", "HandBook"):
+        with pytest.raises(Conflict, match="already"):
+            StorageFactory.create(key=key)
+    with pytest.raises(Conflict, match="letter case"):
+        StorageFactory.create(collection="ACME")
+    assert Storage.objects.count() == 1
+
+
+@pytest.fixture
+def steps() -> Iterator[list[Any]]:
+    before = list(provisioning.PROVISIONING_STEPS)
+    yield provisioning.PROVISIONING_STEPS
+    provisioning.PROVISIONING_STEPS[:] = before
+
+
+def test_steps_run_inside_the_new_storages_scope(steps: list[Any]) -> None:
+    seen = []
+    steps.append(lambda storage, template: seen.append((current_scope() == storage.id, template.name)))
+    StorageFactory.create()
+    assert seen == [(True, "standard")]
+
+
+def test_a_failing_step_leaves_nothing(steps: list[Any]) -> None:
+    def fail(storage: Storage, template: Any) -> None:
+        Shelf.objects.create(name="half")
+        raise Invalid("no")
+
+    steps.append(fail)
+    with pytest.raises(Invalid):
+        StorageFactory.create()
+    assert not Storage.objects.exists()
+
+
+def test_removing_takes_everything_of_the_storage_and_nothing_else(storage: Storage, other_storage: Storage) -> None:
+    for tenant in (storage, other_storage):
+        with tenant_scope(tenant):
+            shelf = Shelf.objects.create(name="top")
+            Book.objects.create(shelf=shelf, title="one")
+            Book.objects.create(shelf=shelf, title="two")
+        token_for(tenant)
+    assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= tenant_row_counts(storage).items()
+    deleted = remove_storage(storage)
+    assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= deleted.items()
+    assert list(Storage.objects.all()) == [other_storage]
+    assert list(StorageCollection.objects.all()) == [other_storage.collection]
+    assert [token.storage_id for token in ApiToken.objects.all()] == [other_storage.id]
+    assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= tenant_row_counts(other_storage).items()
+
+
+def test_a_collection_stays_while_it_has_storages_or_tokens(storage: Storage, open_storage: Storage) -> None:
+    collection_token(storage)
+    remove_storage(storage)
+    remove_storage(open_storage)
+    assert StorageCollection.objects.filter(key="acme").exists()
+
+
+def test_the_base_of_another_storage_is_not_removed(storage: Storage) -> None:
+    StorageFactory.create(base=storage.id)
+    with pytest.raises(Conflict, match="is the base of 1 other storage"):
+        remove_storage(storage)
+
+
+def test_every_template_of_the_project_loads() -> None:
+    assert "standard" in template_names()
+    for name in template_names():
+        assert load_template(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "expected an object at the top"),
+        ('{"name": "x"}', "title: expected a text; cultures: expected an object"),
+        ({"name": "", "title": 3, "cultures": {"data": [1033]}}, "name: expected a text; title: expected a text"),
+        ({"cultures": {"data": "1033"}}, "cultures.data: expected a list of culture ids"),
+        ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
+        ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture is named twice"),
+    ],
+)
+def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, message: str) -> None:
+    file = tmp_path / "own.json"
+    if isinstance(content, dict):
+        content = json.dumps({"name": "own", "title": "Own", **content})
+    file.write_text(content)
+    with pytest.raises(Invalid) as caught:
+        load_template(str(file))
+    assert message in caught.value.message
+
+
+def test_unknown_templates(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="There is no template 'fancy'; known are standard"):
+        load_template("fancy")
+    with pytest.raises(Invalid, match="cannot be read: No such file"):
+        load_template(str(tmp_path / "missing.json"))

@@ -1,0 +1,203 @@
+"""The tenancy as such: what the database refuses, and what a scope lets through."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import DataError, IntegrityError, ProgrammingError, connection, connections, transaction
+from django.test import RequestFactory, override_settings
+
+from repository_site.server import enable_pool
+from storage.models import Storage
+from storage.tenancy import current_scope, tenant_models, tenant_scope
+from tests.factories import StorageFactory
+from tests.shelves.models import Book, Shelf
+from tests.wsgi_call import wsgi_call
+
+NO_SCOPE = (DataError, ProgrammingError)
+
+
+@pytest.fixture
+def filled(storage: Storage, other_storage: Storage) -> None:
+    for tenant, names in ((storage, ["a1", "a2"]), (other_storage, ["b1"])):
+        with tenant_scope(tenant):
+            for name in names:
+                Shelf.objects.create(name=name)
+
+
+def shelf_names() -> list[str]:
+    return sorted(Shelf.objects.values_list("name", flat=True))
+
+
+def test_without_a_scope_reading_raises(filled: None) -> None:
+    with pytest.raises(NO_SCOPE), transaction.atomic():
+        shelf_names()
+    with pytest.raises(NO_SCOPE), transaction.atomic():
+        Shelf.objects.count()
+
+
+def test_without_a_scope_writing_raises(filled: None) -> None:
+    for write in (
+        lambda: Shelf.objects.create(name="stray"),
+        lambda: Shelf.objects.update(name="stray"),
+        lambda: Shelf.objects.all().delete(),
+    ):
+        with pytest.raises(NO_SCOPE), transaction.atomic():
+            write()
+
+
+def test_a_scope_sees_its_own_rows_only(storage: Storage, other_storage: Storage, filled: None) -> None:
+    with tenant_scope(storage):
+        assert shelf_names() == ["a1", "a2"]
+    with tenant_scope(other_storage.id):
+        assert shelf_names() == ["b1"]
+
+
+def test_a_scope_changes_its_own_rows_only(storage: Storage, other_storage: Storage, filled: None) -> None:
+    with tenant_scope(storage):
+        assert Shelf.objects.all().delete()[0] == 2
+    with tenant_scope(other_storage):
+        assert shelf_names() == ["b1"]
+
+
+def test_writing_for_another_storage_is_refused(storage: Storage, other_storage: Storage) -> None:
+    with tenant_scope(storage), pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
+        Shelf.objects.create(name="smuggled", storage_id=other_storage.id)
+
+
+def test_moving_a_row_to_another_storage_is_refused(storage: Storage, other_storage: Storage, filled: None) -> None:
+    with tenant_scope(storage), pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
+        Shelf.objects.update(storage_id=other_storage.id)
+
+
+def test_a_reference_across_tenants_is_refused_by_the_database(
+    storage: Storage, other_storage: Storage, filled: None
+) -> None:
+    with tenant_scope(other_storage):
+        foreign = Shelf.objects.get()
+    with pytest.raises(IntegrityError, match="foreign key"), transaction.atomic():
+        with tenant_scope(storage):
+            Book.objects.create(shelf_id=foreign.id, title="stolen")
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def test_the_same_ids_live_in_two_storages(storage: Storage, other_storage: Storage) -> None:
+    shelf_id, book_id = uuid.uuid4(), uuid.uuid4()
+    for tenant in (storage, other_storage):
+        with tenant_scope(tenant):
+            Shelf.objects.create(id=shelf_id, name="same")
+            Book.objects.create(id=book_id, shelf_id=shelf_id, title=tenant.collection.key)
+    for tenant in (storage, other_storage):
+        with tenant_scope(tenant):
+            book = Book.objects.select_related("shelf").get(id=book_id)
+            assert (book.title, book.storage_id, book.shelf.storage_id) == (
+                tenant.collection.key,
+                tenant.id,
+                tenant.id,
+            )
+
+
+def test_the_outer_scope_is_back_after_exit_exception_and_nesting(storage: Storage, other_storage: Storage) -> None:
+    assert current_scope() is None
+    with tenant_scope(storage):
+        with tenant_scope(other_storage):
+            assert current_scope() == other_storage.id
+        assert current_scope() == storage.id
+        with pytest.raises(KeyError), tenant_scope(other_storage):
+            raise KeyError("inside")
+        assert current_scope() == storage.id
+        with pytest.raises(IntegrityError), tenant_scope(other_storage):
+            Shelf.objects.bulk_create([Shelf(name="twice"), Shelf(name="twice")])
+        assert current_scope() == storage.id
+    assert current_scope() is None
+
+
+def test_an_exception_undoes_the_writes_of_its_scope(storage: Storage) -> None:
+    with pytest.raises(KeyError), tenant_scope(storage):
+        Shelf.objects.create(name="undone")
+        raise KeyError("inside")
+    with tenant_scope(storage):
+        assert shelf_names() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_scope_ends_with_its_transaction() -> None:
+    storage = StorageFactory.create()
+    with tenant_scope(storage):
+        Shelf.objects.create(name="kept")
+    assert current_scope() is None
+    with pytest.raises(NO_SCOPE):
+        shelf_names()
+    with tenant_scope(storage):
+        assert shelf_names() == ["kept"]
+
+
+def test_the_planner_uses_the_composite_key_for_an_id(storage: Storage, filled: None) -> None:
+    """`WHERE id = x` alone must become an index condition on (storage_id, id), or every read would be a scan."""
+    with tenant_scope(storage), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN SELECT name FROM shelves_shelf WHERE id = %s", [uuid.uuid4()])
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "shelves_shelf_pkey" in plan
+    assert "Index Cond: ((storage_id = " in plan
+    assert "AND (id = " in plan
+
+
+def test_tenant_models_are_found() -> None:
+    assert {Shelf, Book} <= set(tenant_models())
+
+
+@pytest.fixture
+def pool_of_four() -> Iterator[None]:
+    connection.close()
+    options: dict[str, Any] = connections.settings["default"]["OPTIONS"]
+    enable_pool(4)
+    yield
+    for wrapper in connections.all():
+        wrapper.close()
+    getattr(connection, "close_pool")()  # noqa: B009  PostgreSQL only, so the base class has no such method
+    options.pop("pool")
+
+
+@pytest.mark.django_db(transaction=True)
+@override_settings(ROOT_URLCONF="tests.shelves.urls", ANONYMOUS_RATE=None)
+def test_a_pooled_connection_never_carries_a_scope(pool_of_four: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 interleaved requests over two tenants, eight threads, a pool of four; every fiftieth fails inside."""
+    monkeypatch.setattr("storage.api.operation.anonymous_throttle.rate", None)
+    tenants = [StorageFactory.create(collection=name, key="s", anonymous="read") for name in ("one", "two")]
+    for tenant in tenants:
+        with tenant_scope(tenant):
+            Shelf.objects.create(name=tenant.collection.key)
+    connection.close()
+    logging.disable(logging.CRITICAL)
+    application = WSGIHandler()
+    wrong: list[Any] = []
+    backends: set[int] = set()
+    lock = threading.Lock()
+
+    def call(number: int) -> None:
+        tenant = tenants[(number // 3) % 2].collection.key
+        fails = number % 50 == 0
+        path = f"/{tenant}/s/_api/shelves{'?fail=1' if fails else ''}"
+        status, body = wsgi_call(application, RequestFactory(HTTP_HOST="testserver").get(path).environ)
+        expected = (500, None) if fails else (200, [tenant])
+        answer = (status, None if fails else body["shelves"])
+        with lock:
+            if not fails:
+                backends.add(body["backend"])
+            if answer != expected:
+                wrong.append((number, answer))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(call, range(10_000)))
+    logging.disable(logging.NOTSET)
+    assert wrong == []
+    assert 1 < len(backends) <= 4
