@@ -1,4 +1,4 @@
-"""StorageInfo (operation 16) of the three contexts, field by field as the specification has it."""
+"""StorageInfo (operation 16) of the three contexts, field by field."""
 
 from __future__ import annotations
 

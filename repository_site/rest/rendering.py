@@ -1,4 +1,4 @@
-"""JSON out: orjson writes every answer, and the envelopes of the specification stand here once."""
+"""JSON out: orjson writes every answer, and the envelopes of the API stand here once."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def answer(payload: Any, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def counted(name: str, values: Sized) -> dict[str, Any]:
-    """The envelope of every success (convention 6): the number of values, then the values under their name."""
+    """The envelope of every success: the number of values, then the values under their name."""
     return {"count": len(values), name: values}

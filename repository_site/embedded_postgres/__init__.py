@@ -1,0 +1,139 @@
+"""The PostgreSQL that is used without DATABASE_URL: it starts with the first process that needs it and stops
+after the last, however these end. Imports nothing heavy, as the keeper process loads this module, too."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import logging
+import os
+import subprocess
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from . import accounts, keeper, layout, locks, state
+from .layout import EmbeddedPostgresError, Layout
+from .state import Status
+
+__all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "Status"]
+
+LEASE_SECONDS = 90.0  # longer than the keeper takes to stop a server that hangs
+QUEUE_SECONDS = 600.0  # longer than another process takes to make and start one
+
+logger = logging.getLogger(__name__)
+
+# The descriptors of this process's leases, by data folder. A forked child has copies of them: they hold the
+# lease for as long as either process lives.
+_leases: dict[Path, int] = {}
+_mutex = threading.RLock()
+_layout_of = lru_cache(Layout)  # saves the joining of paths before each connection
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPostgres:
+    """One server per data folder. A process that called `ensure_running` has a lease on it until it ends."""
+
+    data_dir: Path
+
+    ROLE: ClassVar[str] = layout.ROLE
+    DATABASE: ClassVar[str] = layout.DATABASE
+    PORT: ClassVar[int] = layout.PORT
+
+    def __post_init__(self) -> None:
+        # All processes have to agree on the name, wherever they are and whichever link they came by.
+        object.__setattr__(self, "data_dir", Path(os.path.realpath(self.data_dir)))
+
+    @property
+    def socket_dir(self) -> Path:
+        """What to give as host; known, and the same, before the server runs."""
+        return _layout_of(self.data_dir).socket_dir
+
+    @property
+    def log_file(self) -> Path:
+        return _layout_of(self.data_dir).log_file
+
+    def ensure_running(self) -> None:
+        """Take a lease and return when the server accepts connections. Cheap when all is well already."""
+        here = _layout_of(self.data_dir)
+        with _mutex:
+            try:
+                if not (_has_lease(here) and state.is_healthy(here)):
+                    _lease_and_start(here)
+            except (OSError, subprocess.SubprocessError) as error:
+                raise EmbeddedPostgresError(
+                    f"The embedded PostgreSQL in {self.data_dir} cannot be started: {error}."
+                    " Check permissions and free space, or set DATABASE_URL."
+                ) from error
+
+    def release(self, wait: float = 0.0) -> bool:
+        """Give up the lease; with `wait`, stay until the server is down unless others use it. True if it is down.
+
+        Processes need not call this: their end gives up the lease just as well.
+        """
+        here = _layout_of(self.data_dir)
+        with _mutex:
+            if _has_lease(here):
+                _revive_keeper(here)
+                # Closed, not unlocked: LOCK_UN would end the lease of forked children, too.
+                os.close(_leases[self.data_dir])
+            _leases.pop(self.data_dir, None)
+        return keeper.wait_until_down(here, wait)
+
+    def status(self) -> Status:
+        return state.status(_layout_of(self.data_dir))
+
+
+def _has_lease(here: Layout) -> bool:
+    """Whether we still hold it: daemons close all descriptors, and somebody may have removed the folder."""
+    descriptor = _leases.get(here.data_dir)
+    return descriptor is not None and locks.is_open_on(descriptor, here.users_lock)
+
+
+def _lease_and_start(here: Layout) -> None:
+    from . import server
+
+    accounts.open_run_folder(here)
+    if not _has_lease(here):
+        # The old descriptor, if any, is not closed: its number may belong to somebody else's file by now.
+        _leases[here.data_dir] = locks.acquire(here.users_lock, fcntl.LOCK_SH, LEASE_SECONDS)
+    try:
+        # The lease comes first: a keeper finds the server in use, or has stopped it before we got here.
+        with locks.holding(here.start_lock, fcntl.LOCK_EX, QUEUE_SECONDS) as start_lock:
+            server.bring_up(here, start_lock)
+    except BaseException:
+        os.close(_leases.pop(here.data_dir))
+        raise
+
+
+def _revive_keeper(here: Layout) -> None:
+    """If the keeper was killed, nobody would stop the server after the last user."""
+    try:
+        if locks.is_held(here.server_lock) and not locks.is_held(here.keeper_lock):
+            with locks.holding(here.start_lock, fcntl.LOCK_EX, LEASE_SECONDS):
+                if not locks.is_held(here.keeper_lock):
+                    keeper.start_keeper(here)
+    except (OSError, subprocess.SubprocessError, EmbeddedPostgresError) as error:
+        logger.warning("the embedded PostgreSQL in %s may keep running: %s", here.data_dir, error)
+
+
+@atexit.register
+def _at_exit() -> None:
+    for here in map(_layout_of, list(_leases)):
+        if _has_lease(here):
+            _revive_keeper(here)
+
+
+def _after_fork_in_child() -> None:
+    global _mutex
+    _mutex = threading.RLock()
+
+
+# No fork while a thread is in here: the child would keep the start lock for ever, and a mutex nobody releases.
+os.register_at_fork(
+    before=lambda: _mutex.acquire(),
+    after_in_parent=lambda: _mutex.release(),
+    after_in_child=_after_fork_in_child,
+)

@@ -1,0 +1,105 @@
+"""flock(2) helpers. The kernel drops these locks with the last descriptor, so also after kill -9."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .layout import EmbeddedPostgresError
+
+POLL_SECONDS = 0.02
+
+
+def open_lock(path: Path) -> int:
+    """Open a lock file; Python makes the descriptor close-on-exec, so no program started later holds it."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def is_open_on(descriptor: int, path: Path) -> bool:
+    """Whether the descriptor still is the file of that name: both may have been closed, removed or made anew."""
+    try:
+        ours, named = os.fstat(descriptor), path.stat()
+    except OSError:
+        return False
+    return os.path.samestat(ours, named)
+
+
+def try_lock(descriptor: int, mode: int) -> bool:
+    try:
+        fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def acquire(path: Path, mode: int, seconds: float) -> int:
+    """Lock the file and return its descriptor; closing that is the only way the lock may be given back.
+
+    LOCK_UN would drop it for every forked child that shares the open file, too.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        descriptor = open_lock(path)
+        try:
+            while not try_lock(descriptor, mode):
+                if time.monotonic() > deadline:
+                    raise EmbeddedPostgresError(
+                        f"Another process holds {path} for more than {seconds:.0f} s: see server.log next to it,"
+                        " end the processes that hang and try again."
+                    )
+                time.sleep(POLL_SECONDS)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if is_open_on(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # removed while we waited: a lock on it would exclude nobody
+
+
+@contextmanager
+def holding(path: Path, mode: int, seconds: float) -> Iterator[int]:
+    descriptor = acquire(path, mode, seconds)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody has an exclusive lock on the file. Looks with LOCK_SH: lookers do not see each other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        return not try_lock(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def is_shared(path: Path) -> bool:
+    """Whether somebody has a shared lock on the file. May be wrong for a moment when two ask at once."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        return not try_lock(descriptor, fcntl.LOCK_EX) and try_lock(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def count_shared(path: Path) -> int | None:
+    """How many open files have a shared lock on it, where the system tells (Linux), else None."""
+    try:
+        wanted = path.stat().st_ino
+        lines = Path("/proc/locks").read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    # Such as "7: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF"; waiting requests have "->" in second place.
+    rows = [line.split() for line in lines]
+    return sum(row[1] == "FLOCK" and row[3] == "READ" and row[5].endswith(f":{wanted}") for row in rows)
