@@ -80,7 +80,7 @@ def answer(process: subprocess.Popen[str]) -> str:
     """The next line that a user process prints."""
     assert process.stdout is not None
     assert process.stderr is not None
-    line = process.stdout.readline().strip()
+    line: str = process.stdout.readline().strip()
     assert line, process.stderr.read()
     return line
 
