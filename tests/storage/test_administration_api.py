@@ -158,3 +158,11 @@ def test_a_storages_token_means_nothing_here(api: ApiClient, storage: Storage) -
 def test_unknown_collections(api: ApiClient, storage: Storage) -> None:
     response = api.get("/nowhere/_admin/_api/rest/facets", token=site_token())
     assert (response.status_code, response.json()["message"]) == (404, "There is no collection nowhere.")
+
+
+def test_every_read_answers_post_alike(api: ApiClient, storage: Storage) -> None:
+    token = collection_token(storage)
+    elements = f"{COLLECTION}/storages/views/list/elements"
+    for path in (COLLECTION, f"{COLLECTION}/storages/views", elements, f"{elements}/{storage.id}"):
+        posted = api.post(path, b"", content_type="application/json", token=token)
+        assert (posted.status_code, posted.json()) == (200, api.get(path, token=token).json())
