@@ -1,4 +1,4 @@
-"""JSON in (D16): UTF-8, no NaN or Infinity, no duplicate keys, no lone surrogates, nesting to 64, exact numbers."""
+"""JSON in (D16): UTF-8, no NaN or Infinity, no key twice, no NUL or lone surrogate, nesting to 64, exact numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from repository_site.problems import Unreadable
 from repository_site.rest.rendering import JSON_TYPE
 
 MAX_NESTING = 64
-# Only a text written with a \uD800..\uDFFF escape can hold a lone surrogate; all others need no second look.
-SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# Beyond this a number is no figure of any business, and turning it into digits could fill the memory.
+MAX_EXPONENT = 400
+MAX_DIGITS = 1_000
+# Only a text written with one of these escapes can hold a NUL or a lone surrogate; all others need no second look.
+SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
 
 class StrictJSONParser(BaseParser):
@@ -28,46 +31,62 @@ class StrictJSONParser(BaseParser):
         return parse_json(stream.read())
 
 
-def parse_json(body: bytes) -> Any:
+def parse_json(content: bytes, noun: str = "The body") -> Any:
+    """The value, or Unreadable saying what is wrong with `noun` and where."""
     try:
-        text = body.decode("utf-8")
+        return _parse(content)
     except UnicodeDecodeError as problem:
-        raise Unreadable(f"The body is not UTF-8: byte {problem.start + 1} is wrong.") from None
-    try:
-        value = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=Decimal, parse_int=_integer
-        )
+        raise Unreadable(f"{noun} is not UTF-8: byte {problem.start + 1} is wrong.") from None
     except json.JSONDecodeError as problem:
-        raise Unreadable(
-            f"The body is not JSON: {problem.msg.lower().removesuffix(' at')} at line {problem.lineno},"
-            f" column {problem.colno}."
-        ) from None
+        text = problem.msg.lower().removesuffix(" at")
+        raise Unreadable(f"{noun} is not JSON: {text} at line {problem.lineno}, column {problem.colno}.") from None
     except RecursionError:
-        raise Unreadable(_TOO_DEEP) from None
+        raise Unreadable(f"{noun} is nested deeper than {MAX_NESTING} levels.") from None
+    except _Refused as problem:
+        raise Unreadable(f"{noun} {problem}.") from None
+
+
+class _Refused(Exception):
+    """JSON that is well-formed and still not taken; the text goes on after the noun."""
+
+
+def _parse(content: bytes) -> Any:
+    value = json.loads(
+        content.decode("utf-8"),
+        object_pairs_hook=_object,
+        parse_constant=_constant,
+        parse_float=_decimal,
+        parse_int=_integer,
+    )
     _check_nesting(value)
-    if SURROGATE_ESCAPE.search(body):
-        _check_surrogates(value)
+    if SUSPICIOUS_ESCAPE.search(content):
+        _check_texts(value)
     return value
-
-
-_TOO_DEEP = f"The body is nested deeper than {MAX_NESTING} levels."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise Unreadable(f"The body is ambiguous: the key {twice[:100]!r} stands twice in one object.")
+        raise _Refused(f"is ambiguous: the key {twice[:100]!r} stands twice in one object")
     return result
 
 
 def _constant(name: str) -> Any:
-    raise Unreadable(f"The body is not JSON: {name} is no JSON number.")
+    raise _Refused(f"is not JSON: {name} is no JSON number")
 
 
-def _integer(digits: str) -> int | Decimal:
-    """Python refuses to read absurdly long integers; as a decimal they reach the check of the value's range."""
-    return int(digits) if len(digits) <= 40 else Decimal(digits)
+def _decimal(digits: str) -> Decimal:
+    exponent = re.split("[eE]", digits)[1] if "e" in digits.lower() else "0"
+    if len(digits) > MAX_DIGITS or len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT:
+        raise _Refused(f"holds a number out of all bounds: {digits[:40]}")
+    return Decimal(digits)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise _Refused(f"holds a number out of all bounds: {digits[:40]}")
+    return int(digits)
 
 
 def _check_nesting(value: Any) -> None:
@@ -82,11 +101,15 @@ def _check_nesting(value: Any) -> None:
         ]
         if not level:
             return
-    raise Unreadable(_TOO_DEEP)
+    raise RecursionError
 
 
-def _check_surrogates(value: Any) -> None:
+def _check_texts(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, default=str)
     try:
-        json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Unreadable("The body holds half of a surrogate pair, which is no character.") from None
+        raise _Refused("holds half of a surrogate pair, which is no character") from None
+    # dumps writes a NUL as an escape; a backslash before it would make it the text of an escape instead.
+    if re.search(r"(?<!\\)(?:\\\\)*\\u0000", text):
+        raise _Refused("holds a NUL character")

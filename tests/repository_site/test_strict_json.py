@@ -23,7 +23,9 @@ from repository_site.rest.strict_json import MAX_NESTING, parse_json
         ),
         (b"9223372036854775807", 9223372036854775807),
         (b"123456789012345678901234567890", 123456789012345678901234567890),
-        (b"9" * 5000, Decimal("9" * 5000)),
+        (b"9" * 1000, int("9" * 1000)),
+        (b"1.5e-400", Decimal("1.5e-400")),
+        (rb'"\\u0000 \\ud800"', r"\u0000 \ud800"),
         ('"ä\\n\\u00e4\\ud83d\\ude00"'.encode(), "ä\nä😀"),
         (b"[" * MAX_NESTING + b"]" * MAX_NESTING, None),
         (b' \n{"a": {"b": 1}, "c": {"b": 2}}', {"a": {"b": 1}, "c": {"b": 2}}),
@@ -52,6 +54,13 @@ def test_values_are_kept_exactly(body: bytes, value: Any) -> None:
         (b'{"a": 1, "\\u0061": 2}', "The body is ambiguous: the key 'a' stands twice in one object."),
         (b'["\\ud800"]', "The body holds half of a surrogate pair, which is no character."),
         (b'{"\\udc00": 1}', "The body holds half of a surrogate pair, which is no character."),
+        (rb'["\u0000"]', "The body holds a NUL character."),
+        (rb'{"\\\u0000": 1}', "The body holds a NUL character."),
+        (b"1e9999999999999999999", "The body holds a number out of all bounds: 1e9999999999999999999."),
+        (b"[1E-99999999]", "The body holds a number out of all bounds: 1E-99999999."),
+        (b"1e401", "The body holds a number out of all bounds: 1e401."),
+        (b"9" * 1001, "The body holds a number out of all bounds: 9999"),
+        (b"1." + b"9" * 1001, "The body holds a number out of all bounds: 1.9999"),
         (b'"a\nb"', "The body is not JSON: invalid control character at line 1, column 3."),
         (b"[" * (MAX_NESTING + 1) + b"]" * (MAX_NESTING + 1), "The body is nested deeper than 64 levels."),
         (b"[" * 100_000, "The body is nested deeper than 64 levels."),
@@ -71,7 +80,7 @@ def test_a_long_key_twice_is_shortened_in_the_message() -> None:
     assert len(caught.value.message) < 300
 
 
-@given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\u0dD8 1-eE.tfn', max_size=60).map(str.encode))
+@given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\u0dD8 19-+eE.tfn', max_size=60).map(str.encode))
 def test_garbage_is_read_or_refused_and_never_anything_else(body: bytes) -> None:
     with suppress(Unreadable):
         parse_json(body)
