@@ -127,3 +127,36 @@ class TenantForeignKey(Operation):
 
     def describe(self) -> str:
         return f"Keep {self.model_name}.{self.field_name} inside its storage"
+
+
+class BumpConfigurationRevision(Operation):
+    """A trigger that bumps the storage's revision with every change of a configuration table, from wherever."""
+
+    reduces_to_sql = True
+    reversible = True
+
+    def __init__(self, model_name: str) -> None:
+        self.model_name = model_name
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        return type(self).__name__, [self.model_name], {}
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """The ORM's picture of the model does not change."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        schema_editor.execute(
+            f'CREATE TRIGGER configuration_changed AFTER INSERT OR UPDATE OR DELETE ON "{table}"'
+            " FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()"
+        )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Nothing by itself: the trigger goes with its table."""
+
+    def describe(self) -> str:
+        return f"Bump the configuration revision with every change of {self.model_name}"

@@ -52,6 +52,9 @@ class Storage(models.Model):
     token_in_query = models.BooleanField(
         default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
     )
+    configuration_revision = models.BigIntegerField(
+        default=0, editable=False, help_text="Bumped by the database with every change of the type configuration."
+    )
     created_on = models.DateTimeField(auto_now_add=True)
 
     class Meta:

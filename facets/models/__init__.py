@@ -1,0 +1,21 @@
+"""The type configuration of a storage as rows; `facets/configuration.py` compiles them for all hot paths."""
+
+from facets.models.facets import Facet, FacetView
+from facets.models.properties import Property, RelatedType, SelectableValue
+from facets.models.types import AllowedParent, ElementType, InsertableType
+from facets.models.views import Layout, ViewLayout, ViewProperty, ViewType
+
+__all__ = [
+    "AllowedParent",
+    "ElementType",
+    "Facet",
+    "FacetView",
+    "InsertableType",
+    "Layout",
+    "Property",
+    "RelatedType",
+    "SelectableValue",
+    "ViewLayout",
+    "ViewProperty",
+    "ViewType",
+]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Lower
+
+from facets.models.base import ConfigurationModel, Texts, link
+
+
+class Facet(ConfigurationModel):
+    """A group of element types, such as processes or users."""
+
+    name = models.CharField(max_length=100)
+    display_names = Texts()
+    type_name = models.CharField(max_length=100, help_text="facetTypeName of ElementInfo.")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", Lower("name"), name="facet_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FacetView(ConfigurationModel):
+    """A projection of a facet: which types it holds and what it shows of each."""
+
+    facet = link("facets.Facet", "views")
+    name = models.CharField(max_length=100)
+    key = models.CharField(max_length=100, help_text="facetViewKey of ElementInfo.")
+    display_names = Texts()
+    is_hierarchical = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", "facet", Lower("name"), name="view_name_once")]
+
+    def __str__(self) -> str:
+        return self.name

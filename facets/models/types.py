@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Lower
+
+from facets.models.base import ConfigurationModel, Texts, link
+
+
+class ElementType(ConfigurationModel):
+    """What an element is: its facet, its place in trees and diagrams, whether it has versions."""
+
+    facet = link("facets.Facet", "types")
+    key = models.CharField(max_length=100)
+    display_names = Texts()
+    descriptions = Texts()
+    color = models.CharField(max_length=7, validators=[RegexValidator(r"^#[0-9A-F]{6}$")])
+    is_versioned = models.BooleanField(default=False)
+    is_architectural = models.BooleanField(default=False, help_text="Only architects may change such elements.")
+    has_diagram = models.BooleanField(default=False)
+    lives_in_diagrams = models.BooleanField(default=False, help_text="Exists only as a shape of a diagram.")
+    element_type_name = models.CharField(max_length=100, help_text="elementTypeName of ElementInfo.")
+    entity_type_name = models.CharField(max_length=100, help_text="entityTypeName of ElementInfo.")
+    static_state = models.CharField(max_length=100, blank=True, help_text="State of a type without versions.")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="type_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AllowedParent(ConfigurationModel):
+    """Elements of `type` may stand below elements of `parent` in a tree."""
+
+    type = link("facets.ElementType", "parents")
+    parent = link("facets.ElementType", "+")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["storage_id", "type", "parent"], name="parent_once")]
+
+
+class InsertableType(ConfigurationModel):
+    """Elements of `inserted` may be drawn into the diagram of an element of `type`."""
+
+    type = link("facets.ElementType", "insertables")
+    inserted = link("facets.ElementType", "+")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["storage_id", "type", "inserted"], name="insertable_once")]

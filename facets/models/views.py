@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from django.db import models
+
+from facets.models.base import ConfigurationModel, Texts, link
+
+
+class Layout(ConfigurationModel):
+    """A way to draw or arrange an element, offered by views."""
+
+    key = models.CharField(max_length=100)
+    display_names = Texts()
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["storage_id", "key"], name="layout_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ViewType(ConfigurationModel):
+    """A type in a view: what the view shows of it (D7)."""
+
+    view = link("facets.FacetView", "types")
+    type = link("facets.ElementType", "views")
+    shows_all = models.BooleanField(default=False, help_text="Every property of the type, also ones added later.")
+    is_root = models.BooleanField(default=False, help_text="May stand at the root of the view's tree.")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["storage_id", "view", "type"], name="view_type_once")]
+
+
+class ViewProperty(ConfigurationModel):
+    """A property that a view shows of a type, where it does not show all."""
+
+    view_type = link("facets.ViewType", "properties")
+    property = link("facets.Property", "+")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["storage_id", "view_type", "property"], name="view_property_once")
+        ]
+
+
+class ViewLayout(ConfigurationModel):
+    """A layout that a view offers for a type."""
+
+    view_type = link("facets.ViewType", "layouts")
+    layout = link("facets.Layout", "+")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["storage_id", "view_type", "layout"], name="view_layout_once")]
