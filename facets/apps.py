@@ -3,3 +3,11 @@ from django.apps import AppConfig
 
 class FacetsConfig(AppConfig):
     name = "facets"
+
+    def ready(self) -> None:
+        from facets.changes import provision_configuration
+        from facets.template_reading import SECTIONS
+        from storage import provisioning, template_documents
+
+        provisioning.PROVISIONING_STEPS.append(provision_configuration)
+        template_documents.SECTIONS.update(SECTIONS)

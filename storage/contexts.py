@@ -35,9 +35,7 @@ class Context:
 def find_context(collection_key: str, storage_key: str) -> Context:
     """The context of an address; NotFound when there is none. Ids match exactly (D1 loosens names only)."""
     if storage_key != ADMINISTRATION_KEY:
-        storage = read_storage(collection_key, storage_key)
-        if storage is None:
-            raise NotFound(f"There is no storage {collection_key}/{storage_key}.")
+        storage = storage_at(collection_key, storage_key)
         return Context(ContextType.STORAGE, storage.collection, storage)
     if collection_key == SITE_KEY:
         return Context(ContextType.SITE)
@@ -45,6 +43,14 @@ def find_context(collection_key: str, storage_key: str) -> Context:
     if collection is None:
         raise NotFound(f"There is no collection {collection_key}.")
     return Context(ContextType.COLLECTION, collection)
+
+
+def storage_at(collection_key: str, storage_key: str) -> Storage:
+    """One storage by its address, for commands; NotFound when there is none."""
+    storage = read_storage(collection_key, storage_key)
+    if storage is None:
+        raise NotFound(f"There is no storage {collection_key}/{storage_key}.")
+    return storage
 
 
 _STORAGE_FIELDS = [field.attname for field in Storage._meta.concrete_fields]

@@ -6,15 +6,17 @@ the same document as provisioning steps.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repository_site.problems import Invalid
+from repository_site.problems import Invalid, Unreadable
+from repository_site.rest.strict_json import parse_json
 from storage.cultures import CultureProblem, CultureSet, culture_set
 
+# The sections a document may have. Apps that take one add its name, so that a misspelt one is noticed.
+SECTIONS = {"name", "title", "cultures"}
 TEMPLATE_DIR = Path(__file__).resolve().parent / "template_files"
 
 
@@ -34,11 +36,11 @@ def load_template(name_or_path: str) -> TemplateDocument:
     """The template of that name, or the file at that path; Invalid names the file and the place in it."""
     path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_bytes(), noun=f"The template {path}")
     except OSError as problem:
         raise Invalid(f"The template {path} cannot be read: {problem.strerror}.") from None
-    except ValueError as problem:
-        raise Invalid(f"The template {path} is not JSON: {problem}.") from None
+    except Unreadable as problem:
+        raise Invalid(problem.message) from None
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
@@ -56,6 +58,9 @@ def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     if not isinstance(document, dict):
         problems.append("expected an object at the top")
         return None
+    for field in document:
+        if field not in SECTIONS:
+            problems.append(f"{field}: unknown section; known are {', '.join(sorted(SECTIONS))}")
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:
             problems.append(f"{field}: expected a text")

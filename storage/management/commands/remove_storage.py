@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.command_line import RepositoryCommand
-from repository_site.problems import NotFound
-from storage.contexts import read_storage
+from storage.contexts import storage_at
 from storage.provisioning import remove_storage, tenant_row_counts
 
 
@@ -25,9 +24,7 @@ class Command(RepositoryCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        storage = read_storage(options["collection"], options["storage"])
-        if storage is None:
-            raise NotFound(f"There is no storage {options['collection']}/{options['storage']}.")
+        storage = storage_at(options["collection"], options["storage"])
         name = str(storage)
         counts = tenant_row_counts(storage)
         self.stderr.write(f"This deletes {name} (tenant {storage.id}, {storage.title!r}) for good:")

@@ -1,0 +1,114 @@
+"""What differs between two blueprints, in lines a person can read, and what of it could orphan stored content.
+
+Pure: compares values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from facets.blueprint import Blueprint, Property
+
+
+def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
+    """One line a difference: `+` for what comes, `-` for what goes, `~` for what changes."""
+    return list(_compare(old, new, ""))
+
+
+def _compare(old: Any, new: Any, place: str) -> Iterator[str]:
+    for field in fields(old):
+        before, after = getattr(old, field.name), getattr(new, field.name)
+        if before == after:
+            continue
+        here = f"{place}.{field.name}" if place else field.name
+        if _is_named_list(before) or _is_named_list(after):
+            yield from _compare_lists(before, after, here)
+        elif is_dataclass(before) and is_dataclass(after):
+            yield from _compare(before, after, here)
+        else:
+            yield f"~ {here}: {_shown(before)} -> {_shown(after)}"
+
+
+def _compare_lists(old: tuple[Any, ...], new: tuple[Any, ...], place: str) -> Iterator[str]:
+    before, after = {_name(item): item for item in old}, {_name(item): item for item in new}
+    for name in before:
+        if name not in after:
+            yield f"- {place}.{name}"
+    for name, item in after.items():
+        if name not in before:
+            yield f"+ {place}.{name}"
+        elif before[name] != item:
+            yield from _compare(before[name], item, f"{place}.{name}")
+    kept = [name for name in before if name in after]
+    if kept != [name for name in after if name in before]:
+        yield f"~ {place}: another order"
+
+
+def _is_named_list(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and is_dataclass(value[0])
+
+
+def _name(item: Any) -> str:
+    for field in ("name", "key", "type"):
+        if hasattr(item, field):
+            return str(getattr(item, field) or "(no key)")
+    raise TypeError(f"{item!r} has no name")
+
+
+def _shown(value: Any) -> str:
+    if value in (None, "", ()):
+        return "nothing"
+    if isinstance(value, tuple) and isinstance(value[0], tuple):
+        return "{" + ", ".join(f"{lcid}: {text!r}" for lcid, text in value) + "}"
+    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """A change that stored content of a type may contradict. `property` and `value` narrow it down."""
+
+    what: str
+    type: str
+    property: str | None = None
+    value: str | None = None
+
+
+def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
+    """The changes after which stored elements could have a type, property or value that no longer exists."""
+    found: list[Hazard] = []
+    after = {each.key: each for each in new.types}
+    for before in old.types:
+        now = after.get(before.key)
+        if now is None:
+            found.append(Hazard("the type is removed", before.key))
+            continue
+        if now.facet != before.facet:
+            found.append(Hazard("the type moves to another facet", before.key))
+        if now.is_versioned != before.is_versioned:
+            found.append(Hazard("the type begins or ceases to have versions", before.key))
+        properties = {each.key: each for each in now.properties}
+        for each in before.properties:
+            found += _property_hazards(before.key, each, properties.get(each.key))
+    return found
+
+
+def _property_hazards(type_key: str, before: Property, now: Property | None) -> Iterator[Hazard]:
+    if now is None:
+        yield Hazard("the property is removed", type_key, before.key)
+        return
+    if (before.attribute is None) != (now.attribute is None):
+        yield Hazard("the property changes between attribute and related context", type_key, before.key)
+        return
+    if before.attribute and now.attribute:
+        if before.attribute.data_type != now.attribute.data_type:
+            yield Hazard("the attribute gets another data type", type_key, before.key)
+        if before.attribute.is_invariant_culture != now.attribute.is_invariant_culture:
+            yield Hazard("the attribute changes between one value and one a culture", type_key, before.key)
+        kept = {value.key for value in now.attribute.selectable_values}
+        for value in before.attribute.selectable_values:
+            if value.key is not None and value.key not in kept:
+                yield Hazard("the selectable value is removed", type_key, before.key, value.key)
+    if before.related and now.related and before.related.facet != now.related.facet:
+        yield Hazard("the context points to another facet", type_key, before.key)

@@ -1,0 +1,200 @@
+"""From a blueprint to the rows of the scope's storage: what is new is made, what differs is changed, the rest goes.
+
+Rows that content refers to (types above all) keep their ids, found by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from facets import blueprint, models
+from facets.blueprint import Blueprint, Texts
+from facets.models.base import ConfigurationModel
+from storage.bulk import insert_rows
+
+# New rows have the same ids in every storage that got them from the same names: ids need to be unique within a storage
+# only, and configurations stay comparable row by row.
+NAMESPACE = uuid5(NAMESPACE_URL, "content-repository:configuration")
+
+
+def row_id(*path: str) -> UUID:
+    return uuid5(NAMESPACE, "\x1f".join(path))
+
+
+def write_blueprint(new: Blueprint) -> None:
+    """Make the rows of the scope say exactly this."""
+    ids = _Ids()
+    rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in WRITING_ORDER}
+    for row in _rows(new, ids):
+        row.position = len(rows[type(row)])
+        rows[type(row)].append(row)
+    for model in reversed(WRITING_ORDER):
+        kept = {row.id for row in rows[model]}
+        model._default_manager.exclude(id__in=kept).delete()
+    for model in WRITING_ORDER:
+        _store(model, rows[model])
+
+
+WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
+    models.Layout,
+    models.Facet,
+    models.ElementType,
+    models.AllowedParent,
+    models.InsertableType,
+    models.Property,
+    models.RelatedType,
+    models.SelectableValue,
+    models.FacetView,
+    models.ViewType,
+    models.ViewProperty,
+    models.ViewLayout,
+)
+
+
+class _Ids:
+    """Row ids by name, those there are first; names are compared as written."""
+
+    def __init__(self) -> None:
+        facets = {row.name: row.id for row in models.Facet.objects.all()}
+        types = {row.key: row.id for row in models.ElementType.objects.all()}
+        self._known: dict[tuple[str, ...], UUID] = {
+            **{("facet", name): value for name, value in facets.items()},
+            **{("type", key): value for key, value in types.items()},
+            **{("layout", row.key): row.id for row in models.Layout.objects.all()},
+            **{("property", row.type.key, row.key): row.id for row in models.Property.objects.select_related("type")},
+            **{("view", row.facet.name, row.name): row.id for row in models.FacetView.objects.select_related("facet")},
+        }
+
+    def __call__(self, *path: str) -> UUID:
+        return self._known.get(path) or row_id(*path)
+
+
+def _store(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel]) -> None:
+    fields = [field.attname for field in model._meta.concrete_fields if field.name not in ("id", "storage_id")]
+    there: Mapping[Any, Any] = {row.id: row for row in model._default_manager.all()}
+    insert_rows(model, [row for row in rows if row.id not in there])
+    changed = [row for row in rows if row.id in there and _differs(row, there[row.id], fields)]
+    if changed:
+        names = [field.name for field in model._meta.concrete_fields if field.attname in fields]
+        model._default_manager.bulk_update(changed, names)
+
+
+def _differs(new: Any, old: Any, fields: Iterable[str]) -> bool:
+    return any(getattr(new, name) != getattr(old, name) for name in fields)
+
+
+def _json(texts: Texts) -> dict[str, str]:
+    return {str(lcid): text for lcid, text in texts}
+
+
+def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
+    for layout in new.layouts:
+        yield models.Layout(id=ids("layout", layout.key), key=layout.key, display_names=_json(layout.display_names))
+    for facet in new.facets:
+        yield models.Facet(
+            id=ids("facet", facet.name),
+            name=facet.name,
+            type_name=facet.type_name,
+            display_names=_json(facet.display_names),
+        )
+    for type in new.types:
+        yield from _type_rows(type, ids)
+    for facet in new.facets:
+        for view in facet.views:
+            yield from _view_rows(facet, view, ids)
+
+
+def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[ConfigurationModel]:
+    type_id = ids("type", type.key)
+    yield models.ElementType(
+        id=type_id,
+        facet_id=ids("facet", type.facet),
+        key=type.key,
+        display_names=_json(type.display_names),
+        descriptions=_json(type.descriptions),
+        color=type.color,
+        is_versioned=type.is_versioned,
+        is_architectural=type.is_architectural,
+        has_diagram=type.has_diagram,
+        lives_in_diagrams=type.lives_in_diagrams,
+        element_type_name=type.element_type_name,
+        entity_type_name=type.entity_type_name,
+        static_state=type.static_state,
+    )
+    for key in type.parents:
+        yield models.AllowedParent(id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key))
+    for key in type.insertables:
+        yield models.InsertableType(
+            id=row_id("insertable", type.key, key), type_id=type_id, inserted_id=ids("type", key)
+        )
+    for value in type.properties:
+        yield from _property_rows(type.key, value, ids)
+
+
+def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Iterable[ConfigurationModel]:
+    property_id = ids("property", type_key, value.key)
+    row = models.Property(
+        id=property_id,
+        type_id=ids("type", type_key),
+        key=value.key,
+        display_names=_json(value.display_names),
+        descriptions=_json(value.descriptions),
+        tooltips=_json(value.tooltips),
+        editable_in_released=value.editable_in_released,
+    )
+    if value.attribute is not None:
+        row.data_type = value.attribute.data_type.value
+        row.is_invariant_culture = value.attribute.is_invariant_culture
+        for choice in value.attribute.selectable_values:
+            yield models.SelectableValue(
+                id=row_id("value", type_key, value.key, choice.key or ""),
+                property_id=property_id,
+                key=choice.key,
+                display_names=_json(choice.display_names),
+                descriptions=_json(choice.descriptions),
+                tooltips=_json(choice.tooltips),
+            )
+    if value.related is not None:
+        row.target_facet_id = ids("facet", value.related.facet)
+        row.can_add_new = value.related.can_add_new
+        row.max_occurrence = value.related.max_occurrence
+        row.read_only = value.related.read_only
+        for key in value.related.types:
+            yield models.RelatedType(
+                id=row_id("relatedType", type_key, value.key, key), property_id=property_id, type_id=ids("type", key)
+            )
+    yield row
+
+
+def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[ConfigurationModel]:
+    view_id = ids("view", facet.name, view.name)
+    yield models.FacetView(
+        id=view_id,
+        facet_id=ids("facet", facet.name),
+        name=view.name,
+        key=view.key,
+        display_names=_json(view.display_names),
+        is_hierarchical=view.is_hierarchical,
+    )
+    for shown in view.types:
+        path = (facet.name, view.name, shown.type)
+        view_type_id = row_id("viewType", *path)
+        yield models.ViewType(
+            id=view_type_id,
+            view_id=view_id,
+            type_id=ids("type", shown.type),
+            shows_all=shown.shows_all,
+            is_root=shown.is_root,
+        )
+        for key in shown.properties:
+            yield models.ViewProperty(
+                id=row_id("viewProperty", *path, key),
+                view_type_id=view_type_id,
+                property_id=ids("property", shown.type, key),
+            )
+        for key in shown.layouts:
+            yield models.ViewLayout(
+                id=row_id("viewLayout", *path, key), view_type_id=view_type_id, layout_id=ids("layout", key)
+            )

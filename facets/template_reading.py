@@ -1,0 +1,329 @@
+"""From a template document to a blueprint: every mistake is named with its place, and all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from facets import blueprint
+from facets.blueprint import Blueprint
+from facets.data_types import DataType
+from facets.template_nodes import COLOR, KEY, MAX_INTEGER, NAME, Node
+from repository_site.problems import Invalid
+
+SECTIONS = ("layouts", "properties", "propertySets", "viewSets", "facets", "types")
+BAD_NAME = "cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end"
+BAD_KEY = "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
+
+
+def read_template(document: Mapping[str, Any]) -> Blueprint:
+    """Invalid lists every problem with its place."""
+    problems: list[str] = []
+    reader = _Reader(Node(dict(document), "", problems))
+    result = reader.read()
+    if problems:
+        raise Invalid("The template cannot be used.", list(dict.fromkeys(problems)))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _TypeNode:
+    """A type with the node it was read from, for the checks that need all types."""
+
+    value: blueprint.ElementType
+    node: Node
+
+
+class _Reader:
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.facet_names = [name for name, _ in root.child("facets").entries()]
+        self.type_names = [name for name, _ in root.child("types").entries()]
+        self.layout_names = [name for name, _ in root.child("layouts").entries()]
+
+    def read(self) -> Blueprint:
+        self.shared = {key: self.property(key, node) for key, node in self.root.child("properties").entries()}
+        for _, node in self.root.child("properties").entries():
+            if not node.child("key").is_absent:
+                node.child("key").problem("the name under which a shared property stands is its key")
+        self.sets = {key: node.names() for key, node in self.root.child("propertySets").entries()}
+        for key, node in self.root.child("propertySets").entries():
+            self.known(node, self.sets[key], self.shared, "property")
+        layouts = tuple(self.layout(key, node) for key, node in self.root.child("layouts").entries())
+        types = [_TypeNode(self.type(key, node), node) for key, node in self.root.child("types").entries()]
+        self.types = {each.value.key: each.value for each in types}
+        for each in types:
+            self.known(each.node.child("parents"), each.value.parents, self.type_names, "type")
+            self.known(each.node.child("insertables"), each.value.insertables, self.type_names, "type")
+            self.same_facet(each.node.child("parents"), each.value.parents, each.value.facet)
+            if each.value.insertables and not each.value.has_diagram:
+                each.node.child("insertables").problem("only a type with a diagram (hasDiagram) takes insertions")
+        facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
+        self.same_but_for_case(self.root.child("facets"), self.facet_names)
+        self.same_but_for_case(self.root.child("types"), self.type_names)
+        if not facets:
+            self.root.child("facets").problem("a template needs at least one facet")
+        return Blueprint(facets, tuple(each.value for each in types), layouts)
+
+    # Checks that several parts share.
+
+    def known(self, node: Node, names: Iterable[str], known: Collection[str], noun: str) -> None:
+        """Names that a list holds, or that an object has as its keys."""
+        for index, name in enumerate(names):
+            if name not in known:
+                place = node.child(name) if isinstance(node.value, dict) else node.item(index)
+                place.problem(f'unknown {noun} "{name}"')
+
+    def same_facet(self, node: Node, keys: Iterable[str], facet: str) -> None:
+        for index, key in enumerate(keys):
+            if key in self.type_names and facet in self.facet_names and self.facet_of(key) != facet:
+                node.item(index).problem(f'the type "{key}" is not in the facet "{facet}"')
+
+    def same_but_for_case(self, node: Node, names: Iterable[str]) -> None:
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                node.child(name).problem(f'differs from "{other}" in letter case only')
+
+    # Properties.
+
+    def property(self, key: str, node: Node) -> blueprint.Property:
+        node.fields("key", "displayNames", "descriptions", "tooltips", "editableInReleased", "attribute", "related")
+        node.check(KEY, key, BAD_KEY)
+        attribute, related = node.child("attribute"), node.child("related")
+        if attribute.is_absent == related.is_absent:
+            node.problem("needs exactly one of attribute and related")
+        return blueprint.Property(
+            key=key,
+            display_names=node.child("displayNames").texts(required=True),
+            descriptions=node.child("descriptions").texts(),
+            tooltips=node.child("tooltips").texts(),
+            editable_in_released=node.child("editableInReleased").flag(),
+            attribute=None if attribute.is_absent else self.attribute(attribute),
+            related=None if related.is_absent else self.related(related),
+        )
+
+    def attribute(self, node: Node) -> blueprint.Attribute:
+        node.fields("dataType", "isInvariantCulture", "selectableValues")
+        data_type = self.data_type(node.child("dataType"))
+        values = node.child("selectableValues")
+        if data_type.has_selectable_values == values.is_absent:
+            values.problem(f"{'is missing' if values.is_absent else 'is not possible'} for {data_type}")
+        read = tuple(self.selectable_value(item) for item in values.items())
+        keys = [value.key for value in read]
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                values.items()[index].problem(f"the key {key!r} stands twice" if key else "a second value without key")
+        return blueprint.Attribute(data_type, node.child("isInvariantCulture").flag(), read)
+
+    def data_type(self, node: Node) -> DataType:
+        name = node.text()
+        if name and name not in {kind.value for kind in DataType}:
+            node.problem(f"unknown data type {name!r}; known are {', '.join(DataType)}")
+            return DataType.SINGLE_LINE_TEXT
+        return DataType(name) if name else DataType.SINGLE_LINE_TEXT
+
+    def selectable_value(self, node: Node) -> blueprint.SelectableValue:
+        node.fields("key", "displayNames", "descriptions", "tooltips")
+        key = node.child("key")
+        return blueprint.SelectableValue(
+            None if key.is_absent else key.text(),
+            node.child("displayNames").texts(required=True),
+            node.child("descriptions").texts(),
+            node.child("tooltips").texts(),
+        )
+
+    def related(self, node: Node) -> blueprint.Related:
+        node.fields("facet", "relatedTypes", "canAddNew", "maxOccurrence", "readOnly")
+        facet = node.child("facet")
+        name = facet.text()
+        if name and name not in self.facet_names:
+            facet.problem(f'unknown facet "{name}"')
+        types = node.child("relatedTypes").names()
+        self.known(node.child("relatedTypes"), types, self.type_names, "type")
+        self.same_facet(node.child("relatedTypes"), types, name)
+        return blueprint.Related(
+            facet=name,
+            max_occurrence=node.child("maxOccurrence").number(MAX_INTEGER),
+            types=types,
+            can_add_new=node.child("canAddNew").flag(),
+            read_only=node.child("readOnly").flag(),
+        )
+
+    def facet_of(self, type_key: str) -> Any:
+        node = self.root.child("types").child(type_key)
+        return node.value.get("facet") if isinstance(node.value, dict) else None
+
+    # Layouts and types.
+
+    def layout(self, key: str, node: Node) -> blueprint.Layout:
+        node.fields("displayNames")
+        node.check(NAME, key, BAD_NAME)
+        return blueprint.Layout(key, node.child("displayNames").texts(required=True))
+
+    def type(self, key: str, node: Node) -> blueprint.ElementType:
+        node.fields(
+            "facet", "displayNames", "descriptions", "color", "isVersioned", "isArchitectural", "hasDiagram",
+            "livesInDiagrams", "elementTypeName", "entityTypeName", "staticState", "parents", "insertables",
+            "properties",
+        )  # fmt: skip
+        node.check(NAME, key, BAD_NAME)
+        facet, color = node.child("facet"), node.child("color")
+        name = facet.text()
+        if name and name not in self.facet_names:
+            facet.problem(f'unknown facet "{name}"')
+        color.check(COLOR, color.text(), "is no colour such as #007ACC, in capitals")
+        versioned, state = node.child("isVersioned").flag(), node.child("staticState")
+        if versioned and not state.is_absent:
+            state.problem("a versioned type has the states of its release cycle, not a static one")
+        if versioned and node.child("livesInDiagrams").flag():
+            node.child("livesInDiagrams").problem("what lives only in diagrams has no versions of its own")
+        return blueprint.ElementType(
+            key=key,
+            facet=name,
+            display_names=node.child("displayNames").texts(required=True),
+            color=color.value if isinstance(color.value, str) else "",
+            element_type_name=node.child("elementTypeName").text(),
+            entity_type_name=node.child("entityTypeName").text(),
+            descriptions=node.child("descriptions").texts(),
+            is_versioned=versioned,
+            is_architectural=node.child("isArchitectural").flag(),
+            has_diagram=node.child("hasDiagram").flag(),
+            lives_in_diagrams=node.child("livesInDiagrams").flag(),
+            static_state=state.text(""),
+            parents=node.child("parents").names(),
+            insertables=node.child("insertables").names(),
+            properties=self.type_properties(node.child("properties")),
+        )
+
+    def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
+        """Names of shared properties, `@set`, or definitions; a definition replaces what a set has brought."""
+        found: dict[str, blueprint.Property] = {}
+        defined: set[str] = set()
+        for item in node.items():
+            if isinstance(item.value, dict):
+                key = item.child("key").text()
+                if key in defined:
+                    item.problem(f'the property "{key}" is defined twice')
+                defined.add(key)
+                found[key] = self.property(key, item)
+                continue
+            name = item.text()
+            if name.startswith("@"):
+                if name[1:] not in self.sets:
+                    item.problem(f'unknown property set "{name[1:]}"')
+                keys = self.sets.get(name[1:], ())
+            else:
+                keys = (name,) if name else ()
+                if name and name not in self.shared:
+                    item.problem(f'unknown property "{name}"')
+            for key in keys:
+                if key in found:
+                    item.problem(f'the property "{key}" stands twice')
+                elif key in self.shared:
+                    found[key] = self.shared[key]
+        return tuple(found.values())
+
+    # Facets and views.
+
+    def facet(self, name: str, node: Node) -> blueprint.Facet:
+        node.fields("displayNames", "typeName", "views")
+        node.check(NAME, name, BAD_NAME)
+        views = self.view_nodes(name, node.child("views"))
+        own = [each for each in self.types.values() if each.facet == name]
+        if not views:
+            node.child("views").problem("a facet needs at least one view")
+        self.same_but_for_case(node.child("views"), views)
+        return blueprint.Facet(
+            name,
+            node.child("typeName").text(),
+            node.child("displayNames").texts(required=True),
+            tuple(self.view(view_name, view_node, own) for view_name, view_node in views.items()),
+        )
+
+    def view_nodes(self, facet: str, node: Node) -> dict[str, Node]:
+        """The views of a facet, written out, or the name of a view set."""
+        if not isinstance(node.value, str):
+            return dict(node.entries())
+        chosen = self.root.child("viewSets").child(node.value)
+        if chosen.is_absent:
+            node.problem(f'unknown view set "{node.value}"')
+        # A set may suit one facet and not the other, so mistakes in it name the facet, too.
+        return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
+
+    def view(self, name: str, node: Node, own: list[blueprint.ElementType]) -> blueprint.View:
+        node.fields(
+            "displayNames", "key", "isHierarchical", "types", "rootTypes", "properties", "layouts", "typeOverrides"
+        )
+        node.check(NAME, name, BAD_NAME)
+        types, keys = self.view_types(node, own)
+        hierarchical, roots = node.child("isHierarchical").flag(), node.child("rootTypes").names()
+        if bool(roots) != hierarchical:
+            text = (
+                "a hierarchical view needs at least one root type"
+                if hierarchical
+                else "only a hierarchical view has roots"
+            )
+            node.child("rootTypes").problem(text)
+        self.known(node.child("rootTypes"), roots, keys, "type of this view")
+        shown = self.shown_properties(node.child("properties"), types)
+        layouts = node.child("layouts").names()
+        self.known(node.child("layouts"), layouts, self.layout_names, "layout")
+        base = [
+            blueprint.ViewType(
+                each.key,
+                shows_all=shown is None,
+                is_root=each.key in roots,
+                properties=tuple(key for key in shown or () if key in {own.key for own in each.properties}),
+                layouts=layouts,
+            )
+            for each in types
+        ]
+        overrides = dict(node.child("typeOverrides").entries())
+        self.known(node.child("typeOverrides"), overrides, keys, "type of this view")
+        by_key = {each.key: each for each in types}
+        return blueprint.View(
+            name,
+            node.child("key").text(),
+            node.child("displayNames").texts(required=True),
+            hierarchical,
+            tuple(
+                self.override(each, overrides[each.type], by_key[each.type]) if each.type in overrides else each
+                for each in base
+            ),
+        )
+
+    def view_types(self, node: Node, own: list[blueprint.ElementType]) -> tuple[list[blueprint.ElementType], list[str]]:
+        """The types a view names, or all of its facet."""
+        if node.child("types").is_absent:
+            return own, [each.key for each in own]
+        keys = node.child("types").names()
+        by_key = {each.key: each for each in own}
+        self.known(node.child("types"), keys, by_key, "type of this facet")
+        return [by_key[key] for key in keys if key in by_key], list(keys)
+
+    def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
+        """None stands for all."""
+        if node.value == "all":
+            return None
+        if not isinstance(node.value, list):
+            node.problem('expected "all" or a list of property keys')
+            return ()
+        keys = node.names()
+        if types:
+            self.known(node, keys, {each.key for type in types for each in type.properties}, "property of its types")
+        return keys
+
+    def override(self, base: blueprint.ViewType, node: Node, type: blueprint.ElementType) -> blueprint.ViewType:
+        node.fields("properties", "layouts")
+        changed = base
+        if not node.child("properties").is_absent:
+            shown = self.shown_properties(node.child("properties"), [type])
+            changed = replace(changed, shows_all=shown is None, properties=shown or ())
+        if not node.child("layouts").is_absent:
+            layouts = node.child("layouts").names()
+            self.known(node.child("layouts"), layouts, self.layout_names, "layout")
+            changed = replace(changed, layouts=layouts)
+        return changed
