@@ -50,6 +50,7 @@ urlpatterns = [
     path("readyz", readyz),
     path("admin/", admin.site.urls),
     path("", include("storage.api.urls")),
+    path("", include("facets.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
 ]

@@ -24,6 +24,8 @@ from storage.addresses import public_base
 from storage.api.authentication import authenticate
 from storage.callers import Caller, CallerKind
 from storage.contexts import Context, ContextType, find_context
+from storage.cultures import preferred_culture
+from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 
@@ -83,6 +85,20 @@ class Operation(APIView):
         with tenant_scope(self.context.storage):
             response = handler(request, **names)
         return response
+
+    @property
+    def storage(self) -> Storage:
+        """The storage of an operation that exists in storages only."""
+        if self.context.storage is None:
+            raise NotFound("There is nothing at this address.")
+        return self.context.storage
+
+    def named(self, names: dict[int, str], default: int) -> dict[str, object]:
+        """The dictionary at 4.0, below it the one name the client's languages prefer (D5)."""
+        if self.api_version == "4.0":
+            return {"displayNames": names}
+        accepted = self.request.headers.get("Accept-Language", "")
+        return {"displayName": names[preferred_culture(accepted, tuple(names), default)]}
 
     @property
     def base(self) -> str:

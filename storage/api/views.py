@@ -16,7 +16,6 @@ from storage import administration
 from storage.api import schema
 from storage.api.operation import ReadOperation
 from storage.contexts import ContextType
-from storage.cultures import preferred_culture
 from storage.info import storage_info
 
 
@@ -41,13 +40,6 @@ class AdministrationOperation(ReadOperation):
         if given:
             raise Unreadable(f"The administrative contexts take no {', '.join(given)}.")
 
-    def display_names(self, request: Request, names: dict[int, str]) -> dict[str, Any]:
-        """The dictionary at 4.0, below it the one name the client's languages prefer (D5)."""
-        if self.api_version == "4.0":
-            return {"displayNames": names}
-        culture = preferred_culture(request.headers.get("Accept-Language", ""), tuple(names), administration.ENGLISH)
-        return {"displayName": names[culture]}
-
     def elements(self, found: list[dict[str, Any]]) -> HttpResponse:
         return answer(counted("elements" if self.api_version == "4.0" else "values", found))
 
@@ -64,9 +56,9 @@ class FacetsView(AdministrationOperation):
 
     def read(self, request: Request, **names: str) -> HttpResponse:
         facet = administration.facet_of(self.context)
-        names = self.display_names(request, facet.display_names)
+        shown = self.named(facet.display_names, administration.ENGLISH)
         return answer(
-            counted("values", [{"name": facet.name, **names, "views": f"{self.facets_address}/{facet.name}/views"}])
+            counted("values", [{"name": facet.name, **shown, "views": f"{self.facets_address}/{facet.name}/views"}])
         )
 
 
@@ -83,7 +75,7 @@ class ViewsView(AdministrationOperation):
         values = [
             {
                 "name": view.name,
-                **self.display_names(request, view.display_names),
+                **self.named(view.display_names, administration.ENGLISH),
                 "isHierarchical": False,
                 "elements": f"{address}/{view.name}/elements",
             }

@@ -1,0 +1,1 @@
+"""Facets, views and their configuration over HTTP."""

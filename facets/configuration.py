@@ -1,0 +1,162 @@
+"""The compiled configuration of one storage: immutable, cached in the process, consulted by every hot path.
+
+The cache key is the storage's revision, which a database trigger bumps with every change of a configuration row, and
+which each request reads with the storage anyway: a change is seen by all workers on their next request, and nobody
+queries configuration tables in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+from uuid import UUID
+
+from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
+from facets.row_reading import read_blueprint
+from repository_site.problems import NotFound
+from storage.cultures import CultureSet
+from storage.models import Storage
+
+T = TypeVar("T")
+# Compiled configurations a process keeps; the longest unused goes first.
+MAX_CACHED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TypeInView:
+    """A type as one view shows it: its properties in the view's order, and the layouts the view offers."""
+
+    type: ElementType
+    is_root: bool
+    properties: Mapping[str, Property]
+    layouts: tuple[Layout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledView:
+    view: View
+    facet: CompiledFacet
+    types: Mapping[str, TypeInView]
+    _lower: Mapping[str, TypeInView]
+
+    def type(self, key: str) -> TypeInView:
+        """Ignoring letter case (D1)."""
+        found = self._lower.get(key.lower())
+        if found is None:
+            raise NotFound(f"There is no type {key} in the view {self.view.name} of the facet {self.facet.facet.name}.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledFacet:
+    facet: Facet
+    views: dict[str, CompiledView]
+    """By name in lower case."""
+
+    def view(self, name: str) -> CompiledView:
+        found = self.views.get(name.lower())
+        if found is None:
+            raise NotFound(f"There is no view {name} in the facet {self.facet.name}.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    revision: int
+    cultures: CultureSet
+    blueprint: Blueprint
+    facets: Mapping[str, CompiledFacet]
+    types: Mapping[str, ElementType]
+    type_ids: Mapping[str, UUID]
+    rendered: dict[tuple[str, str, str | None], bytes] = field(default_factory=dict, compare=False)
+    """Answers that depend on nothing but this configuration, kept as bytes by who renders them."""
+
+    def facet(self, name: str) -> CompiledFacet:
+        """Ignoring letter case (D1)."""
+        found = self.facets.get(name.lower())
+        if found is None:
+            raise NotFound(f"There is no facet {name}.")
+        return found
+
+
+_cache: OrderedDict[UUID, Configuration] = OrderedDict()
+_lock = threading.Lock()
+
+
+def configuration_of(storage: Storage) -> Configuration:
+    """The configuration of a storage as of the revision the storage was read with; needs its scope when not cached."""
+    with _lock:
+        found = _cache.get(storage.id)
+        if found is not None and found.revision == storage.configuration_revision:
+            _cache.move_to_end(storage.id)
+            return found
+    compiled = _load(storage)
+    with _lock:
+        _cache[storage.id] = compiled
+        _cache.move_to_end(storage.id)
+        if len(_cache) > MAX_CACHED:
+            _cache.popitem(last=False)
+    return compiled
+
+
+def forget_configurations() -> None:
+    """Empty the cache, as a process that has just started."""
+    with _lock:
+        _cache.clear()
+
+
+def _load(storage: Storage) -> Configuration:
+    """Rows are read by several statements; a change committed between them would mix two configurations.
+
+    So the revision is read again afterwards, and all of it when it has moved.
+    """
+    revision = storage.configuration_revision
+    while True:
+        blueprint, type_ids = read_blueprint()
+        cultures = storage.culture_set()
+        now = Storage.objects.values_list("configuration_revision", flat=True).get(pk=storage.pk)
+        if now == revision:
+            return compile_configuration(revision, cultures, blueprint, type_ids)
+        revision = now
+
+
+def compile_configuration(
+    revision: int, cultures: CultureSet, blueprint: Blueprint, type_ids: Mapping[str, UUID]
+) -> Configuration:
+    types = {each.key: each for each in blueprint.types}
+    layouts = {each.key: each for each in blueprint.layouts}
+    return Configuration(
+        revision=revision,
+        cultures=cultures,
+        blueprint=blueprint,
+        facets=MappingProxyType({each.name.lower(): _facet(each, types, layouts) for each in blueprint.facets}),
+        types=MappingProxyType(types),
+        type_ids=MappingProxyType(dict(type_ids)),
+    )
+
+
+def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:
+    compiled = CompiledFacet(facet, {})
+    for view in facet.views:
+        shown = {each.type: _type_in_view(each, types[each.type], layouts) for each in view.types}
+        lower = {key.lower(): value for key, value in shown.items()}
+        compiled.views[view.name.lower()] = CompiledView(
+            view, compiled, MappingProxyType(shown), MappingProxyType(lower)
+        )
+    return compiled
+
+
+def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, Layout]) -> TypeInView:
+    all_properties = {each.key: each for each in type.properties}
+    shown = all_properties if view_type.shows_all else _pick(view_type.properties, all_properties)
+    return TypeInView(
+        type, view_type.is_root, MappingProxyType(shown), tuple(layouts[key] for key in view_type.layouts)
+    )
+
+
+def _pick(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:
+    return {key: values[key] for key in keys}

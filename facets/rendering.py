@@ -1,0 +1,108 @@
+"""The configuration in the wire form of operations 1, 2 and 14."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, Texts, View
+from facets.configuration import CompiledView, Configuration, TypeInView
+from repository_site.rest.rendering import counted, to_json
+from storage.cultures import CultureSet
+
+Names = dict[int, str]
+
+
+def display_names(texts: Texts, cultures: CultureSet, fallback: str) -> Names:
+    """A name in every data culture: its own, else that of the default culture, else the key."""
+    known = dict(texts)
+    fallback = known.get(cultures.default) or fallback
+    return {lcid: known.get(lcid) or fallback for lcid in sorted(cultures.data)}
+
+
+def other_texts(texts: Texts, cultures: CultureSet) -> Names:
+    """Descriptions and tooltips: empty where there is none."""
+    known = dict(texts)
+    return {lcid: known.get(lcid, "") for lcid in sorted(cultures.data)}
+
+
+def facet_names(facet: Facet, cultures: CultureSet) -> Names:
+    return display_names(facet.display_names, cultures, facet.name)
+
+
+def view_names(view: View, cultures: CultureSet) -> Names:
+    return display_names(view.display_names, cultures, view.name)
+
+
+def segment(name: str) -> str:
+    """A name as one segment of an address."""
+    return quote(name, safe="")
+
+
+def render_view_configuration(configuration: Configuration, view: CompiledView, type_key: str | None) -> bytes:
+    """The whole answer of operation 14; it depends on the configuration alone and so is rendered once a revision."""
+    shown = list(view.types.values()) if type_key is None else [view.type(type_key)]
+    key = (view.facet.facet.name, view.view.name, None if type_key is None else shown[0].type.key)
+    found = configuration.rendered.get(key)
+    if found is None:
+        found = to_json(counted("values", [_type(each, configuration.cultures) for each in shown]))
+        configuration.rendered[key] = found
+    return found
+
+
+def _type(shown: TypeInView, cultures: CultureSet) -> dict[str, Any]:
+    type = shown.type
+    return {
+        "key": type.key,
+        "displayNames": display_names(type.display_names, cultures, type.key),
+        "descriptions": other_texts(type.descriptions, cultures),
+        "properties": [_property(each, cultures) for each in shown.properties.values()],
+        "layouts": [
+            {"key": layout.key, "displayNames": display_names(layout.display_names, cultures, layout.key)}
+            for layout in shown.layouts
+        ],
+    }
+
+
+def _property(value: Property, cultures: CultureSet) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "key": value.key,
+        "displayNames": display_names(value.display_names, cultures, value.key),
+        "descriptions": other_texts(value.descriptions, cultures),
+        "tooltips": other_texts(value.tooltips, cultures),
+    }
+    if value.attribute is not None:
+        rendered["attribute"] = _attribute(value.attribute, cultures)
+    if value.related is not None:
+        rendered["related"] = _related(value.related)
+    return rendered
+
+
+def _attribute(attribute: Attribute, cultures: CultureSet) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "type": attribute.data_type.runtime_name,
+        "dataType": attribute.data_type.value,
+        "isInvariantCulture": attribute.is_invariant_culture,
+    }
+    if attribute.data_type.has_selectable_values:
+        rendered["selectableValues"] = [_value(each, cultures) for each in attribute.selectable_values]
+    return rendered
+
+
+def _value(value: SelectableValue, cultures: CultureSet) -> dict[str, Any]:
+    return {
+        **({} if value.key is None else {"key": value.key}),
+        "displayNames": display_names(value.display_names, cultures, value.key or ""),
+        "descriptions": other_texts(value.descriptions, cultures),
+        "tooltips": other_texts(value.tooltips, cultures),
+    }
+
+
+def _related(related: Related) -> dict[str, Any]:
+    return {
+        "relatedTypes": list(related.types),
+        "canAddNew": related.can_add_new,
+        "maxOccurrence": related.max_occurrence,
+        "readOnly": related.read_only,
+        "facet": related.facet,
+    }
