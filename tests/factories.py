@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
@@ -15,6 +16,9 @@ from storage.provisioning import StorageRequest, provision_storage
 from storage.roles import Role
 from storage.tokens import issue_token
 
+# Most tests need no types; provisioning the standard template for each would make the suite several times as long.
+PLAIN_TEMPLATE = Path(__file__).with_name("plain_template.json")
+
 
 class StorageFactory(Factory[Storage]):
     """`StorageFactory(key="handbook", anonymous="read")` takes the fields of a StorageRequest."""
@@ -24,6 +28,7 @@ class StorageFactory(Factory[Storage]):
 
     collection = "acme"
     key = Sequence(lambda number: f"storage{number}")
+    template = str(PLAIN_TEMPLATE)
 
     @classmethod
     def _create(cls, model_class: type[Storage], *args: Any, **fields: Any) -> Storage:

@@ -5,96 +5,21 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from repository_site import environment
 from repository_site.server import Bind
+from tests.server_process import Server, free_port
 
 pytestmark = pytest.mark.server
 INFO = "/demo/showcase/_api/rest/info"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-class Server:
-    """One `manage.py` server process on a port and data folder of its own."""
-
-    def __init__(self, data_dir: Path, port: int) -> None:
-        self.data_dir, self.port = data_dir, port
-        self.log = data_dir.parent / "server.log"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self, *words: str) -> None:
-        environ = {**os.environ, "REPOSITORY_DATA_DIR": str(self.data_dir), "REPOSITORY_BODY_LIMIT": "1000"}
-        environ |= {"DJANGO_SETTINGS_MODULE": "repository_site.settings", "DATABASE_URL": ""}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", *words, "--bind", f"127.0.0.1:{self.port}"],
-                cwd=environment.PROJECT_DIR,
-                env=environ,
-                stdout=log,
-                stderr=log,
-            )
-        self.wait_until_ready()
-
-    def wait_until_ready(self, seconds: float = 30) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                if self.request("GET", "/readyz")[0] == 200:
-                    return
-            time.sleep(0.05)
-        raise AssertionError(self.log.read_text())
-
-    def request(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
-    ) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        try:
-            chunked = isinstance(body, list)
-            connection.request(method, path, body=body, headers=headers or {}, encode_chunked=chunked)
-            response = connection.getresponse()
-            content = response.read()
-            return response.status, json.loads(content) if content else None
-        finally:
-            connection.close()
-
-    def stop(self, sent: signal.Signals) -> int:
-        assert self.process is not None
-        self.process.send_signal(sent)
-        return self.process.wait(30)
-
-    def left_over(self) -> list[str]:
-        """Every process that has to do with this data folder or port."""
-        found = []
-        for process in psutil.process_iter(["cmdline"]):
-            words = process.info["cmdline"] or []
-            if any(str(self.data_dir) in word or word.endswith(f":{self.port}") for word in words):
-                found.append(" ".join(words))
-        return found
-
-    def wait_until_nothing_is_left(self, seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
-        while self.left_over() and time.monotonic() < end:
-            time.sleep(0.1)
-        assert self.left_over() == []
 
 
 @pytest.fixture(scope="module")
@@ -195,15 +120,7 @@ def test_a_port_in_use_is_one_line(server: Server) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        result = subprocess.run(
-            [sys.executable, "manage.py", "serve", "--no-migrate", "--bind", f"127.0.0.1:{port}"],
-            cwd=environment.PROJECT_DIR,
-            env={**os.environ, "REPOSITORY_DATA_DIR": str(server.data_dir), "DATABASE_URL": ""},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        result = server.manage("serve", "--no-migrate", "--bind", f"127.0.0.1:{port}")
     assert result.returncode == 1
     assert f"CommandError: cannot listen on 127.0.0.1:{port} (Address already in use)" in result.stderr
     assert "Traceback" not in result.stderr
@@ -214,3 +131,23 @@ def test_addresses_to_bind(text: str) -> None:
     with pytest.raises(ValueError, match="no address to bind"):
         Bind.parse(text)
     assert Bind.parse("[::1]:80") == Bind("::1", 80)
+
+
+def test_a_configuration_change_of_one_process_is_seen_by_all_others(server: Server, tmp_path: Path) -> None:
+    """Two workers have the configuration cached; a command in a third process changes it."""
+    server.start("demo", "--workers", "2")
+    facets = "/demo/showcase/_api/rest/facets"
+
+    def names() -> list[str]:
+        return [facet["displayNames"]["1033"] for facet in server.request("GET", facets)[1]["values"]]
+
+    before = [names() for _ in range(30)]
+    assert all("Processes" in each for each in before)
+    template = json.loads(server.manage("export_template", "demo", "showcase").stdout)
+    template["facets"]["processes"]["displayNames"]["1033"] = "Ways of working"
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(template))
+    result = server.manage("update_configuration", "demo", "showcase", str(changed))
+    assert result.returncode == 0, result.stderr
+    assert "~ facets.processes.display_names" in result.stdout
+    assert all("Ways of working" in names() for _ in range(30))

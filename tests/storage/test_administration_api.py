@@ -61,7 +61,7 @@ def storage_element(storage: Storage, view: str) -> dict[str, Any]:
         "isValid": True,
         "name": storage.key,
         "region": "DE",
-        "template": "standard",
+        "template": "plain",
         "timeZone": "Europe/Berlin",
         "title": storage.title,
     }

@@ -19,6 +19,7 @@ from tests.shelves.models import Shelf
 pytestmark = pytest.mark.django_db
 COMMANDS = {
     "storage": ["provision_storage", "list_storages", "remove_storage", "issue_token", "revoke_token", "list_tokens"],
+    "facets": ["export_template", "update_configuration"],
     "repository_site": ["serve", "demo"],
 }
 
@@ -70,14 +71,14 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     assert lines[0].split() == [
         "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid",
     ]  # fmt: skip
-    assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          standard  1031,1033  DE")
-    assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  standard")
+    assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          plain     1031,1033  DE")
+    assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  plain")
     assert json.loads(run("list_storages", "rival", "--json")[0]) == [
         {
             "storage": "rival/handbook",
             "tenant": str(other_storage.id),
             "title": "Rival's handbook",
-            "template": "standard",
+            "template": "plain",
             "cultures": [1031, 1033],
             "region": "DE",
             "timeZone": "Europe/Berlin",

@@ -26,7 +26,7 @@ def expected(storage: Storage, base: str = "http://testserver", **changes: Any) 
         "description": "",
         "apiUrl": f"{address}/_api",
         "appUrl": address,
-        "template": "standard",
+        "template": "plain",
         "dataCultures": [1031, 1033],
         "defaultDataCulture": 1033,
         "mandatoryCultures": [1033],
@@ -82,6 +82,7 @@ def test_a_collection(api: ApiClient, storage: Storage) -> None:
         tenant=str(storage.collection_id),
         baseTenant=str(storage.collection_id),
         title="acme",
+        template="standard",
         apiUrl="http://testserver/acme/_admin/_api",
         appUrl="http://testserver/acme/_admin",
     )
@@ -96,6 +97,7 @@ def test_the_site(api: ApiClient, storage: Storage) -> None:
         tenant=nil,
         baseTenant=nil,
         title="Administration",
+        template="standard",
         apiUrl="http://testserver/_sysadmin/_admin/_api",
         appUrl="http://testserver/_sysadmin/_admin",
     )

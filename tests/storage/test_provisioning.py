@@ -119,7 +119,7 @@ def test_steps_run_inside_the_new_storages_scope(steps: list[Any]) -> None:
     seen = []
     steps.append(lambda storage, template: seen.append((current_scope() == storage.id, template.name)))
     StorageFactory.create()
-    assert seen == [(True, "standard")]
+    assert seen == [(True, "plain")]
 
 
 def test_a_failing_step_leaves_nothing(steps: list[Any]) -> None:
@@ -171,10 +171,12 @@ def test_every_template_of_the_project_loads() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is not JSON"),
+        ("{", "is not JSON: expecting property name"),
         ("[]", "expected an object at the top"),
         ('{"name": "x"}', "title: expected a text; cultures: expected an object"),
         ({"name": "", "title": 3, "cultures": {"data": [1033]}}, "name: expected a text; title: expected a text"),
+        ({"facetts": {}}, "facetts: unknown section; known are cultures, facets"),
+        ('{"name": "x", "name": "y"}', "the key 'name' stands twice"),
         ({"cultures": {"data": "1033"}}, "cultures.data: expected a list of culture ids"),
         ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
         ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture is named twice"),

@@ -1,0 +1,134 @@
+"""A template of our own making: two facets, strange but legal names, every kind of property."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "title": "Small",
+    "cultures": {"data": [1033, 1031], "default": 1033, "mandatory": [1033]},
+    "layouts": {"Wide & high": {"displayNames": {"1033": "Wide"}}, "flat": {"displayNames": {"1031": "Flach"}}},
+    "properties": {
+        "name": {
+            "displayNames": {"1031": "Name", "1033": "Name"},
+            "descriptions": {"1033": "What it is called."},
+            "tooltips": {"1031": "Tipp"},
+            "attribute": {"dataType": "MultiLineText"},
+        },
+        "größe": {
+            "displayNames": {"1031": "Größe"},
+            "editableInReleased": True,
+            "attribute": {
+                "dataType": "SelectionValue",
+                "isInvariantCulture": True,
+                "selectableValues": [
+                    {"displayNames": {"1033": "Irrelevant"}},
+                    {"key": "s", "displayNames": {"1033": "Small"}, "tooltips": {"1033": "below ten"}},
+                ],
+            },
+        },
+    },
+    "propertySets": {"both": ["name", "größe"]},
+    "viewSets": {
+        "plain": {"all of it": {"displayNames": {"1033": "All"}, "key": "All", "properties": "all"}},
+    },
+    "facets": {
+        "things, étc.": {
+            "displayNames": {"1031": "Dinge", "1033": "Things"},
+            "typeName": "Things",
+            "views": {
+                "all of it": {"displayNames": {"1033": "All"}, "key": "All", "properties": "all"},
+                "Tree": {
+                    "displayNames": {"1031": "Baum", "1033": "Tree"},
+                    "key": "Tree",
+                    "isHierarchical": True,
+                    "types": ["box", "Thing"],
+                    "rootTypes": ["box"],
+                    "properties": ["größe", "name"],
+                    "layouts": ["flat", "Wide & high"],
+                    "typeOverrides": {"Thing": {"properties": ["holder"], "layouts": []}},
+                },
+            },
+        },
+        "people": {"displayNames": {"1033": "People"}, "typeName": "People", "views": "plain"},
+    },
+    "types": {
+        "Thing": {
+            "facet": "things, étc.",
+            "displayNames": {"1031": "Ding", "1033": "Thing"},
+            "descriptions": {"1031": "Ein Ding."},
+            "color": "#007ACC",
+            "isVersioned": True,
+            "hasDiagram": True,
+            "elementTypeName": "ThingDiagram",
+            "entityTypeName": "Thing",
+            "parents": ["box"],
+            "insertables": ["dot"],
+            "properties": [
+                "@both",
+                {
+                    "key": "holder",
+                    "displayNames": {"1033": "Holder"},
+                    "related": {"facet": "people", "relatedTypes": ["person"], "canAddNew": True, "maxOccurrence": 2},
+                },
+            ],
+        },
+        "box": {
+            "facet": "things, étc.",
+            "displayNames": {"1033": "Box"},
+            "color": "#AABBCC",
+            "isArchitectural": True,
+            "elementTypeName": "Box",
+            "entityTypeName": "Box",
+            "staticState": "show",
+            "properties": ["name"],
+        },
+        "dot": {
+            "facet": "things, étc.",
+            "displayNames": {"1033": "Dot"},
+            "color": "#000000",
+            "livesInDiagrams": True,
+            "elementTypeName": "Dot",
+            "entityTypeName": "Dot",
+            "properties": ["name"],
+        },
+        "person": {
+            "facet": "people",
+            "displayNames": {"1033": "Person"},
+            "color": "#123456",
+            "elementTypeName": "Person",
+            "entityTypeName": "Person",
+            "properties": [
+                "name",
+                {
+                    "key": "age",
+                    "displayNames": {"1033": "Age"},
+                    "attribute": {"dataType": "Integer", "isInvariantCulture": True},
+                },
+                {
+                    "key": "friends",
+                    "displayNames": {"1033": "Friends"},
+                    "related": {"facet": "people", "readOnly": True},
+                },
+            ],
+        },
+    },
+}
+
+
+def small_template(**changes: Any) -> dict[str, Any]:
+    """A copy to change: `small_template(**{"types.box.color": "#FFFFFF"})`; None removes."""
+    document = copy.deepcopy(SMALL)
+    for place, value in changes.items():
+        *path, last = place.split("|") if "|" in place else place.split(".")
+        target: Any = document
+        for part in path:
+            target = target[int(part)] if isinstance(target, list) else target[part]
+        key: Any = int(last) if isinstance(target, list) else last
+        if value is None:
+            del target[key]
+        else:
+            target[key] = value
+    return document

@@ -1,0 +1,275 @@
+"""Changing a configuration: the differences in words, what stands in the way, and that nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from facets import changes, models
+from facets.changes import change_configuration, plan_change
+from facets.differences import Hazard, describe_differences, hazards
+from facets.row_reading import read_blueprint
+from facets.template_reading import read_template
+from repository_site.problems import Conflict
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+from tests.facets.small_template import SMALL, small_template
+from tests.factories import StorageFactory
+
+OLD = read_template(SMALL)
+
+
+def run(*words: str) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command(*words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changed", "lines"),
+    [
+        ({}, []),
+        ({"types.box.color": "#FFFFFF"}, ["~ types.box.color: #AABBCC -> #FFFFFF"]),
+        (
+            {"facets.people.displayNames": {"1031": "Leute", "1033": "People"}},
+            ["~ facets.people.display_names: {1033: 'People'} -> {1031: 'Leute', 1033: 'People'}"],
+        ),
+        (
+            {"types.Thing.properties.1.related.maxOccurrence": 3},
+            ["~ types.Thing.properties.holder.related.max_occurrence: 2 -> 3"],
+        ),
+        ({"types.person.properties.2": None}, ["- types.person.properties.friends"]),
+        ({"types.Thing.insertables": []}, ["~ types.Thing.insertables: [dot] -> nothing"]),
+        (
+            {"types.person.properties": list(reversed(SMALL["types"]["person"]["properties"]))},
+            ["~ types.person.properties: another order"],
+        ),
+        (
+            {"properties.größe.attribute.selectableValues.0.displayNames": {"1033": "Whatever"}},
+            [
+                "~ types.Thing.properties.größe.attribute.selectable_values.(no key).display_names:"
+                " {1033: 'Irrelevant'} -> {1033: 'Whatever'}"
+            ],
+        ),
+        (
+            {"types.box.descriptions": {"1033": "A box."}},
+            ["~ types.box.descriptions: nothing -> {1033: 'A box.'}"],
+        ),
+    ],
+)
+def test_differences_in_words(changed: dict[str, Any], lines: list[str]) -> None:
+    assert describe_differences(OLD, read_template(small_template(**changed))) == lines
+
+
+def test_what_comes_and_goes() -> None:
+    document = small_template()
+    document["facets"]["new"] = document["facets"].pop("people")
+    document["types"]["person"]["facet"] = "new"
+    for holder in (document["types"]["Thing"]["properties"][1], document["types"]["person"]["properties"][2]):
+        holder["related"]["facet"] = "new"
+    lines = describe_differences(OLD, read_template(document))
+    assert lines[:2] == ["- facets.people", "+ facets.new"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({"types.box.color": "#FFFFFF"}, []),
+        (
+            {"types.Thing.properties.1": None, "facets|things, étc.|views|Tree|typeOverrides": {}},
+            [Hazard("the property is removed", "Thing", "holder")],
+        ),
+        (
+            {"types.person.properties.1.attribute.dataType": "Decimal"},
+            [Hazard("the attribute gets another data type", "person", "age")],
+        ),
+        (
+            {"types.person.properties.1.attribute.isInvariantCulture": False},
+            [Hazard("the attribute changes between one value and one a culture", "person", "age")],
+        ),
+        (
+            {"properties.größe.attribute.selectableValues.1": None},
+            [Hazard("the selectable value is removed", "Thing", "größe", "s")],
+        ),
+        (
+            {"types.box.isVersioned": True, "types.box.staticState": None},
+            [Hazard("the type begins or ceases to have versions", "box")],
+        ),
+        (
+            {
+                "types.person.properties.1": {
+                    "key": "age",
+                    "displayNames": {"1033": "Age"},
+                    "related": {"facet": "people"},
+                }
+            },
+            [Hazard("the property changes between attribute and related context", "person", "age")],
+        ),
+        (
+            {"types.person.properties.2.related.facet": "things, étc."},
+            [Hazard("the context points to another facet", "person", "friends")],
+        ),
+    ],
+)
+def test_hazards(changed: dict[str, Any], found: list[Hazard]) -> None:
+    assert hazards(OLD, read_template(small_template(**changed))) == found
+
+
+def test_a_type_that_goes_or_moves_is_a_hazard() -> None:
+    document = small_template(**{"types.Thing.insertables": []})
+    del document["types"]["dot"]
+    document["types"]["box"]["facet"] = "people"
+    document["types"]["Thing"]["parents"] = []
+    document["facets"]["things, étc."]["views"]["Tree"].update(
+        types=["Thing"], rootTypes=["Thing"], properties=["name"], typeOverrides={}
+    )
+    assert hazards(OLD, read_template(document)) == [
+        Hazard("the type moves to another facet", "box"),
+        Hazard("the type is removed", "dot"),
+    ]
+
+
+@pytest.fixture
+def in_use() -> Iterator[None]:
+    """As an app above would say it: persons are stored, and their age."""
+
+    def check(hazard: Hazard) -> str | None:
+        return "7 elements have it" if (hazard.type, hazard.property) in {("person", "age"), ("dot", None)} else None
+
+    changes.USE_CHECKS.append(check)
+    yield
+    changes.USE_CHECKS.remove(check)
+
+
+@pytest.mark.django_db
+def test_what_would_orphan_content_is_refused_and_named(small: Storage, in_use: None) -> None:
+    document = small_template(**{"types.person.properties.1": None, "types.box.color": "#FFFFFF"})
+    with pytest.raises(Conflict) as caught:
+        change_configuration(small, read_template(document))
+    assert caught.value.details == ("person.age: the property is removed, but 7 elements have it.",)
+    with tenant_scope(small):
+        assert read_blueprint()[0] == OLD
+
+
+@pytest.mark.django_db
+def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_file: Path) -> None:
+    twin = StorageFactory.create(collection="rival", key="twin", template=str(small_file))
+    with tenant_scope(small):
+        kept = models.ElementType.objects.get(key="person").id
+    document = small_template(**{"types.person.color": "#FFFFFF", "types.person.properties.2": None})
+    new = read_template(document)
+    lines = change_configuration(small, new).differences
+    assert lines == ["~ types.person.color: #123456 -> #FFFFFF", "- types.person.properties.friends"]
+    with tenant_scope(small):
+        assert read_blueprint()[0] == new
+        assert models.ElementType.objects.get(key="person").id == kept
+    with tenant_scope(twin):
+        assert read_blueprint()[0] == OLD
+
+
+@pytest.mark.django_db
+def test_the_same_again_changes_nothing_not_even_the_revision(small: Storage) -> None:
+    before = Storage.objects.get(pk=small.pk).configuration_revision
+    assert change_configuration(small, OLD).differences == []
+    assert Storage.objects.get(pk=small.pk).configuration_revision == before
+
+
+@pytest.mark.django_db
+def test_there_and_back_again(small: Storage) -> None:
+    """From the small template to the standard one and back: everything is replaced, nothing is left over."""
+    standard = read_template(json.loads(Path("storage/template_files/standard.json").read_text()))
+    change_configuration(small, standard)
+    with tenant_scope(small):
+        assert read_blueprint()[0] == standard
+    change_configuration(small, OLD)
+    with tenant_scope(small):
+        assert read_blueprint()[0] == OLD
+        assert models.Property.objects.count() == 3 + 1 + 1 + 3
+
+
+@pytest.mark.django_db
+def test_rows_made_by_hand_are_found_by_their_names(small: Storage) -> None:
+    """A row that the back office has made has an id of its own, which an update by template must keep."""
+    with tenant_scope(small):
+        facet = models.Facet.objects.create(name="new", type_name="New", position=9)
+        made = models.ElementType.objects.create(
+            facet=facet, key="made", color="#111111", element_type_name="Made", entity_type_name="Made", position=9
+        )
+    document = small_template()
+    document["facets"]["new"] = {
+        "displayNames": {"1033": "New"},
+        "typeName": "New",
+        "views": {"v": {"displayNames": {"1033": "V"}, "key": "V", "properties": "all"}},
+    }
+    document["types"]["made"] = {**document["types"]["box"], "facet": "new"}
+    change_configuration(small, read_template(document))
+    with tenant_scope(small):
+        assert models.ElementType.objects.get(key="made").id == made.id
+        assert read_blueprint()[0] == read_template(document)
+
+
+@pytest.mark.django_db
+def test_planning_changes_nothing(small: Storage) -> None:
+    plan = plan_change(small, read_template(small_template(**{"types.box.color": "#FFFFFF"})))
+    assert plan.differences == ["~ types.box.color: #AABBCC -> #FFFFFF"]
+    with tenant_scope(small):
+        assert read_blueprint()[0] == OLD
+
+
+@pytest.mark.django_db
+class TestCommands:
+    def test_an_exported_template_provisions_an_equal_configuration(self, small: Storage, tmp_path: Path) -> None:
+        out, _ = run("export_template", "acme", "small", "--name", "own", "--title", "Own")
+        document = json.loads(out)
+        assert (document["name"], document["title"], document["cultures"]) == ("own", "Own", SMALL["cultures"])
+        file = tmp_path / "own.json"
+        file.write_text(out)
+        second = StorageFactory.create(key="second", template=str(file))
+        assert second.template == "own"
+        with tenant_scope(second):
+            assert read_blueprint()[0] == OLD
+
+    def test_update_shows_and_applies(self, small: Storage, tmp_path: Path) -> None:
+        file = tmp_path / "changed.json"
+        file.write_text(json.dumps(small_template(**{"types.box.color": "#FFFFFF"})))
+        line = "~ types.box.color: #AABBCC -> #FFFFFF\n"
+        assert run("update_configuration", "acme", "small", str(file), "--dry-run") == (
+            line,
+            "acme/small: 1 difference(s) would change.\n",
+        )
+        assert run("update_configuration", "acme", "small", str(file)) == (
+            line,
+            "acme/small: 1 difference(s) changed.\n",
+        )
+        assert run("update_configuration", "acme", "small", str(file)) == ("", "acme/small: nothing to change.\n")
+
+    def test_update_refuses_in_one_line(self, small: Storage, tmp_path: Path, in_use: None) -> None:
+        file = tmp_path / "changed.json"
+        file.write_text(json.dumps(small_template(**{"types.person.properties.1": None})))
+        for words in ([], ["--dry-run"]):
+            with pytest.raises(CommandError) as caught:
+                run("update_configuration", "acme", "small", str(file), *words)
+            assert "person.age: the property is removed, but 7 elements have it." in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+    def test_a_bad_template_is_told_with_its_places(self, small: Storage, tmp_path: Path) -> None:
+        file = tmp_path / "bad.json"
+        file.write_text(json.dumps(small_template(**{"types.box.facet": "usres"})))
+        for words in (
+            ["update_configuration", "acme", "small", str(file)],
+            ["provision_storage", "acme", "new", "--template", str(file)],
+        ):
+            with pytest.raises(CommandError, match=r'types.box.facet: unknown facet "usres"'):
+                run(*words)
+        assert not Storage.objects.filter(key="new").exists()
+
+    def test_unknown_storages(self, small: Storage) -> None:
+        for words in (["export_template", "acme", "no"], ["update_configuration", "acme", "no", "standard"]):
+            with pytest.raises(CommandError, match="There is no storage acme/no"):
+                run(*words)

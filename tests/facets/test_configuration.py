@@ -1,0 +1,167 @@
+"""The compiled configuration: built with few statements, cached by revision, renewed by any change from anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from facets import configuration, models
+from facets.configuration import configuration_of, forget_configurations
+from facets.row_reading import read_blueprint
+from repository_site.problems import NotFound
+from storage.contexts import read_storage
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.factories import StorageFactory
+
+pytestmark = pytest.mark.django_db
+FACETS = "/acme/small/_api/rest/facets"
+
+
+def revision(storage: Storage) -> int:
+    return Storage.objects.values_list("configuration_revision", flat=True).get(pk=storage.pk)
+
+
+def fresh(storage: Storage) -> Storage:
+    found = read_storage(storage.collection.key, storage.key)
+    assert found is not None
+    return found
+
+
+def test_it_is_built_with_a_handful_of_statements(small: Storage, django_assert_num_queries: Any) -> None:
+    storage = fresh(small)
+    with tenant_scope(storage):
+        # One a table, one for the cultures, one to see that the revision has not moved meanwhile.
+        with django_assert_num_queries(14):
+            first = configuration_of(storage)
+        with django_assert_num_queries(0):
+            assert configuration_of(storage) is first
+
+
+def test_the_number_of_statements_does_not_grow(django_assert_num_queries: Any) -> None:
+    storage = fresh(StorageFactory.create(key="house", template="standard"))
+    with tenant_scope(storage), django_assert_num_queries(14):
+        configuration_of(storage)
+
+
+def test_a_request_asks_no_configuration_table_when_cached(
+    api: ApiClient, small: Storage, django_assert_num_queries: Any
+) -> None:
+    api.get(f"{FACETS}/people/views/all of it/config")
+    # The storage, the savepoint and its release, the scope and its end.
+    with django_assert_num_queries(5):
+        api.get(f"{FACETS}/people/views/all of it/config")
+    with django_assert_num_queries(5):
+        api.get(FACETS)
+
+
+@pytest.mark.parametrize("model", [name for name in models.__all__ if name not in ("RelatedType", "InsertableType")])
+def test_any_change_of_any_row_bumps_the_revision(small: Storage, other_storage: Storage, model: str) -> None:
+    manager = getattr(models, model).objects
+    others = revision(other_storage)
+    with tenant_scope(small):
+        before = revision(small)
+        row = manager.first()
+        row.position += 1
+        row.save()
+        assert revision(small) > before
+        before = revision(small)
+        manager.filter(pk=row.pk).update(position=0)
+        assert revision(small) > before
+        before = revision(small)
+        with connection.cursor() as cursor:
+            cursor.execute(f"UPDATE {row._meta.db_table} SET position = 5 WHERE id = %s", [row.pk])
+        assert revision(small) > before
+    assert revision(other_storage) == others
+
+
+def test_inserts_deletes_and_cultures_bump_it_too(small: Storage) -> None:
+    with tenant_scope(small):
+        before = revision(small)
+        facet = models.Facet.objects.create(name="new", type_name="New")
+        assert revision(small) == before + 1
+        facet.delete()
+        assert revision(small) == before + 2
+    small.cultures.filter(lcid=1031).update(is_mandatory=True)
+    assert revision(small) == before + 3
+
+
+def test_a_change_is_seen_on_the_next_request(api: ApiClient, small: Storage) -> None:
+    assert api.get(FACETS).json()["values"][1]["displayNames"]["1033"] == "People"
+    with tenant_scope(small):
+        models.Facet.objects.filter(name="people").update(display_names={"1033": "Persons"})
+    assert api.get(FACETS).json()["values"][1]["displayNames"]["1033"] == "Persons"
+    address = f"{FACETS}/people/views/all of it/config/person"
+    assert api.get(address).json()["values"][0]["displayNames"]["1033"] == "Person"
+    with tenant_scope(small):
+        models.ElementType.objects.filter(key="person").update(display_names={"1033": "Human"})
+    assert api.get(address).json()["values"][0]["displayNames"]["1033"] == "Human"
+
+
+def test_a_change_between_the_statements_is_not_mixed_in(small: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = fresh(small)
+    original = read_blueprint
+    calls: list[int] = []
+
+    def read_and_change() -> Any:
+        result = original()
+        if not calls:
+            models.Facet.objects.filter(name="people").update(display_names={"1033": "Persons"})
+        calls.append(1)
+        return result
+
+    monkeypatch.setattr(configuration, "read_blueprint", read_and_change)
+    with tenant_scope(storage):
+        compiled = configuration_of(storage)
+    assert len(calls) == 2
+    assert compiled.revision == revision(small)
+    assert dict(compiled.facet("people").facet.display_names) == {1033: "Persons"}
+
+
+def test_names_are_found_in_any_letter_case_and_told_when_unknown(small: Storage) -> None:
+    storage = fresh(small)
+    with tenant_scope(storage):
+        compiled = configuration_of(storage)
+    assert compiled.facet("PEOPLE").view("ALL OF IT").type("PERSON").type.key == "person"
+    for call in (
+        lambda: compiled.facet("x"),
+        lambda: compiled.facet("people").view("x"),
+        lambda: compiled.facet("people").view("all of it").type("x"),
+    ):
+        with pytest.raises(NotFound):
+            call()
+
+
+def test_nothing_of_it_can_be_changed(small: Storage) -> None:
+    storage = fresh(small)
+    with tenant_scope(storage):
+        compiled: Any = configuration_of(storage)
+    with pytest.raises(AttributeError):
+        compiled.revision = 0
+    with pytest.raises(AttributeError):
+        compiled.types["box"].color = "#FFFFFF"
+    with pytest.raises(TypeError):
+        compiled.types["box"] = None
+
+
+def test_the_cache_is_bounded(small: Storage, other_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configuration, "MAX_CACHED", 1)
+    forget_configurations()
+    for storage in (fresh(small), fresh(other_storage)):
+        with tenant_scope(storage):
+            configuration_of(storage)
+    assert list(configuration._cache) == [other_storage.id]
+
+
+def test_answers_are_rendered_once_a_revision(api: ApiClient, small: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"{FACETS}/people/views/all of it/config"
+    first = api.get(address).content
+
+    def fail(*args: Any) -> None:
+        raise AssertionError("rendered again")
+
+    monkeypatch.setattr("facets.rendering._type", fail)
+    assert api.get(address).content == first

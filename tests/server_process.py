@@ -1,0 +1,107 @@
+"""`manage.py` servers as real processes, for the tests that need one."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from repository_site import environment
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """One `manage.py` server process on a port and data folder of its own."""
+
+    def __init__(self, data_dir: Path, port: int) -> None:
+        self.data_dir, self.port = data_dir, port
+        self.log = data_dir.parent / "server.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.environ = {
+            **os.environ,
+            "DATABASE_URL": "",
+            "DJANGO_SETTINGS_MODULE": "repository_site.settings",
+            "REPOSITORY_BODY_LIMIT": "1000",
+            "REPOSITORY_DATA_DIR": str(data_dir),
+        }
+
+    def start(self, *words: str) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", *words, "--bind", f"127.0.0.1:{self.port}"],
+                cwd=environment.PROJECT_DIR,
+                env=self.environ,
+                stdout=log,
+                stderr=log,
+            )
+        self.wait_until_ready()
+
+    def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Another process beside the server, on the same database."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=environment.PROJECT_DIR,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def wait_until_ready(self, seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if self.request("GET", "/readyz")[0] == 200:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(self.log.read_text())
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            chunked = isinstance(body, list)
+            connection.request(method, path, body=body, headers=headers or {}, encode_chunked=chunked)
+            response = connection.getresponse()
+            content = response.read()
+            return response.status, json.loads(content) if content else None
+        finally:
+            connection.close()
+
+    def stop(self, sent: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(sent)
+        return self.process.wait(30)
+
+    def left_over(self) -> list[str]:
+        """Every process that has to do with this data folder or port."""
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            if any(str(self.data_dir) in word or word.endswith(f":{self.port}") for word in words):
+                found.append(" ".join(words))
+        return found
+
+    def wait_until_nothing_is_left(self, seconds: float = 20) -> None:
+        end = time.monotonic() + seconds
+        while self.left_over() and time.monotonic() < end:
+            time.sleep(0.1)
+        assert self.left_over() == []
