@@ -8,7 +8,7 @@ from enum import StrEnum
 from django.db import connection
 
 from repository_site.problems import NotFound
-from storage.addresses import ADMINISTRATION_KEY, SITE_KEY
+from storage.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
 from storage.models import Storage, StorageCollection
 
 
@@ -34,6 +34,10 @@ class Context:
 
 def find_context(collection_key: str, storage_key: str) -> Context:
     """The context of an address; NotFound when there is none. Ids match exactly (D1 loosens names only)."""
+    for key in {collection_key, storage_key} - {SITE_KEY, ADMINISTRATION_KEY}:
+        if not KEY_PATTERN.fullmatch(key):
+            # Nothing of that name can exist, and the database could not even be asked for a NUL.
+            raise NotFound("There is no storage at this address.")
     if storage_key != ADMINISTRATION_KEY:
         storage = storage_at(collection_key, storage_key)
         return Context(ContextType.STORAGE, storage.collection, storage)

@@ -22,13 +22,19 @@ def tenant_scope(storage: Storage | UUID) -> Iterator[None]:
     """One transaction inside one storage.
 
     The parameter is set for the transaction only, so a pooled connection cannot carry it to the next request. A
-    nested scope puts the outer value back; after an exception the rollback to the savepoint does that by itself.
+    nested scope puts the outer value back; after an exception, or when the transaction is to be rolled back, the
+    rollback to the savepoint does that by itself.
     """
-    tenant = storage.id if isinstance(storage, Storage) else storage
+    tenant = str(storage.id if isinstance(storage, Storage) else storage)
     with transaction.atomic():
-        outer = _enter(str(tenant))
+        outer = _enter(tenant)
+        if outer and outer != tenant:
+            _refuse_open_cursors()
         yield
-        _enter(outer)
+        if not connection.needs_rollback:
+            if outer and outer != tenant:
+                _refuse_open_cursors()
+            _enter(outer)
 
 
 def current_scope() -> UUID | None:
@@ -43,6 +49,15 @@ def tenant_models() -> list[type[TenantModel]]:
     """Every concrete tenant model, in a stable order."""
     found = [model for model in apps.get_models(include_auto_created=True) if issubclass(model, TenantModel)]
     return sorted(found, key=lambda model: model._meta.db_table)
+
+
+def _refuse_open_cursors() -> None:
+    """A cursor that is half read would go on with the rows of the other storage, in silence."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_cursors WHERE name <> '' AND NOT is_holdable")
+        row = cursor.fetchone()
+    if row and row[0]:
+        raise RuntimeError("A cursor of one storage is still open while another storage's scope begins or ends.")
 
 
 def _enter(value: str) -> str:

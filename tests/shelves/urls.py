@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.db import connection
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from rest_framework.request import Request
 
 from repository_site.rest.rendering import answer
 from repository_site.rest.versioning import ApiVersions
 from repository_site.urls import handler400, handler404, handler500
-from storage.api.operation import ReadOperation
+from storage.api.operation import Operation, ReadOperation
 from tests.shelves.models import Shelf
 
 __all__ = ["handler400", "handler404", "handler500"]
@@ -30,4 +30,23 @@ class ShelvesView(ReadOperation):
         return answer({"shelves": shelves, "backend": row[0] if row else 0})
 
 
-urlpatterns = [path("<str:collectionId>/<str:storageId>/_api/shelves", ShelvesView.as_view())]
+class EchoView(Operation):
+    """Takes a body, as the first operations that write will."""
+
+    operation_id = "echo"
+    versions = ApiVersions.up_to("1.0")
+
+    def post(self, request: Request, **names: str) -> HttpResponse:
+        return answer({"body": repr(request.data)})
+
+
+def unscoped(request: HttpRequest, **names: str) -> HttpResponse:
+    """What nobody may write: a query on a tenant table without a scope."""
+    return answer({"shelves": Shelf.objects.count(), "backend": 0})
+
+
+urlpatterns = [
+    path("<str:collectionId>/<str:storageId>/_api/echo", EchoView.as_view()),
+    path("<str:collectionId>/<str:storageId>/_api/unscoped", unscoped),
+    path("<str:collectionId>/<str:storageId>/_api/shelves", ShelvesView.as_view()),
+]

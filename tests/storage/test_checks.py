@@ -9,7 +9,7 @@ from django.core.checks import run_checks
 from django.db import connection, models
 from django.test.utils import isolate_apps
 
-from storage.checks import _model_problems, check_database
+from storage.checks import _model_problems, _outside_problems, check_database
 from storage.models import TenantModel
 from tests.shelves.models import Shelf
 
@@ -41,6 +41,18 @@ def test_the_live_catalogue_is_as_it_must_be() -> None:
         (
             "CREATE UNIQUE INDEX across ON shelves_book (title, storage_id)",
             "shelves_book: the unique index over title, storage_id must begin with storage_id.",
+        ),
+        (
+            "CREATE TABLE child () INHERITS (shelves_book)",
+            "shelves_book: tables that inherit from it have policies of their own, or none.",
+        ),
+        (
+            "ALTER TABLE shelves_book ADD EXCLUDE (title WITH =)",
+            "shelves_book: an exclusion constraint could compare rows of several storages.",
+        ),
+        (
+            "ALTER TABLE shelves_book ALTER CONSTRAINT shelves_book_shelf_id_3b4f911e_tenant NOT DEFERRABLE",
+            "shelves_book: no foreign key (storage_id, shelf_id) to shelves_shelf (storage_id, id).",
         ),
         (
             "CREATE UNIQUE INDEX across ON shelves_book (lower(title))",
@@ -82,10 +94,32 @@ def test_a_role_above_the_law_is_refused(superuser: bool, bypass: bool, word: st
 
 
 @pytest.mark.django_db
+def test_a_foreign_key_of_a_migration_still_to_come_is_no_problem() -> None:
+    """`migrate` runs this check first: it must not refuse the very migration that brings the column."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE shelves_book DROP COLUMN shelf_id")
+    assert database_problems() == []
+
+
+@pytest.mark.django_db
 def test_the_role_of_the_tests_is_an_ordinary_one() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user")
         assert cursor.fetchone() == (False, False, False)
+
+
+def test_models_outside_every_storage_are_found() -> None:
+    with isolate_apps("storage"):
+
+        class Stray(models.Model):
+            class Meta:
+                app_label = "facets"
+
+            def __str__(self) -> str:
+                return "stray"
+
+    (problem,) = _outside_problems(Stray)
+    assert (problem.id, problem.msg) == ("storage.E004", "The rows of facets.Stray belong to no storage.")
 
 
 @isolate_apps("tests.shelves")
