@@ -118,9 +118,11 @@ def _load(storage: Storage) -> Configuration:
     while True:
         blueprint, type_ids = read_blueprint()
         cultures = storage.culture_set()
-        now = Storage.objects.values_list("configuration_revision", flat=True).get(pk=storage.pk)
+        now = Storage.objects.values_list("configuration_revision", flat=True).filter(pk=storage.pk).first()
         if now == revision:
             return compile_configuration(revision, cultures, blueprint, type_ids)
+        if now is None:
+            raise NotFound("There is no storage at this address.")
         revision = now
 
 

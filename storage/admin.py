@@ -76,6 +76,9 @@ class ApiTokenAdmin(NotMadeHere, admin.ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("storage.change_apitoken")
+
     @admin.display(description="scope")
     def scope(self, token: ApiToken) -> str:
         return str(token.storage or token.collection or "site")
@@ -84,7 +87,7 @@ class ApiTokenAdmin(NotMadeHere, admin.ModelAdmin):
     def current_state(self, token: ApiToken) -> str:
         return token.state(timezone.now())
 
-    @admin.action(description="Revoke the selected tokens", permissions=["view"])
+    @admin.action(description="Revoke the selected tokens", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         revoked = sum(revoke_token(token) for token in queryset)
         self.message_user(request, f"{revoked} token(s) revoked.")

@@ -18,6 +18,8 @@ from storage.template_documents import TemplateDocument, load_template
 from storage.tenancy import tenant_models, tenant_scope
 from storage.timezones import UnknownTimeZone, time_zone_info
 
+TITLE_LENGTH = 200
+
 # What the apps above do with their sections of a template, inside the new storage's scope and transaction.
 ProvisioningStep = Callable[[Storage, TemplateDocument], None]
 PROVISIONING_STEPS: list[ProvisioningStep] = []
@@ -50,6 +52,8 @@ def provision_storage(request: StorageRequest) -> Storage:
     ]
     cultures = _cultures(request, template, problems)
     region, time_zone = _place(request, problems)
+    if request.title is not None and len(request.title) > TITLE_LENGTH:
+        problems.append(f"the title is longer than {TITLE_LENGTH} characters")
     if request.anonymous not in AnonymousAccess.values:
         problems.append(f"anonymous access is one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
@@ -69,15 +73,14 @@ def provision_storage(request: StorageRequest) -> Storage:
         anonymous_access=request.anonymous,
     )
     _insert(storage)
-    write_cultures(storage, cultures)
+    _write_cultures(storage, cultures)
     with tenant_scope(storage):
         for step in PROVISIONING_STEPS:
             step(storage, template)
     return storage
 
 
-def write_cultures(storage: Storage, cultures: CultureSet) -> None:
-    storage.cultures.all().delete()
+def _write_cultures(storage: Storage, cultures: CultureSet) -> None:
     Culture.objects.bulk_create(
         Culture(
             storage=storage,
@@ -99,6 +102,8 @@ def tenant_row_counts(storage: Storage) -> dict[str, int]:
 @transaction.atomic
 def remove_storage(storage: Storage) -> dict[str, int]:
     """Delete a storage with all it holds, and its collection when that is empty then; answers rows by table."""
+    # Nobody writes into a storage that is about to go: inserts wait for this lock and then find no storage.
+    Storage.objects.select_for_update().get(pk=storage.pk)
     derived = storage.derived.count()
     if derived:
         raise Conflict(f"{storage} is the base of {derived} other storage(s); remove those first.")
@@ -119,7 +124,9 @@ def remove_storage(storage: Storage) -> dict[str, int]:
 def _cultures(request: StorageRequest, template: TemplateDocument, problems: list[str]) -> CultureSet | None:
     data = template.cultures.data if request.cultures is None else request.cultures
     kept = request.cultures is None
-    default = request.default_culture or (template.cultures.default if kept else None)
+    default = request.default_culture
+    if default is None and kept:
+        default = template.cultures.default
     mandatory = request.mandatory_cultures
     if mandatory is None and kept and request.default_culture is None:
         mandatory = template.cultures.mandatory
@@ -145,9 +152,9 @@ def _place(request: StorageRequest, problems: list[str]) -> tuple[str, str]:
 
 
 def _collection(key: str) -> StorageCollection:
-    collection = StorageCollection.objects.filter(key__iexact=key).first()
-    if collection is None:
-        return StorageCollection.objects.create(key=key, title=key)
+    # Somebody may be making the same collection just now; the database lets one win, the other takes what is there.
+    StorageCollection.objects.bulk_create([StorageCollection(key=key, title=key)], ignore_conflicts=True)
+    collection = StorageCollection.objects.get(key__iexact=key)
     if collection.key != key:
         raise Conflict(f"There is a collection {collection.key} already; ids may not differ in letter case alone.")
     return collection

@@ -7,7 +7,7 @@ import hmac
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -22,6 +22,9 @@ from storage.models import ApiToken
 from storage.roles import Role
 
 PREFIX = "crt_"
+NAME_LENGTH = 200
+# Later moments leave the years a date can have when they are shown in another zone.
+LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 # Writing the time of use with every request would turn each read into a write on one hot row.
 LAST_USED_STEP = timedelta(minutes=1)
 REFUSED = "The token is unknown here, expired or revoked."
@@ -57,7 +60,11 @@ def issue_token(
         problems.append("name: a token needs a name.")
     if not granted:
         problems.append(f"roles: a token needs at least one of {', '.join(Role)}.")
-    if valid_until is not None and valid_until <= max(start, now):
+    if len(name) > NAME_LENGTH:
+        problems.append(f"name: longer than {NAME_LENGTH} characters.")
+    if valid_until is not None and valid_until > LATEST:
+        problems.append("valid until: too far away; leave it out for a token without an end.")
+    elif valid_until is not None and valid_until <= max(start, now):
         problems.append("valid until: the end lies before the start or in the past.")
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
         problems.append("roles: a token of an administrative context needs the role administrator.")

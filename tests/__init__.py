@@ -1,1 +1,1 @@
-"""The suite mirrors the apps. Two storages exist in every test that has one, so that a leak shows."""
+"""The suite mirrors the apps. Two storages exist wherever one does, so that a leak shows."""

@@ -21,7 +21,7 @@ def api() -> ApiClient:
 
 
 @pytest.fixture
-def storage(db: None) -> Storage:
+def storage(other_storage: Storage) -> Storage:
     """The storage under test; no anonymous access."""
     return StorageFactory.create(collection="acme", key="handbook", title="Handbook")
 
@@ -33,6 +33,6 @@ def other_storage(db: None) -> Storage:
 
 
 @pytest.fixture
-def open_storage(db: None) -> Storage:
+def open_storage(other_storage: Storage) -> Storage:
     """A storage that anybody may read."""
     return StorageFactory.create(collection="acme", key="open", title="Open", anonymous="read")

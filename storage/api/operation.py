@@ -15,7 +15,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from repository_site.problems import NotFound, Unreadable
+from repository_site.problems import NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts_json
 from repository_site.rest.throttling import Throttle
 from repository_site.rest.versioning import NAME as VERSION_HEADER
@@ -31,6 +31,11 @@ from storage.tenancy import tenant_scope
 
 token_throttle = Throttle(settings.TOKEN_RATE)
 anonymous_throttle = Throttle(settings.ANONYMOUS_RATE)
+
+
+def throttle_address(request: HttpRequest) -> None:
+    """Who is not known, or asks for what is not there, is counted by address: guessing must not be free."""
+    anonymous_throttle.take(f"address:{request.META.get('REMOTE_ADDR', '')}")
 
 
 class Operation(APIView):
@@ -61,8 +66,12 @@ class Operation(APIView):
         return response
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
-        structlog.contextvars.bind_contextvars(storage=f"{collectionId}/{storageId}")
-        self.context = find_context(collectionId, storageId)
+        try:
+            self.context = find_context(collectionId, storageId)
+        except NotFound:
+            throttle_address(request._request)
+            raise
+        structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
         if self.context.type not in self.contexts:
             raise NotFound("There is nothing at this address.")
         handler = getattr(self, str(request.method).lower(), None)
@@ -71,7 +80,11 @@ class Operation(APIView):
         if not accepts_json(request.META.get("HTTP_ACCEPT", "")):
             raise NotAcceptable
         self.api_version = self.versions.choose(request._request)
-        self.caller = authenticate(request, self.context)
+        try:
+            self.caller = authenticate(request, self.context)
+        except Unauthenticated:
+            throttle_address(request._request)
+            raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         throttle = anonymous_throttle if self.caller.kind is CallerKind.ANONYMOUS else token_throttle
         throttle.take(self.caller.throttle_key)

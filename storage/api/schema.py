@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from repository_site.rest.schema import EXACTLY_ONE
 from storage.contexts import ContextType
+
+EXACTLY_ONE.update(
+    Facet=("displayNames", "displayName"), FacetView=("displayNames", "displayName"), Elements=("elements", "values")
+)
 
 
 class DaylightTransition(serializers.Serializer[None]):

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from repository_site.problems import Unreadable
 from repository_site.rest.rendering import answer, counted
 from repository_site.rest.versioning import ApiVersions
-from storage import administration
+from storage import administrative_elements
 from storage.api import schema
 from storage.api.operation import ReadOperation
 from storage.contexts import ContextType
@@ -55,8 +55,8 @@ class FacetsView(AdministrationOperation):
     operation_id = "listAdministrationFacets"
 
     def read(self, request: Request, **names: str) -> HttpResponse:
-        facet = administration.facet_of(self.context)
-        shown = self.named(facet.display_names, administration.ENGLISH)
+        facet = administrative_elements.facet_of(self.context)
+        shown = self.named(facet.display_names, administrative_elements.ENGLISH)
         return answer(
             counted("values", [{"name": facet.name, **shown, "views": f"{self.facets_address}/{facet.name}/views"}])
         )
@@ -70,12 +70,12 @@ class ViewsView(AdministrationOperation):
     versions = ApiVersions.up_to("4.0", default="1.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:
-        facet = administration.facet_of(self.context, names["facetId"])
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
         address = f"{self.facets_address}/{facet.name}/views"
         values = [
             {
                 "name": view.name,
-                **self.named(view.display_names, administration.ENGLISH),
+                **self.named(view.display_names, administrative_elements.ENGLISH),
                 "isHierarchical": False,
                 "elements": f"{address}/{view.name}/elements",
             }
@@ -92,9 +92,9 @@ class ElementsView(AdministrationOperation):
 
     def read(self, request: Request, **names: str) -> HttpResponse:
         self.refuse_parameters(request)
-        facet = administration.facet_of(self.context, names["facetId"])
-        view = administration.view_of(facet, names["viewId"])
-        return self.elements(administration.list_elements(self.context, facet, view, self.base))
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
+        view = administrative_elements.view_of(facet, names["viewId"])
+        return self.elements(administrative_elements.list_elements(self.context, facet, view, self.base))
 
 
 @extend_schema(tags=["administration"], summary="One storage or collection", responses=schema.Elements)
@@ -105,10 +105,10 @@ class ElementView(AdministrationOperation):
 
     def read(self, request: Request, **names: str) -> HttpResponse:
         self.refuse_parameters(request)
-        facet = administration.facet_of(self.context, names["facetId"])
-        view = administration.view_of(facet, names["viewId"])
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
+        view = administrative_elements.view_of(facet, names["viewId"])
         try:
             identity = UUID(names["elementId"])
         except ValueError:
             raise Unreadable(f"{names['elementId'][:80]!r} is no GUID.") from None
-        return self.elements([administration.get_element(self.context, facet, view, identity, self.base)])
+        return self.elements([administrative_elements.get_element(self.context, facet, view, identity, self.base)])

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Lower
 
+from repository_site.problems import NotFound
 from storage.cultures import CultureSet
 
 
@@ -66,6 +67,9 @@ class Storage(models.Model):
 
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())
+        if not rows:
+            # Every storage has cultures; one without was removed since this row was read.
+            raise NotFound("There is no storage at this address.")
         return CultureSet(
             data=tuple(row.lcid for row in rows),
             default=next(row.lcid for row in rows if row.is_default),

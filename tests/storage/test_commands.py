@@ -100,26 +100,29 @@ def test_remove_asks_and_says_what_goes(
 ) -> None:
     with tenant_scope(storage):
         Shelf.objects.create(name="top")
-    monkeypatch.setattr("builtins.input", lambda prompt: "yes")
+    monkeypatch.setattr("builtins.input", lambda: "yes")
     with pytest.raises(CommandError, match="nothing was deleted"):
         run("remove_storage", "acme", "handbook")
     assert Storage.objects.filter(id=storage.id).exists()
-    monkeypatch.setattr("builtins.input", lambda prompt: "acme/handbook")
+    monkeypatch.setattr("builtins.input", lambda: "acme/handbook")
     _, err = run("remove_storage", "acme", "handbook")
     assert "1 rows of shelves_shelf" in err
+    assert "0 memberships of staff accounts" in err
+    assert "and the collection acme, which is empty then" in err
+    assert "Type acme/handbook to go on: " in err
     assert "acme/handbook is gone." in err
     assert list(Storage.objects.all()) == [other_storage]
 
 
 def test_remove_without_a_terminal_deletes_nothing(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_input(prompt: str) -> str:
+    def no_input() -> str:
         raise EOFError
 
     monkeypatch.setattr("builtins.input", no_input)
     with pytest.raises(CommandError, match="nothing was deleted"):
         run("remove_storage", "acme", "handbook")
     run("remove_storage", "acme", "handbook", "--yes")
-    assert not Storage.objects.exists()
+    assert not Storage.objects.filter(pk=storage.pk).exists()
 
 
 def test_tokens_from_issue_to_revocation(api: ApiClient, storage: Storage) -> None:
@@ -143,9 +146,42 @@ def test_valid_until_is_the_end_of_that_day_in_the_storages_zone(storage: Storag
     assert ApiToken.objects.get().valid_until == datetime(2099, 7, 31, 22, 0, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("text", ["9999-12-31", "99991231"])
+def test_the_last_of_all_days_means_no_end(storage: Storage, text: str) -> None:
+    run("issue_token", "acme", "handbook", "--name", "t", "--role", "viewer", "--valid-until", text)
+    assert ApiToken.objects.get().valid_until is None
+
+
+def test_ctrl_c_is_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupt)
+    with pytest.raises(CommandError, match="interrupted") as caught:
+        run("remove_storage", "acme", "handbook")
+    assert caught.value.returncode == 130
+    assert Storage.objects.filter(pk=storage.pk).exists()
+
+
+def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([None, storage])
+    monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
+    out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
+    assert (out, err) == (f"{storage.id}\n", "acme/handbook is there already.\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("list_storages nowhere", "There is no collection nowhere."),
+        ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too far away"),
+        (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
+        ("issue_token acme handbook --role viewer --name \udcff", "an argument is not UTF-8"),
+        (f"provision_storage acme new --title {'x' * 201}", "the title is longer than 200 characters"),
+        ("provision_storage acme new --default-culture 0", "the default culture 0 is not among the data cultures"),
+        ("serve --bind nonsense", "'nonsense' is no address to bind"),
+        ("serve --workers 0", "expected 1 or more"),
+        ("demo --bind 127.0.0.1:abc", "is no address to bind"),
         ("issue_token acme nowhere --name t --role viewer", "There is no storage acme/nowhere."),
         ("issue_token nowhere _admin --name t --role administrator", "There is no collection nowhere."),
         ("issue_token acme _admin --name t --role viewer", "needs the role administrator"),

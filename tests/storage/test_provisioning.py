@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from repository_site.problems import Conflict, Invalid
 from storage import provisioning
@@ -21,6 +23,7 @@ from storage.provisioning import (
 )
 from storage.template_documents import load_template, template_names
 from storage.tenancy import current_scope, tenant_scope
+from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, token_for
 from tests.shelves.models import Book, Shelf
 
@@ -105,7 +108,35 @@ def test_the_same_address_twice_also_in_other_letters(storage: Storage) -> None:
             StorageFactory.create(key=key)
     with pytest.raises(Conflict, match="letter case"):
         StorageFactory.create(collection="ACME")
-    assert Storage.objects.count() == 1
+    assert StorageCollection.objects.get(key="acme").storages.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_into_a_new_collection() -> None:
+    """Different storages all get made; of the same one, one is, and the others are told."""
+    StorageFactory.create(collection="warm", key="up")
+
+    def make(number: int) -> str:
+        try:
+            return StorageFactory.create(collection="new", key=f"s{number % 4}").key
+        except Conflict:
+            return "conflict"
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        results = sorted(threads.map(make, range(8)))
+    assert results == ["conflict"] * 4 + ["s0", "s1", "s2", "s3"]
+    assert StorageCollection.objects.get(key="new").storages.count() == 4
+
+
+def test_a_storage_removed_since_it_was_read_is_not_there(api: ApiClient, open_storage: Storage) -> None:
+    read = Storage.objects.select_related("collection").get(pk=open_storage.pk)
+    remove_storage(open_storage)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storage.contexts.read_storage", lambda *address: read)
+        for path in ("info", "facets"):
+            assert api.get(f"/acme/open/_api/rest/{path}").status_code == 404
 
 
 @pytest.fixture

@@ -16,13 +16,19 @@ from storage.contexts import find_context
 from storage.roles import Role
 from storage.tokens import issue_token
 
+NO_END = date(9999, 12, 31)
 
-def local_end(text: str) -> datetime:
-    """A date means up to and including that day; zone is added once the storage is known."""
+
+def last_moment(text: str) -> datetime | None:
+    """A date means up to and including that day, in the storage's zone, which is added later; None is no end."""
     try:
-        if len(text) == 10:
-            return datetime.combine(date.fromisoformat(text) + timedelta(days=1), time())
-        return datetime.fromisoformat(text)
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    try:
+        if day is None:
+            return datetime.fromisoformat(text)
+        return None if day == NO_END else datetime.combine(day + timedelta(days=1), time())
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a date such as 2027-12-31, or a date-time") from None
 
@@ -42,7 +48,7 @@ class Command(RepositoryCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, or _sysadmin")
         parser.add_argument("storage", help="id of the storage, or _admin")
-        parser.add_argument("--name", required=True, help="what the token is for, as lists and logs show it")
+        parser.add_argument("--name", required=True, help="what the token is for, as lists show it")
         parser.add_argument(
             "--role",
             required=True,
@@ -53,7 +59,7 @@ class Command(RepositoryCommand):
         )
         parser.add_argument("--user", type=UUID, metavar="ID", help="the user element that calls with it")
         parser.add_argument(
-            "--valid-until", type=local_end, metavar="DATE", help="last day (or moment), in the storage's time zone"
+            "--valid-until", type=last_moment, metavar="DATE", help="last day (or moment), in the storage's time zone"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from repository_site.command_line import RepositoryCommand
+from storage.addresses import ADMINISTRATION_KEY
+from storage.contexts import find_context
 from storage.models import Storage
-from storage.tables import text_table
+from storage.text_table import text_table
 
 
 class Command(RepositoryCommand):
@@ -26,6 +28,7 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
+            find_context(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
         rows = [_row(storage) for storage in storages]
         if options["json"]:

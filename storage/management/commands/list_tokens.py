@@ -12,7 +12,7 @@ from django.utils import timezone
 from repository_site.command_line import RepositoryCommand
 from storage.contexts import find_context
 from storage.models import ApiToken
-from storage.tables import text_table
+from storage.text_table import text_table
 from storage.tokens import tokens_of
 
 

@@ -9,8 +9,9 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from repository_site.command_line import RepositoryCommand
+from repository_site.problems import Conflict
 from storage.contexts import read_storage
-from storage.models import AnonymousAccess
+from storage.models import AnonymousAccess, Storage
 from storage.provisioning import StorageRequest, provision_storage
 
 
@@ -42,9 +43,14 @@ class Command(RepositoryCommand):
         parser.add_argument(
             "--cultures", type=lcids, metavar="LCID,LCID", help="data cultures in order; default: the template's"
         )
-        parser.add_argument("--default-culture", type=int, metavar="LCID", help="default: the first data culture")
         parser.add_argument(
-            "--mandatory-cultures", type=lcids, metavar="LCID,LCID", help="default: the default culture alone"
+            "--default-culture", type=int, metavar="LCID", help="default: the template's, or the first of --cultures"
+        )
+        parser.add_argument(
+            "--mandatory-cultures",
+            type=lcids,
+            metavar="LCID,LCID",
+            help="default: the template's, or the default culture alone",
         )
         parser.add_argument("--region", metavar="CODE", help="ISO region such as DE; default: the installation's")
         parser.add_argument("--time-zone", metavar="ZONE", help="such as Europe/Berlin; default: the installation's")
@@ -60,8 +66,21 @@ class Command(RepositoryCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        existing = read_storage(options["collection"], options["storage"]) if options["exist_ok"] else None
-        storage = existing or provision_storage(
+        address = (options["collection"], options["storage"])
+        existing = read_storage(*address) if options["exist_ok"] else None
+        try:
+            storage = existing or self._provision(options)
+        except Conflict:
+            # Made by somebody else since we looked.
+            existing = read_storage(*address) if options["exist_ok"] else None
+            if existing is None:
+                raise
+            storage = existing
+        self.stderr.write(f"{storage} {'is there already' if existing else 'is ready'}.")
+        self.stdout.write(str(storage.id))
+
+    def _provision(self, options: dict[str, Any]) -> Storage:
+        return provision_storage(
             StorageRequest(
                 collection=options["collection"],
                 key=options["storage"],
@@ -77,5 +96,3 @@ class Command(RepositoryCommand):
                 base=options["base"],
             )
         )
-        self.stderr.write(f"{storage} {'is there already' if existing else 'is ready'}.")
-        self.stdout.write(str(storage.id))

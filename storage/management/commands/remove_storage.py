@@ -19,8 +19,8 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection")
-        parser.add_argument("storage")
+        parser.add_argument("collection", help="id of the collection")
+        parser.add_argument("storage", help="id of the storage")
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,13 +31,19 @@ class Command(RepositoryCommand):
         for table, count in counts.items():
             self.stderr.write(f"  {count:>8} rows of {table}")
         self.stderr.write(f"  {storage.tokens.count():>8} tokens")
+        self.stderr.write(f"  {storage.memberships.count():>8} memberships of staff accounts")
+        others = storage.collection.storages.exclude(pk=storage.pk).exists() or storage.collection.tokens.exists()
+        if not others:
+            self.stderr.write(f"  and the collection {storage.collection}, which is empty then")
         if not options["yes"] and not self._confirmed(name):
             raise CommandError("nothing was deleted")
         remove_storage(storage)
         self.stderr.write(f"{name} is gone.")
 
     def _confirmed(self, name: str) -> bool:
+        self.stderr.write(f"Type {name} to go on: ", ending="")
+        self.stderr.flush()
         try:
-            return input(f"Type {name} to go on: ").strip() == name
+            return input().strip() == name
         except EOFError:
             return False
