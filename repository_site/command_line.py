@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
+from psycopg.errors import UndefinedTable
 
 from repository_site.embedded_postgres import EmbeddedPostgresError
 from repository_site.problems import Problem
@@ -34,8 +35,14 @@ class RepositoryCommand(BaseCommand):
         except EmbeddedPostgresError as problem:
             raise CommandError(str(problem)) from None
         except Error as problem:
+            if isinstance(problem.__cause__, UndefinedTable):
+                raise CommandError("the database is not set up; run: manage.py migrate") from None
             text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             raise CommandError(f"database: {text}") from None
+        except UnicodeError:
+            raise CommandError("an argument is not UTF-8") from None
+        except KeyboardInterrupt:
+            raise CommandError("interrupted", returncode=130) from None
 
 
 def one_line(problem: Problem) -> str:

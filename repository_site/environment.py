@@ -13,6 +13,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 T = TypeVar("T")
 Network = IPv4Network | IPv6Network
@@ -32,21 +36,21 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Variable(Generic[T]):
+    """`is_secret` keeps the value out of messages."""
+
     name: str
     parse: Callable[[str], T]
     default: str
     help: str
+    is_secret: bool = False
 
     def read(self, environ: Mapping[str, str] | None = None) -> T:
         text = (os.environ if environ is None else environ).get(self.name, "").strip() or self.default
         try:
             return self.parse(text)
         except ValueError as problem:
-            raise EnvironmentProblem(f"{self.name}={text!r}: {problem}") from None
-
-
-def _text(text: str) -> str:
-    return text
+            shown = "..." if self.is_secret else repr(text)
+            raise EnvironmentProblem(f"{self.name}={shown}: {problem}") from None
 
 
 def _words(text: str) -> list[str]:
@@ -82,6 +86,41 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _database(text: str) -> dict[str, str]:
+    """The parts of a PostgreSQL address by their libpq names; none when it is empty."""
+    if text == "":
+        return {}
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("expected an address such as postgresql://user:password@host:5432/name")
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(text).items()}
+    except ProgrammingError as problem:
+        raise ValueError(str(problem).strip().splitlines()[0]) from None
+    if not parts.get("dbname"):
+        raise ValueError("the name of the database is missing at the end of the address")
+    return parts
+
+
+def _secret(text: str) -> str:
+    if text and len(text) < 50:
+        raise ValueError("expected at least 50 random characters")
+    return text
+
+
+def _region(text: str) -> str:
+    if len(text) != 2 or not text.isascii() or not text.isalpha():
+        raise ValueError("expected an ISO region such as DE")
+    return text.upper()
+
+
+def _time_zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError("expected an IANA time zone such as Europe/Berlin") from None
+    return text
+
+
 def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(word, strict=False) for word in _words(text))
 
@@ -112,10 +151,11 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 DATABASE_URL = Variable(
     "DATABASE_URL",
-    _text,
+    _database,
     "",
     "PostgreSQL 15 or newer as `postgresql://user:password@host:port/name`. Empty: an embedded PostgreSQL 18 is "
     "started in the data folder. The role must be neither superuser nor BYPASSRLS.",
+    is_secret=True,
 )
 DATA_DIR = Variable(
     "REPOSITORY_DATA_DIR",
@@ -126,16 +166,18 @@ DATA_DIR = Variable(
 POOL_SIZE = Variable("REPOSITORY_POOL_SIZE", _positive, "8", "Database connections each server process keeps at most.")
 SECRET_KEY = Variable(
     "REPOSITORY_SECRET_KEY",
-    _text,
+    _secret,
     "",
     "Signs sessions and keys the digests of API tokens; at least 50 random characters. Empty: made once and kept "
     "in the data folder, readable by the owner only.",
+    is_secret=True,
 )
 SECRET_KEY_FALLBACKS = Variable(
     "REPOSITORY_SECRET_KEY_FALLBACKS",
     _words,
     "",
     "Earlier secret keys, separated by commas, that stay accepted while sessions and tokens move to the new one.",
+    is_secret=True,
 )
 PUBLIC_URL = Variable(
     "REPOSITORY_PUBLIC_URL",
@@ -156,6 +198,12 @@ HTTPS = Variable(
     "",
     "Whether clients come over https: secure cookies, HSTS, plain http refused. Empty: yes when the public address "
     "starts with https.",
+)
+HSTS_SUBDOMAINS = Variable(
+    "REPOSITORY_HSTS_SUBDOMAINS",
+    _boolean,
+    "true",
+    "Whether browsers shall use https for subdomains of the public address, too.",
 )
 TRUSTED_PROXIES = Variable(
     "REPOSITORY_TRUSTED_PROXIES",
@@ -183,11 +231,11 @@ LOG_FORMAT = Variable(
     "REPOSITORY_LOG_FORMAT", _one_of("json", "console"), "json", "`json` (one object a line) or `console`."
 )
 REGION = Variable(
-    "REPOSITORY_REGION", _text, "DE", "ISO region that the administrative contexts and new storages have by default."
+    "REPOSITORY_REGION", _region, "DE", "ISO region that the administrative contexts and new storages have by default."
 )
 TIME_ZONE = Variable(
     "REPOSITORY_TIME_ZONE",
-    _text,
+    _time_zone,
     "Europe/Berlin",
     "IANA time zone that the administrative contexts and new storages have by default.",
 )

@@ -36,6 +36,10 @@ SHARED_PROCESSORS: list[structlog.typing.Processor] = [
 ]
 
 
+# Tracebacks become text before tokens are masked; a renderer that shows local variables would bring them back.
+FINAL_PROCESSORS: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, mask_tokens]
+
+
 def logging_settings(level: str, form: str) -> dict[str, Any]:
     """The LOGGING dictionary; structlog and the standard library end in the same formatter."""
     structlog.configure(
@@ -44,10 +48,10 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    renderer: list[structlog.typing.Processor] = (
-        [structlog.processors.format_exc_info, mask_tokens, structlog.processors.JSONRenderer()]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
         if form == "json"
-        else [mask_tokens, structlog.dev.ConsoleRenderer()]
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
     return {
         "version": 1,
@@ -56,7 +60,7 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED_PROCESSORS,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *FINAL_PROCESSORS, renderer],
             }
         },
         "filters": {"no_advice": {"()": NoThreadAdvice}},
@@ -70,6 +74,8 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
             },
             # Every 4xx is already in the request line; a second line each would only double the log.
             "django.request": {"level": "ERROR"},
+            # Somebody knocking under a wrong name is no fault of ours; the request line shows the 400.
+            "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "propagate": True},
         },
     }

@@ -6,8 +6,6 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from psycopg.conninfo import conninfo_to_dict
-
 from repository_site import environment
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.logs import logging_settings
@@ -15,12 +13,13 @@ from repository_site.secret_key import load_or_make_secret_key
 
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
-    DATABASE_URL = environment.DATABASE_URL.read()
+    DATABASE_ADDRESS = environment.DATABASE_URL.read()
     SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(DATA_DIR / "secret-key")
     SECRET_KEY_FALLBACKS = environment.SECRET_KEY_FALLBACKS.read()
     PUBLIC_URL = environment.PUBLIC_URL.read()
     TRUSTED_PROXIES = environment.TRUSTED_PROXIES.read()
     HTTPS = environment.HTTPS.read()
+    HSTS_SUBDOMAINS = bool(environment.HSTS_SUBDOMAINS.read())
     ALLOWED_HOSTS = environment.ALLOWED_HOSTS.read()
     POOL_SIZE = environment.POOL_SIZE.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
@@ -31,6 +30,8 @@ try:
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
 except environment.EnvironmentProblem as problem:
     sys.exit(f"error: {problem}")
+except OSError as problem:
+    sys.exit(f"error: REPOSITORY_DATA_DIR={str(DATA_DIR)!r} cannot be used: {problem.strerror}")
 
 if HTTPS is None:
     HTTPS = PUBLIC_URL.startswith("https://")
@@ -61,6 +62,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "repository_site.middleware.RequestLogMiddleware",
+    "repository_site.health.HealthMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -91,7 +93,7 @@ TEMPLATES = [
 
 def _database() -> dict[str, Any]:
     """One PostgreSQL everywhere: the operator's by DATABASE_URL, else the embedded one, started on first use."""
-    if not DATABASE_URL:
+    if not DATABASE_ADDRESS:
         return {
             "NAME": EmbeddedPostgres.DATABASE,
             "USER": EmbeddedPostgres.ROLE,
@@ -99,7 +101,7 @@ def _database() -> dict[str, Any]:
             "PORT": str(EmbeddedPostgres.PORT),
             "OPTIONS": {},
         }
-    options: dict[str, Any] = dict(conninfo_to_dict(DATABASE_URL))
+    options: dict[str, Any] = dict(DATABASE_ADDRESS)
     return {
         "NAME": options.pop("dbname", ""),
         "USER": options.pop("user", ""),
@@ -110,7 +112,7 @@ def _database() -> dict[str, Any]:
     }
 
 
-EMBEDDED_POSTGRES = None if DATABASE_URL else EmbeddedPostgres(DATA_DIR / "postgres")
+EMBEDDED_POSTGRES = None if DATABASE_ADDRESS else EmbeddedPostgres(DATA_DIR / "postgres")
 DATABASES = {"default": {"ENGINE": "repository_site.database", **_database()}}
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -144,11 +146,12 @@ if HTTPS:
     CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
     # The API is refused rather than redirected over plain http: a redirect would drop a POST body (D1).
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"(^|/)_api(/|$)"]
+    SECURE_REDIRECT_EXEMPT = [r"(^|/)_api(/|$)"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
-    CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if host != "*"]
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HSTS_SUBDOMAINS
+    CSRF_TRUSTED_ORIGINS = [
+        f"https://{'*' if host.startswith('.') else ''}{host}" for host in ALLOWED_HOSTS if host != "*"
+    ]
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["repository_site.rest.rendering.JSONRenderer"],

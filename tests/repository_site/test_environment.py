@@ -46,6 +46,9 @@ def test_values(variable: Variable[Any], text: str, value: Any) -> None:
         (environment.TOKEN_RATE, "0/5", "both numbers must be above zero"),
         (environment.TOKEN_RATE, "nan/5", "both numbers must be above zero"),
         (environment.POOL_SIZE, "0", "expected a whole number from 1 up"),
+        (environment.REGION, "Germany", "expected an ISO region such as DE"),
+        (environment.TIME_ZONE, "Mars/Olympus", "expected an IANA time zone such as Europe/Berlin"),
+        (environment.TIME_ZONE, "../etc/passwd", "expected an IANA time zone such as Europe/Berlin"),
         (environment.LOG_FORMAT, "xml", "expected one of json, console"),
     ],
 )
@@ -54,6 +57,57 @@ def test_mistakes(variable: Variable[Any], text: str, message: str) -> None:
         variable.read({variable.name: text})
     assert str(caught.value).startswith(f"{variable.name}={text!r}: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        (environment.DATABASE_URL, "mysql://u:topsecret@h/db", "expected an address such as postgresql://"),
+        (environment.DATABASE_URL, "postgresql://u:topsecret@h/db?topsecret=1", "invalid URI query parameter"),
+        (environment.DATABASE_URL, "postgresql://u:topsecret@h", "the name of the database is missing"),
+        (environment.SECRET_KEY, "topsecret", "expected at least 50 random characters"),
+    ],
+)
+def test_mistakes_in_secrets_do_not_show_them(variable: Variable[Any], text: str, message: str) -> None:
+    with pytest.raises(EnvironmentProblem) as caught:
+        variable.read({variable.name: text})
+    assert str(caught.value).startswith(f"{variable.name}=...: {message}")
+    assert "topsecret@" not in str(caught.value)
+
+
+def test_the_address_of_a_database_in_its_parts() -> None:
+    text = "postgresql://me:pass%20word@db.example:6543/house?sslmode=require"
+    assert environment.DATABASE_URL.read({"DATABASE_URL": text}) == {
+        "user": "me",
+        "password": "pass word",
+        "host": "db.example",
+        "port": "6543",
+        "dbname": "house",
+        "sslmode": "require",
+    }
+
+
+def test_an_unknown_region_is_refused_by_every_command(tmp_path: Path) -> None:
+    result = manage("check", REPOSITORY_REGION="XX", REPOSITORY_DATA_DIR=str(tmp_path))
+    assert result.returncode == 1
+    assert "(storage.E020) REPOSITORY_REGION: " in result.stderr
+
+
+def test_an_unusable_data_folder_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    result = manage("check", REPOSITORY_DATA_DIR=str(file / "var"))
+    assert (result.returncode, result.stderr) == (
+        1,
+        f"error: REPOSITORY_DATA_DIR={str(file / 'var')!r} cannot be used: Not a directory\n",
+    )
+
+
+def test_a_database_that_is_not_set_up_says_what_to_do(tmp_path: Path) -> None:
+    result = manage("list_storages", REPOSITORY_DATA_DIR=str(tmp_path / "var"), DATABASE_URL="")
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == "CommandError: the database is not set up; run: manage.py migrate"
+    assert "Traceback" not in result.stderr
 
 
 def test_the_reference_is_up_to_date() -> None:
