@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
 from psycopg_pool import PoolTimeout
 
 from repository_site.embedded_postgres import EmbeddedPostgresError
@@ -16,13 +18,26 @@ NO_STORE = {"Cache-Control": "no-store"}
 _migrated = False
 
 
-@require_safe
-def healthz(request: HttpRequest) -> HttpResponse:
+class HealthMiddleware:
+    """Answers before anything looks at the host: probes come by address, under any name."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        page = {"/healthz": healthz, "/readyz": readyz}.get(request.path_info)
+        if page is None:
+            return self.get_response(request)
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        return page()
+
+
+def healthz() -> HttpResponse:
     return answer({"status": "ok"}, headers=NO_STORE)
 
 
-@require_safe
-def readyz(request: HttpRequest) -> HttpResponse:
+def readyz() -> HttpResponse:
     checks = {"database": _database(), "migrations": "unknown"}
     if checks["database"] == "ok":
         checks["migrations"] = _migrations()

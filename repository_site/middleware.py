@@ -12,6 +12,7 @@ from ipaddress import ip_address
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.request import UnreadablePostError
 from django.http.response import HttpResponseBase
 
 from repository_site.problems import TooLarge, Unreadable
@@ -19,7 +20,7 @@ from repository_site.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PORT")
+FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
 log = structlog.get_logger("request")
 
 
@@ -66,7 +67,7 @@ class TrustedProxyMiddleware:
         meta = request.META
         # Every proxy appends; the last address that is not itself a trusted proxy is the client.
         for address in reversed(
-            [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+            [_without_port(part.strip()) for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
         ):
             meta["REMOTE_ADDR"] = address
             if not self._is_trusted(address):
@@ -85,6 +86,13 @@ class TrustedProxyMiddleware:
         except ValueError:
             return False
         return any(parsed in network for network in settings.TRUSTED_PROXIES)
+
+
+def _without_port(address: str) -> str:
+    """`192.0.2.1:4711` and `[2001:db8::1]:4711` as some proxies write them."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 class ApiRequestMiddleware:
@@ -107,7 +115,11 @@ class ApiRequestMiddleware:
 
 
 def _take_body(request: HttpRequest) -> HttpResponse | None:
-    """Django believes CONTENT_LENGTH alone: a chunked body would be taken as empty, and so be lost in silence."""
+    """Read the body before anything else, so that a slow client holds neither a connection nor a transaction.
+
+    Django believes CONTENT_LENGTH alone: it would take a chunked body for an empty one, and one that was cut off for
+    a whole one. Both would be lost in silence.
+    """
     limit = settings.BODY_LIMIT
     too_large = TooLarge(f"The body is larger than {limit} bytes.")
     length = request.META.get("CONTENT_LENGTH") or ""
@@ -121,4 +133,8 @@ def _take_body(request: HttpRequest) -> HttpResponse | None:
             return problem_answer(too_large)
         request.META["CONTENT_LENGTH"] = str(len(body))
         request._stream = io.BytesIO(body)  # what HttpRequest.body reads from
-    return None
+    try:
+        complete = len(request.body) == int(length or len(request.body))
+    except UnreadablePostError:
+        complete = False
+    return None if complete else problem_answer(Unreadable("The body ends before the length that was announced."))

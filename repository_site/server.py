@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import ctypes
 import gc
@@ -18,7 +19,12 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
+from repository_site.database.pool import enable_pool
+
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
+# Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
+# keep others from being served.
+THREADS = 32
 
 
 class AddressInUse(Exception):
@@ -37,6 +43,14 @@ class Bind:
             raise ValueError(f"{text!r} is no address to bind; expected host:port such as 127.0.0.1:8000")
         return cls(host.strip("[]"), int(port))
 
+    @classmethod
+    def argument(cls, text: str) -> Bind:
+        """For the command line, which then ends with the code for a wrong call."""
+        try:
+            return cls.parse(text)
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(str(problem)) from None
+
     @property
     def url(self) -> str:
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
@@ -48,7 +62,6 @@ def run_server(bind: Bind, workers: int) -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
-    _check_free(bind)
     connections.close_all()
     Granian(
         "repository_site.server:worker_application",
@@ -57,7 +70,7 @@ def run_server(bind: Bind, workers: int) -> None:
         port=bind.port,
         interface=Interfaces.WSGI,
         workers=workers,
-        blocking_threads=settings.POOL_SIZE,
+        blocking_threads=THREADS,
         respawn_failed_workers=True,
         workers_kill_timeout=10,
         log_level=LogLevels.warning,
@@ -67,6 +80,8 @@ def run_server(bind: Bind, workers: int) -> None:
 
 def worker_application() -> Callable[..., Any]:
     """What granian calls in each worker process."""
+    # Ctrl-C goes to the whole group of the terminal; the main process alone decides when workers end.
+    os.setpgrp()
     die_with_parent()
     from repository_site.wsgi import application
 
@@ -76,11 +91,6 @@ def worker_application() -> Callable[..., Any]:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     return application
-
-
-def enable_pool(size: int) -> None:
-    """Give this process a pool of connections; a request takes one and hands it back when it is done."""
-    connections.settings["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": size, "timeout": 10}
 
 
 def die_with_parent() -> None:
@@ -100,7 +110,7 @@ def die_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _check_free(bind: Bind) -> None:
+def check_free(bind: Bind) -> None:
     """The server shares its port between workers, so it would also share it with a stranger; refuse that."""
     family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -10,13 +10,17 @@ from django.urls import include, path, re_path
 from django.views import defaults
 
 from repository_site.api_document import SchemaView
-from repository_site.health import healthz, readyz
-from repository_site.problems import NotFound, Unreadable
+from repository_site.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.rest import errors
+from storage.api.operation import throttle_address
 
 
 def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
     """Whatever stands below `_api` and is no operation: unknown for every method and caller (D3)."""
+    try:
+        throttle_address(request)
+    except TooManyRequests as problem:
+        return errors.problem_answer(problem)
     return errors.problem_answer(NotFound("There is nothing at this address."))
 
 
@@ -46,11 +50,9 @@ handler404 = not_found
 handler500 = server_error
 
 urlpatterns = [
-    path("healthz", healthz),
-    path("readyz", readyz),
-    path("admin/", admin.site.urls),
     path("", include("storage.api.urls")),
     path("", include("facets.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
+    path("admin/", admin.site.urls),
 ]

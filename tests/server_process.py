@@ -49,6 +49,7 @@ class Server:
                 env=self.environ,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         self.wait_until_ready()
 
@@ -89,6 +90,12 @@ class Server:
     def stop(self, sent: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(sent)
+        return self.process.wait(30)
+
+    def ctrl_c(self) -> int:
+        """As a terminal does it: the signal goes to every process of the group."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(30)
 
     def left_over(self) -> list[str]:

@@ -14,7 +14,6 @@ from django.core.exceptions import (
     PermissionDenied,
     RequestDataTooBig,
     SuspiciousOperation,
-    TooManyFieldsSent,
 )
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -23,6 +22,7 @@ from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 
 from repository_site import problems
+from repository_site.database.pool import renew_pool
 from repository_site.rest.rendering import answer
 
 log = structlog.get_logger(__name__)
@@ -82,21 +82,25 @@ def handle_exception(error: Exception, context: dict[str, Any] | None = None) ->
         return problem_answer(problems.Forbidden(str(error) or "This is not permitted."))
     if isinstance(error, Http404):
         return problem_answer(problems.NotFound("There is nothing at this address."))
-    if isinstance(error, RequestDataTooBig | TooManyFieldsSent):
+    if isinstance(error, RequestDataTooBig):
         return problem_answer(problems.TooLarge("The body is too large."))
     if isinstance(error, BadRequest | SuspiciousOperation | UnreadablePostError):
         return problem_answer(problems.Unreadable("The request cannot be read."))
     if isinstance(error, OperationalError | PoolTimeout):
-        return unavailable(error)
+        return unavailable(error, context)
+    if isinstance(error, exceptions.APIException):
+        return error_answer(Kind(error.status_code, "error", "volatile"), str(error.detail))
     return None
 
 
-def unavailable(error: Exception) -> HttpResponse:
+def unavailable(error: Exception, context: dict[str, Any] | None) -> HttpResponse:
     """The database is away or at its limits: not the client's fault, and worth trying again."""
     log.error("database unavailable", error=str(error).splitlines()[0] if str(error) else type(error).__name__)
+    renew_pool()
+    request_id = getattr(context.get("request") if context else None, "request_id", "unknown")
     return error_answer(
         Kind(503, CRITICAL, "permanent"),
-        "The service cannot reach its database; try again shortly.",
+        f"The service cannot reach its database; try again shortly. The request id is {request_id}.",
         headers={"Retry-After": "2"},
     )
 

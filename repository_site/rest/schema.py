@@ -9,7 +9,6 @@ from drf_spectacular.utils import OpenApiParameter
 
 from repository_site.rest.versioning import ApiVersions
 
-# `inline` also says a 422 on its own; `warning` and `success` come with the operations that answer them.
 ERRORS = {
     "400": "The request cannot be read; `data` says where.",
     "401": "No credential, or one that does not hold here.",
@@ -23,6 +22,14 @@ ERRORS = {
     "500": "A fault of the service; the message holds the request id.",
     "503": "The database cannot be reached; try again shortly.",
 }
+# `type` and `output` of each status (D3), where they are not error and volatile.
+ERROR_KINDS = {
+    "400": ("error", "inline"),
+    "401": ("unauthorized", "volatile"),
+    "403": ("unauthorized", "volatile"),
+    "500": ("critical", "permanent"),
+    "503": ("critical", "permanent"),
+}
 ERROR_SCHEMA = {
     "type": "object",
     "description": "The body of every failure.",
@@ -33,6 +40,7 @@ ERROR_SCHEMA = {
         "data": {
             "type": "array",
             "description": "One item a problem.",
+            "minItems": 1,
             "items": {
                 "type": "object",
                 "properties": {"error": {"type": "string"}},
@@ -102,14 +110,20 @@ class OperationSchema(AutoSchema):
         return parameters
 
 
+# Schemas of which exactly one of the named fields is there; apps add theirs.
+EXACTLY_ONE: dict[str, tuple[str, ...]] = {}
+
+
 def close_objects(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Make the document exact: objects have no further fields, every operation names its errors and headers."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
     components["securitySchemes"] = SECURITY_SCHEMES
     components["responses"] = {f"Error{status}": _error_response(status, text) for status, text in ERRORS.items()}
-    for schema in components["schemas"].values():
+    for name, schema in components["schemas"].items():
         _close(schema)
+        if name in EXACTLY_ONE:
+            schema["oneOf"] = [{"required": [field]} for field in EXACTLY_ONE[name]]
     for path in result["paths"].values():
         for operation in path.values():
             _complete(operation)
@@ -129,10 +143,20 @@ def _complete(operation: dict[str, Any]) -> None:
 
 
 def _error_response(status: str, text: str) -> dict[str, Any]:
+    kind = ERROR_KINDS.get(status, ("error", "volatile"))
     return {
         "description": text,
         "headers": {**REQUEST_ID, **ERROR_HEADERS.get(status, {})},
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        "content": {
+            "application/json": {
+                "schema": {
+                    "allOf": [
+                        {"$ref": "#/components/schemas/Error"},
+                        {"properties": {"type": {"const": kind[0]}, "output": {"const": kind[1]}}},
+                    ]
+                }
+            }
+        },
     }
 
 

@@ -28,6 +28,6 @@ def small_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def small(db: None, small_file: Path) -> Storage:
+def small(other_storage: Storage, small_file: Path) -> Storage:
     """A storage with the small template, readable by anybody."""
     return StorageFactory.create(collection="acme", key="small", template=str(small_file), anonymous="read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,7 +30,13 @@ def body(message: str, output: str, type: str) -> dict[str, Any]:
         ("/nowhere/open/_api/rest/info", "There is no storage nowhere/open."),
         ("/acme/OPEN/_api/rest/info", "There is no storage acme/OPEN."),
         ("/acme/open/_api/rest/nothing", "There is nothing at this address."),
-        ("/acme/open/_api/rest/facets", "There is nothing at this address."),
+        ("/acme/open/_api/rest/facet", "There is nothing at this address."),
+        ("/admin/_api/x", "There is nothing at this address."),
+        ("/ac%00me/open/_api/rest/info", "There is no storage at this address."),
+        ("/acme/op%00en/_api/rest/info", "There is no storage at this address."),
+        ("/ac%00me/_admin/_api/rest/info", "There is no storage at this address."),
+        (f"/acme/{'x' * 5000}/_api/rest/info", "There is no storage at this address."),
+        ("/acme/öpen/_api/rest/info", "There is no storage at this address."),
         ("/acme/open/_api", "There is nothing at this address."),
         ("/acme/open/_api/", "There is nothing at this address."),
         ("/acme/_api/rest/info", "There is nothing at this address."),
@@ -107,6 +114,68 @@ def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatc
     assert api.get(INFO).status_code == 200
 
 
+def test_guessing_is_counted_by_address(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, status, token in (
+        ("/acme/handbook/_api/rest/info", 401, None),
+        ("/acme/handbook/_api/rest/info", 401, "crt_guess"),
+        ("/acme/guess/_api/rest/info", 404, None),
+        ("/acme/handbook/_api/guess", 404, None),
+    ):
+        monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(1, 2), lambda: 0.0))
+        assert [api.get(path, token=token).status_code for _ in range(3)] == [status, status, 429]
+        # Who has a credential that holds is not made to pay for it.
+        assert api.get("/acme/handbook/_api/rest/info", token=token_for(storage)).status_code == 200
+
+
+ECHO = "/acme/open/_api/echo"
+
+
+@pytest.fixture
+def echo(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiClient]:
+    """An operation that takes a body; it is not in the document, so its answers are compared by hand alone."""
+    monkeypatch.setattr("tests.api_client.check_answer", lambda *args: None)
+    with override_settings(ROOT_URLCONF="tests.shelves.urls"):
+        yield ApiClient()
+
+
+@pytest.mark.parametrize(
+    ("sent", "content_type", "status", "message"),
+    [
+        (b'{"a": [1.50]}', "application/json", 200, None),
+        (
+            b'{"a": 1',
+            "application/json; charset=utf-8",
+            400,
+            "The body is not JSON: expecting ',' delimiter at line 1, column 8.",
+        ),
+        (
+            b'{"a": 1, "a": 2}',
+            "application/json",
+            400,
+            "The body is ambiguous: the key 'a' stands twice in one object.",
+        ),
+        (
+            b"1e9999999999999999999",
+            "application/json",
+            400,
+            "The body holds a number out of all bounds: 1e9999999999999999999.",
+        ),
+        (b"<a/>", "application/xml", 415, "Bodies must be application/json."),
+        (b"a=1", "application/x-www-form-urlencoded", 415, "Bodies must be application/json."),
+        (b"a", "", 415, "Bodies must be application/json."),
+    ],
+)
+def test_bodies_that_can_and_cannot_be_read(
+    echo: ApiClient, sent: bytes, content_type: str, status: int, message: str | None
+) -> None:
+    response = echo.generic("POST", ECHO, sent, content_type)
+    assert response.status_code == status
+    if message is None:
+        assert response.json() == {"body": "{'a': [Decimal('1.50')]}"}
+    else:
+        assert response.json() == body(message, "inline" if status == 400 else "volatile", "error")
+
+
 @override_settings(ROOT_URLCONF="tests.shelves.urls")
 def test_500_tells_the_request_id_and_no_more(open_storage: Storage, caplog: pytest.LogCaptureFixture) -> None:
     api = ApiClient()
@@ -126,12 +195,10 @@ def test_503_when_the_database_is_away(api: ApiClient, open_storage: Storage, mo
         raise OperationalError("server closed the connection\nat 10.1.2.3")
 
     monkeypatch.setattr("storage.api.operation.find_context", fail)
-    response = api.get(INFO)
+    response = api.get(INFO, headers={"X-Request-ID": "r-9"})
     assert response["Retry-After"] == "2"
-    assert (response.status_code, response.json()) == (
-        503,
-        body("The service cannot reach its database; try again shortly.", "permanent", "critical"),
-    )
+    message = "The service cannot reach its database; try again shortly. The request id is r-9."
+    assert (response.status_code, response.json()) == (503, body(message, "permanent", "critical"))
 
 
 def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:

@@ -42,3 +42,7 @@ def test_readyz_tells_a_database_that_is_away(api: ApiClient, monkeypatch: pytes
 
 def test_only_reading(api: ApiClient) -> None:
     assert api.post("/healthz").status_code == 405
+
+
+def test_probes_come_under_any_name(api: ApiClient) -> None:
+    assert api.get("/healthz", headers={"host": "10.1.2.3"}).status_code == 200

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ipaddress import ip_network
 from typing import Any
 
@@ -39,16 +41,39 @@ def test_every_answer_has_one(api: ApiClient, db: None) -> None:
         assert api.get(path)["X-Request-ID"]
 
 
-@pytest.fixture
-def log_lines() -> Any:
-    """What the production formatter writes, line by line."""
+@contextmanager
+def captured(form: str) -> Iterator[io.StringIO]:
+    """What the formatter of an installation writes."""
     handler = logging.StreamHandler(io.StringIO())
-    settings = logging_settings("info", "json")["formatters"]["line"]
+    settings = logging_settings("info", form)["formatters"]["line"]
     factory = settings.pop("()")
     handler.setFormatter(factory(**settings))
     logging.getLogger().addHandler(handler)
-    yield lambda: [json.loads(line) for line in handler.stream.getvalue().splitlines()]
+    yield handler.stream
     logging.getLogger().removeHandler(handler)
+
+
+@pytest.fixture
+def log_lines() -> Any:
+    with captured("json") as stream:
+        yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_fault_while_a_token_is_in_hand_does_not_log_it(
+    api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    value = token_for(storage)
+
+    def fail(*args: Any) -> None:
+        held = value  # a local variable that a talkative traceback would print
+        raise RuntimeError(f"no luck with {held}")
+
+    monkeypatch.setattr("storage.tokens.token_digest", fail)
+    with captured(form) as stream:
+        assert api.get("/acme/handbook/_api/rest/info", token=value).status_code == 500
+    assert "no luck with crt_***" in stream.getvalue()
+    assert value not in stream.getvalue()
 
 
 def test_the_log_line_of_a_request(api: ApiClient, storage: Storage, log_lines: Any) -> None:
@@ -101,8 +126,16 @@ def test_forwarded_headers_of_trusted_proxies_are_believed(
     response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
     assert response.json()["appUrl"] == "https://localhost/acme/open"
     api.get(INFO, headers=FORWARDED, REMOTE_ADDR="192.0.2.1")
-    api.get(INFO, headers={"X-Forwarded-For": "evil, 10.0.0.3"}, REMOTE_ADDR="10.0.0.1")
-    assert seen == ["address:203.0.113.7", "address:192.0.2.1", "address:evil"]
+    for forwarded in ("evil, 10.0.0.3", "203.0.113.8:4711", "[2001:db8::1]:4711", "2001:db8::2"):
+        api.get(INFO, headers={"X-Forwarded-For": forwarded}, REMOTE_ADDR="10.0.0.1")
+    assert [key.removeprefix("address:") for key in seen] == [
+        "203.0.113.7",
+        "192.0.2.1",
+        "evil",
+        "203.0.113.8",
+        "2001:db8::1",
+        "2001:db8::2",
+    ]
 
 
 def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
@@ -123,3 +156,13 @@ def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
         assert post(b"")[0] == 200
         with override_settings(BODY_LIMIT=10):
             assert post(b"x" * 11)[0] == 413
+
+
+def test_a_body_that_was_cut_off_is_not_taken_for_whole(open_storage: Storage) -> None:
+    environ = RequestFactory().generic("POST", INFO).environ
+    environ |= {"CONTENT_LENGTH": "100", "wsgi.input": io.BytesIO(b"{}"), "HTTP_HOST": "testserver"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
+        patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
+        status, answer = wsgi_call(WSGIHandler(), environ)
+    assert (status, answer["message"]) == (400, "The body ends before the length that was announced.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
+from jsonschema import ValidationError
 
 from repository_site.api_document import openapi_document
 from storage.models import Storage
@@ -59,20 +62,56 @@ def test_operation_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_client_notices_an_answer_outside_the_document() -> None:
-    class Answer(dict[str, Any]):
-        status_code = 200
-        content = b'{"type": "IStorageContext", "surprise": 1}'
+class Answer(dict[str, str]):
+    def __init__(self, status_code: int, body: Any) -> None:
+        super().__init__({"Content-Type": "application/json", "X-Request-ID": "x", "api-version": "1.0"})
+        self["WWW-Authenticate"] = "Bearer"
+        self.status_code = status_code
+        self.content = json.dumps(body).encode()
 
-    answer = Answer({"Content-Type": "application/json", "X-Request-ID": "x", "api-version": "1.0"})
-    with pytest.raises(Exception, match="surprise"):
+
+@pytest.mark.parametrize(
+    ("path", "status", "body", "message"),
+    [
+        ("/a/b/_api/rest/info", 200, {"type": "IStorageContext", "surprise": 1}, "surprise"),
+        ("/a/b/_api/rest/facets", 200, {"count": 3}, "'values' is a required property"),
+        ("/a/b/_api/rest/facets", 200, {"count": 1, "values": [{"name": "x", "views": "y"}]}, "is not valid under any"),
+        (
+            "/a/_admin/_api/rest/facets/x/views/y/elements",
+            200,
+            {"count": 0, "elements": [], "values": []},
+            "is valid under each of",
+        ),
+        (
+            "/a/b/_api/rest/info",
+            401,
+            {"message": "m", "output": "volatile", "type": "success", "data": [{"error": "e"}]},
+            "'unauthorized' was expected",
+        ),
+        (
+            "/a/b/_api/rest/info",
+            401,
+            {"message": "m", "output": "volatile", "type": "unauthorized", "data": []},
+            "non-empty",
+        ),
+    ],
+)
+def test_the_client_notices_an_answer_outside_the_document(path: str, status: int, body: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        api_client.check_answer("GET", path, Answer(status, body))
+
+
+def test_the_client_notices_a_missing_header() -> None:
+    answer = Answer(401, {"message": "m", "output": "volatile", "type": "unauthorized", "data": [{"error": "e"}]})
+    del answer["WWW-Authenticate"]
+    with pytest.raises(AssertionError, match="WWW-Authenticate is missing"):
         api_client.check_answer("GET", "/a/b/_api/rest/info", answer)
 
 
 def test_every_operation_is_called_by_some_test(request: pytest.FixtureRequest) -> None:
     """Runs last (see conftest); tells nothing when only a part of the suite ran."""
-    session = request.session
-    if session.testscollected != len(session.items) or len({item.path for item in session.items}) < 10:
+    files = {path for path in Path(__file__).parents[1].rglob("test_*.py") if path.name != "test_openapi.py"}
+    if request.config.option.keyword or not files <= {item.path for item in request.session.items}:
         return
     operations = {(path, verb) for path, operations in openapi_document()["paths"].items() for verb in operations}
     assert operations - api_client.called == set()

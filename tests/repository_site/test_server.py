@@ -48,8 +48,11 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     assert server.request("GET", INFO, headers={"Authorization": "Bearer crt_wrong"})[0] == 401
     assert server.request("HEAD", INFO) == (200, None)
     assert server.request("DELETE", INFO)[0] == 405
-    assert server.stop(signal.SIGINT) == 0
+    started = time.monotonic()
+    assert server.ctrl_c() == 0
     assert server.left_over() == []
+    assert "refused to gracefully stop" not in server.log.read_text()
+    assert time.monotonic() - started < 9
 
 
 def test_bodies_over_real_http(server: Server) -> None:
@@ -62,6 +65,17 @@ def test_bodies_over_real_http(server: Server) -> None:
     assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
     too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
     assert too_long[0] == 413
+
+
+def test_clients_that_never_finish_their_bodies_keep_nobody_else_from_being_served(server: Server) -> None:
+    server.start("demo", "--workers", "2")
+    head = f"POST {INFO} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{ ".encode()
+    with contextlib.ExitStack() as slow:
+        for _ in range(30):
+            connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+            connection.sendall(head)
+        time.sleep(0.5)
+        assert [server.request("GET", INFO)[0] for _ in range(20)] == [200] * 20
 
 
 def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:

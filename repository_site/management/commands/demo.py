@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from repository_site.command_line import RepositoryCommand
-from repository_site.management.commands.serve import default_workers, prepare_database, serve
+from repository_site.management.commands.serve import add_server_arguments, prepare_database, serve
 from repository_site.problems import Unauthenticated
 from repository_site.server import Bind
 from storage.contexts import Context, ContextType, read_storage
@@ -34,10 +34,7 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT", help="default: %(default)s")
-        parser.add_argument(
-            "--workers", type=int, default=default_workers(), metavar="N", help="server processes; default: %(default)s"
-        )
+        add_server_arguments(parser)
         parser.add_argument("--no-serve", action="store_true", help="set up and print, but do not serve")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,8 +53,8 @@ class Command(RepositoryCommand):
         if not options["no_serve"]:
             serve(options["bind"], options["workers"], self)
 
-    def _announce(self, bind: str, password: str | None, token: str) -> None:
-        base = Bind.parse(bind).url
+    def _announce(self, bind: Bind, password: str | None, token: str) -> None:
+        base = bind.url
         address = f"{base}/{COLLECTION}/{STORAGE}"
         login = f"{LOGIN} / {password}" if password else f"{LOGIN} (with the password you have set)"
         self.stdout.write(
@@ -114,6 +111,7 @@ class DemoCredentials:
 
     def _keep(self, name: str, value: str) -> None:
         self.kept[name] = value
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(self.kept, file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from io import StringIO
 from typing import Any
@@ -12,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from repository_site.command_line import RepositoryCommand
-from repository_site.server import AddressInUse, Bind, run_server
+from repository_site.server import AddressInUse, Bind, check_free, run_server
 
 # Any fixed number: servers that start at once on one database migrate one after the other.
 MIGRATION_LOCK = 7_303_014_236
@@ -27,15 +28,31 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT", help="default: %(default)s")
-        parser.add_argument(
-            "--workers", type=int, default=default_workers(), metavar="N", help="server processes; default: %(default)s"
-        )
+        add_server_arguments(parser)
         parser.add_argument("--no-migrate", action="store_true", help="do not apply pending migrations first")
 
     def handle(self, *args: Any, **options: Any) -> None:
         prepare_database(migrate=not options["no_migrate"], verbosity=options["verbosity"])
         serve(options["bind"], options["workers"], self)
+
+
+def add_server_arguments(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--bind", type=Bind.argument, default="127.0.0.1:8000", metavar="HOST:PORT", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=default_workers(),
+        metavar="N",
+        help="server processes; default: %(default)s",
+    )
+
+
+def worker_count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected 1 or more")
+    return int(text)
 
 
 def default_workers() -> int:
@@ -54,16 +71,12 @@ def prepare_database(*, migrate: bool, verbosity: int) -> None:
     call_command("check", databases=["default"], stdout=StringIO())
 
 
-def serve(bind_text: str, workers: int, command: RepositoryCommand) -> None:
+def serve(bind: Bind, workers: int, command: RepositoryCommand) -> None:
     """Run the server and, when it ends, wait for the embedded database to be down if nobody else uses it."""
     try:
-        bind = Bind.parse(bind_text)
-        if workers < 1:
-            raise ValueError("--workers must be 1 or more")
-    except ValueError as problem:
-        raise CommandError(str(problem)) from None
-    command.stderr.write(f"Serving on {bind.url} with {workers} worker(s); Ctrl-C stops.")
-    try:
+        check_free(bind)
+        command.stdout.write(f"Serving on {bind.url} with {workers} worker(s); Ctrl-C stops.")
+        command.stdout.flush()
         run_server(bind, workers)
     except AddressInUse as problem:
         raise CommandError(str(problem)) from None
