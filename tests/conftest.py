@@ -1,18 +1,16 @@
-"""What every test may ask for, and the order that lets the last test look back on all of them."""
+"""What every test may ask for, and the look back on all of them: which operations did no test call?"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from repository_site.api_document import openapi_document
 from storage.models import Storage
+from tests import api_client
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
-
-LAST = "test_every_operation_is_called_by_some_test"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.name == LAST)
 
 
 @pytest.fixture
@@ -36,3 +34,35 @@ def other_storage(db: None) -> Storage:
 def open_storage(other_storage: Storage) -> Storage:
     """A storage that anybody may read."""
     return StorageFactory.create(collection="acme", key="open", title="Open", anonymous="read")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A process of a parallel run has ended: take over which operations it has called."""
+    output = getattr(node, "workeroutput", {})
+    api_client.called.update((path, verb) for path, verb in output.get("called", []))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A whole run fails when an operation of the document was answered 200 to no test."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["called"] = sorted(api_client.called)
+    elif exitstatus == 0 and is_whole_run(session.config) and operations_not_called():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    if exitstatus == 0 and is_whole_run(config):
+        for path, verb in operations_not_called():
+            terminalreporter.write_line(f"No test has called {verb.upper()} {path} with success.", red=True)
+
+
+def operations_not_called() -> list[tuple[str, str]]:
+    paths = openapi_document()["paths"]
+    operations = {(path, verb) for path, operations in paths.items() for verb in operations}
+    return sorted(operations - api_client.called)
+
+
+def is_whole_run(config: pytest.Config) -> bool:
+    option = config.option
+    return config.args == config.getini("testpaths") and not (option.keyword or option.markexpr or option.deselect)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,12 +105,3 @@ def test_the_client_notices_a_missing_header() -> None:
     del answer["WWW-Authenticate"]
     with pytest.raises(AssertionError, match="WWW-Authenticate is missing"):
         api_client.check_answer("GET", "/a/b/_api/rest/info", answer)
-
-
-def test_every_operation_is_called_by_some_test(request: pytest.FixtureRequest) -> None:
-    """Runs last (see conftest); tells nothing when only a part of the suite ran."""
-    files = {path for path in Path(__file__).parents[1].rglob("test_*.py") if path.name != "test_openapi.py"}
-    if request.config.option.keyword or not files <= {item.path for item in request.session.items}:
-        return
-    operations = {(path, verb) for path, operations in openapi_document()["paths"].items() for verb in operations}
-    assert operations - api_client.called == set()
