@@ -25,13 +25,3 @@ class ConfigurationModel(TenantModel):
 
     class Meta:
         abstract = True
-
-
-def link(to: str, related_name: str, **options: Any) -> models.ForeignKey[Any, Any]:
-    """A foreign key inside the storage; the composite constraint is written by the migration.
-
-    Deleting goes through `facets.changes`, which knows what is in use, so Django itself deletes nothing here.
-    """
-    return models.ForeignKey(
-        to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name=related_name, **options
-    )

@@ -3,7 +3,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Lower
 
-from facets.models.base import ConfigurationModel, Texts, link
+from facets.models.base import ConfigurationModel, Texts
+from storage.models.tenant import tenant_link
 
 
 class Facet(ConfigurationModel):
@@ -24,7 +25,7 @@ class Facet(ConfigurationModel):
 class FacetView(ConfigurationModel):
     """A projection of a facet: which types it holds and what it shows of each."""
 
-    facet = link("facets.Facet", "views")
+    facet = tenant_link("facets.Facet", "views")
     name = models.CharField(max_length=100)
     key = models.CharField(max_length=100, help_text="facetViewKey of ElementInfo.")
     display_names = Texts()

@@ -4,13 +4,14 @@ from django.db import models
 from django.db.models import Q
 
 from facets.data_types import DataType
-from facets.models.base import ConfigurationModel, Texts, link
+from facets.models.base import ConfigurationModel, Texts
+from storage.models.tenant import tenant_link
 
 
 class Property(ConfigurationModel):
     """An attribute or a related context of one type: exactly one of the two, by whether it has a data type."""
 
-    type = link("facets.ElementType", "properties")
+    type = tenant_link("facets.ElementType", "properties")
     key = models.CharField(max_length=100)
     display_names = Texts()
     descriptions = Texts()
@@ -20,7 +21,7 @@ class Property(ConfigurationModel):
     data_type = models.CharField(max_length=30, blank=True, choices=[(kind.value, kind.value) for kind in DataType])
     is_invariant_culture = models.BooleanField(default=False)
     # A related context:
-    target_facet = link("facets.Facet", "+", null=True, blank=True)
+    target_facet = tenant_link("facets.Facet", "+", null=True, blank=True)
     can_add_new = models.BooleanField(default=False)
     max_occurrence = models.PositiveIntegerField(null=True, blank=True)
     read_only = models.BooleanField(default=False)
@@ -45,8 +46,8 @@ class Property(ConfigurationModel):
 class RelatedType(ConfigurationModel):
     """A type that a related context accepts; a context without any accepts every type of its facet."""
 
-    property = link("facets.Property", "related_types")
-    type = link("facets.ElementType", "+")
+    property = tenant_link("facets.Property", "related_types")
+    type = tenant_link("facets.ElementType", "+")
 
     class Meta:
         ordering = ["position", "id"]
@@ -56,7 +57,7 @@ class RelatedType(ConfigurationModel):
 class SelectableValue(ConfigurationModel):
     """A value that a selection attribute allows; the one without a key means that nothing is selected."""
 
-    property = link("facets.Property", "selectable_values")
+    property = tenant_link("facets.Property", "selectable_values")
     key = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  an absent key is not an empty one
     display_names = Texts()
     descriptions = Texts()

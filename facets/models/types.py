@@ -4,13 +4,14 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
 
-from facets.models.base import ConfigurationModel, Texts, link
+from facets.models.base import ConfigurationModel, Texts
+from storage.models.tenant import tenant_link
 
 
 class ElementType(ConfigurationModel):
     """What an element is: its facet, its place in trees and diagrams, whether it has versions."""
 
-    facet = link("facets.Facet", "types")
+    facet = tenant_link("facets.Facet", "types")
     key = models.CharField(max_length=100)
     display_names = Texts()
     descriptions = Texts()
@@ -34,8 +35,8 @@ class ElementType(ConfigurationModel):
 class AllowedParent(ConfigurationModel):
     """Elements of `type` may stand below elements of `parent` in a tree."""
 
-    type = link("facets.ElementType", "parents")
-    parent = link("facets.ElementType", "+")
+    type = tenant_link("facets.ElementType", "parents")
+    parent = tenant_link("facets.ElementType", "+")
 
     class Meta:
         ordering = ["position", "id"]
@@ -45,8 +46,8 @@ class AllowedParent(ConfigurationModel):
 class InsertableType(ConfigurationModel):
     """Elements of `inserted` may be drawn into the diagram of an element of `type`."""
 
-    type = link("facets.ElementType", "insertables")
-    inserted = link("facets.ElementType", "+")
+    type = tenant_link("facets.ElementType", "insertables")
+    inserted = tenant_link("facets.ElementType", "+")
 
     class Meta:
         ordering = ["position", "id"]

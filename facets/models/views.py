@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from facets.models.base import ConfigurationModel, Texts, link
+from facets.models.base import ConfigurationModel, Texts
+from storage.models.tenant import tenant_link
 
 
 class Layout(ConfigurationModel):
@@ -22,8 +23,8 @@ class Layout(ConfigurationModel):
 class ViewType(ConfigurationModel):
     """A type in a view: what the view shows of it (D7)."""
 
-    view = link("facets.FacetView", "types")
-    type = link("facets.ElementType", "views")
+    view = tenant_link("facets.FacetView", "types")
+    type = tenant_link("facets.ElementType", "views")
     shows_all = models.BooleanField(default=False, help_text="Every property of the type, also ones added later.")
     is_root = models.BooleanField(default=False, help_text="May stand at the root of the view's tree.")
 
@@ -35,8 +36,8 @@ class ViewType(ConfigurationModel):
 class ViewProperty(ConfigurationModel):
     """A property that a view shows of a type, where it does not show all."""
 
-    view_type = link("facets.ViewType", "properties")
-    property = link("facets.Property", "+")
+    view_type = tenant_link("facets.ViewType", "properties")
+    property = tenant_link("facets.Property", "+")
 
     class Meta:
         ordering = ["position", "id"]
@@ -48,8 +49,8 @@ class ViewProperty(ConfigurationModel):
 class ViewLayout(ConfigurationModel):
     """A layout that a view offers for a type."""
 
-    view_type = link("facets.ViewType", "layouts")
-    layout = link("facets.Layout", "+")
+    view_type = tenant_link("facets.ViewType", "layouts")
+    layout = tenant_link("facets.Layout", "+")
 
     class Meta:
         ordering = ["position", "id"]

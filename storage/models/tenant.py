@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Func, Value
@@ -32,3 +33,14 @@ class TenantModel(models.Model):
 
     class Meta:
         abstract = True
+
+
+def tenant_link(to: str, related_name: str, **options: Any) -> models.ForeignKey[Any, Any]:
+    """A foreign key inside the storage.
+
+    The composite constraint is written by the migration. Nothing cascades: deleting goes through domain functions that
+    know what is in use. Indexes are composite, too, and stand in the model's Meta.
+    """
+    return models.ForeignKey(
+        to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name=related_name, **options
+    )
