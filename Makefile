@@ -1,13 +1,14 @@
 # The commands of the project; `make help` lists them. All of them install what they need into .venv first.
 PYTHON ?= python3.11
 PORT ?= 8000
+N ?= 10000
 WORKERS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint format docs shell lock
+.PHONY: help setup demo serve sample test lint format docs shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -26,6 +27,9 @@ demo: $(STAMP) ## set up and serve the demo storage on http://127.0.0.1:8000 (PO
 
 serve: $(STAMP) ## run the production server (PORT=..., WORKERS=...)
 	@exec $(BIN)/python manage.py serve --bind 127.0.0.1:$(PORT) $(if $(WORKERS),--workers $(WORKERS))
+
+sample: $(STAMP) ## fill the storage demo/sample with N generated elements (N=10000)
+	@$(BIN)/python manage.py sample_storage demo sample $(N)
 
 test: $(STAMP) ## run all tests; needs no service started by hand
 	@$(BIN)/python -m pytest $(ARGS)

@@ -1,12 +1,9 @@
-"""Many rows in one statement: bulk_create composes an expression for each value, this sends one array a column.
-
-COPY would be faster still, but PostgreSQL refuses it on tables with row-level security.
-"""
+"""Many rows at once, faster than bulk_create, which composes an expression for each value."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from django.db import connection, models
@@ -16,8 +13,26 @@ from storage.models import TenantModel
 M = TypeVar("M", bound=TenantModel)
 
 
+def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Very many rows as plain tuples, into the storage of the scope; answers how many.
+
+    PostgreSQL refuses COPY into a table with row-level security, so the rows go by way of a temporary table.
+    """
+    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
+    count = 0
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608
+        with cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+                count += 1
+        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608
+        cursor.execute("DROP TABLE incoming")
+    return count
+
+
 def insert_rows(model: type[M], rows: Sequence[M]) -> None:
-    """Insert into the storage of the scope; the database fills in the storage."""
+    """Model instances in one statement, one array a column; the database fills in the storage."""
     if not rows:
         return
     fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -13,7 +14,14 @@ JSON_TYPE = "application/json"
 
 
 def to_json(payload: Any) -> bytes:
-    return orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(payload, default=_exactly, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _exactly(value: Any) -> Any:
+    """Decimals keep every digit (D16); as floats they would lose some."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(str(value))
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 class JSONRenderer(BaseRenderer):

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db
 COMMANDS = {
     "storage": ["provision_storage", "list_storages", "remove_storage", "issue_token", "revoke_token", "list_tokens"],
     "facets": ["export_template", "update_configuration"],
+    "elements": ["import_storage", "export_storage", "sample_storage"],
     "repository_site": ["serve", "demo"],
 }
 

@@ -10,12 +10,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.db import transaction
 
+from elements.transfer.exporting import count_versions
+from elements.transfer.importing import import_elements
 from repository_site.command_line import RepositoryCommand
 from repository_site.management.commands.serve import add_server_arguments, prepare_database, serve
 from repository_site.problems import Unauthenticated
 from repository_site.server import Bind
-from storage.contexts import Context, ContextType, read_storage
+from storage.contexts import Context, ContextType, read_storage, storage_at
 from storage.models import AnonymousAccess, StaffAccount, Storage
 from storage.provisioning import StorageRequest, provision_storage
 from storage.roles import Role
@@ -23,6 +26,7 @@ from storage.tokens import issue_token, recognise_token
 
 COLLECTION, STORAGE = "demo", "showcase"
 LOGIN = "admin"
+DEMO_DATA = settings.PROJECT_DIR / "elements/demo/showcase.ndjson"
 
 
 class Command(RepositoryCommand):
@@ -39,19 +43,30 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         prepare_database(migrate=True, verbosity=options["verbosity"])
-        storage = read_storage(COLLECTION, STORAGE) or provision_storage(
-            StorageRequest(
-                collection=COLLECTION,
-                key=STORAGE,
-                title="Showcase",
-                description="A process house to look around in.",
-                anonymous=AnonymousAccess.READ,
-            )
-        )
+        storage = self._storage()
         credentials = DemoCredentials(settings.DATA_DIR / "demo-credentials.json")
         self._announce(options["bind"], credentials.password(), credentials.token(storage))
         if not options["no_serve"]:
             serve(options["bind"], options["workers"], self)
+
+    @transaction.atomic
+    def _storage(self) -> Storage:
+        """Storage and content in one transaction: an interrupted first run leaves nothing half filled."""
+        if read_storage(COLLECTION, STORAGE) is None:
+            provision_storage(
+                StorageRequest(
+                    collection=COLLECTION,
+                    key=STORAGE,
+                    title="Showcase",
+                    description="A process house to look around in.",
+                    anonymous=AnonymousAccess.READ,
+                )
+            )
+        storage = storage_at(COLLECTION, STORAGE)
+        if count_versions(storage) == 0:
+            result = import_elements(storage, str(DEMO_DATA))
+            self.stderr.write(f"{storage} has {result.elements} elements in {result.versions} versions.")
+        return storage
 
     def _announce(self, bind: Bind, password: str | None, token: str) -> None:
         base = bind.url

@@ -1,0 +1,39 @@
+"""`manage.py export_storage`: the elements of a storage as a transfer file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from elements.transfer.exporting import count_versions, export_lines
+from elements.transfer.files import writing
+from repository_site.command_line import RepositoryCommand
+from repository_site.progress import with_progress
+from storage.contexts import storage_at
+
+
+class Command(RepositoryCommand):
+    help = (
+        "Export the elements of a storage as a transfer file (NDJSON, one element version a line; gzip when the name\n"
+        "ends in .gz), from which `import_storage` makes the same elements again. The type configuration is exported\n"
+        "by `export_template`."
+    )
+    examples = """\
+  manage.py export_storage acme handbook handbook.ndjson.gz
+  manage.py export_storage acme handbook - | wc -l
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("collection", help="id of the collection")
+        parser.add_argument("storage", help="id of the storage")
+        parser.add_argument("file", help="where to write, or - for standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        storage = storage_at(options["collection"], options["storage"])
+        count = 0
+        with writing(options["file"]) as file:
+            for line in with_progress(export_lines(storage), "Exporting", count_versions(storage)):
+                file.write(line)
+                count += 1
+        self.stderr.write(f"{storage}: {count:,} element versions exported.")

@@ -1,0 +1,7 @@
+"""Elements, their versions, references and diagrams."""
+
+from elements.models.diagrams import Shape, ShapeFlow
+from elements.models.elements import Element, ElementVersion
+from elements.models.references import Reference
+
+__all__ = ["Element", "ElementVersion", "Reference", "Shape", "ShapeFlow"]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from django.db import models
+
+from storage.models import TenantModel
+from storage.models.tenant import tenant_link
+
+
+class Element(TenantModel):
+    """What stays the same over all versions: type, place in the tree, and which version each audience sees.
+
+    `newest` is what callers who may see drafts read, `published` what viewers read (D6); so either audience reads with
+    one join. An element without versions of its own has one row in ElementVersion, with the element's own id, and both
+    point to it.
+    """
+
+    creation_id = models.UUIDField(help_text="The id of the first copy (D11).")
+    type = tenant_link("facets.ElementType", "+")
+    parent = tenant_link("elements.Element", "children", null=True)
+    position = models.PositiveIntegerField(default=0, help_text="Among the children of its parent.")
+    newest = tenant_link("elements.ElementVersion", "+", null=True)
+    published = tenant_link("elements.ElementVersion", "+", null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["storage_id", "type", "id"], name="element_by_type"),
+            models.Index(fields=["storage_id", "parent", "position", "id"], name="element_by_parent"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ElementVersion(TenantModel):
+    """One version. Attributes are kept in wire form, `{name: {culture: value}}`, without those that the server derives."""
+
+    element = tenant_link("elements.Element", "versions")
+    state = models.CharField(max_length=100, blank=True)
+    major = models.PositiveIntegerField(null=True)
+    minor = models.PositiveIntegerField(null=True)
+    stereotype = models.CharField(max_length=200, blank=True)
+    attributes = models.JSONField(default=dict)
+    sort_name = models.TextField(db_collation="C", help_text="Name in the default culture, folded, for ordering.")
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
+    created_on = models.DateTimeField()
+    created_by = tenant_link("elements.Element", "+", null=True)
+    changed_on = models.DateTimeField()
+    changed_by = tenant_link("elements.Element", "+", null=True)
+    released_on = models.DateTimeField(null=True)
+    released_by = tenant_link("elements.Element", "+", null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["storage_id", "element", "major", "minor"], name="version_by_element"),
+            models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

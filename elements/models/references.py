@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from django.db import models
+
+from storage.models import TenantModel
+from storage.models.tenant import tenant_link
+
+
+class Reference(TenantModel):
+    """A version's reference to an element, in one of its related contexts. Which version of the target is meant is
+    decided by who reads (D6)."""
+
+    version = tenant_link("elements.ElementVersion", "references")
+    context = models.CharField(max_length=100)
+    position = models.PositiveIntegerField()
+    target = tenant_link("elements.Element", "referenced_by")
+
+    class Meta:
+        constraints = [
+            # Also the index by which references of a version are read, in order.
+            models.UniqueConstraint(
+                fields=["storage_id", "version", "context", "position"], name="reference_position_once"
+            )
+        ]
+        indexes = [models.Index(fields=["storage_id", "target"], name="reference_by_target")]
+
+    def __str__(self) -> str:
+        return f"{self.context} {self.target_id}"

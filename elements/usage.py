@@ -1,0 +1,43 @@
+"""How much stored content a change of the configuration would orphan: what `facets.changes` asks before it acts."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from elements.models import Element, Reference
+from facets.differences import Hazard
+
+ATTRIBUTE_SQL = """
+    SELECT count(*) FROM elements_elementversion v
+      JOIN elements_element e ON e.id = v.element_id JOIN facets_elementtype t ON t.id = e.type_id
+     WHERE t.key = %s AND jsonb_exists(v.attributes, %s)
+"""
+VALUE_SQL = """
+    SELECT count(*) FROM elements_elementversion v
+      JOIN elements_element e ON e.id = v.element_id JOIN facets_elementtype t ON t.id = e.type_id
+     WHERE t.key = %s AND EXISTS (
+           SELECT FROM jsonb_each(v.attributes -> %s) AS held
+            WHERE held.value @> to_jsonb(%s::text))
+"""
+
+
+def describe_use(hazard: Hazard) -> str | None:
+    """Inside the scope of the storage: a sentence when there is content, None when there is none."""
+    if hazard.property is None:
+        count = Element.objects.filter(type__key=hazard.type).count()
+        return f"{count} element(s) are of this type" if count else None
+    if hazard.value is not None:
+        count = _count(VALUE_SQL, hazard.type, hazard.property, hazard.value)
+        return f"{count} version(s) have this value" if count else None
+    values = _count(ATTRIBUTE_SQL, hazard.type, hazard.property)
+    if values:
+        return f"{values} version(s) have a value for it"
+    held = Reference.objects.filter(version__element__type__key=hazard.type, context=hazard.property).count()
+    return f"{held} reference(s) are in it" if held else None
+
+
+def _count(sql: str, *values: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,28 @@
+"""User elements as callers (D4): the roles that their role attributes grant."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from elements.models import Element
+from storage.callers import UserGrant
+from storage.cultures import INVARIANT_CULTURE
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+
+USER_TYPE = "user"
+ROLE_ATTRIBUTES = {f"role{role.value.capitalize()}": role for role in Role}
+INACTIVE = "roleInactive"
+
+
+def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
+    with tenant_scope(storage):
+        attributes = (
+            Element.objects.filter(id=user_id, type__key=USER_TYPE).values_list("newest__attributes", flat=True).first()
+        )
+    if attributes is None:
+        return None
+    granted = {name for name, values in attributes.items() if values.get(str(INVARIANT_CULTURE)) is True}
+    roles = frozenset(role for name, role in ROLE_ATTRIBUTES.items() if name in granted)
+    return UserGrant(roles, is_inactive=INACTIVE in granted)

@@ -1,0 +1,314 @@
+"""Transfer of a storage: what goes in comes out again, and what is wrong is told line by line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from elements.models import Element, ElementVersion, Reference, Shape
+from facets.configuration import forget_configurations
+from repository_site import environment
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+from tests.factories import StorageFactory
+
+pytestmark = pytest.mark.django_db
+DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> Any:
+    forget_configurations()
+    yield
+    forget_configurations()
+
+
+@pytest.fixture
+def house(other_storage: Storage) -> Storage:
+    return StorageFactory.create(key="house", template="standard")
+
+
+@pytest.fixture
+def second(house: Storage) -> Storage:
+    return StorageFactory.create(key="second", template="standard")
+
+
+def run(*words: str) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command(*words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def guid(number: int) -> str:
+    return f"00000000-0000-0000-0000-{number:012d}"
+
+
+def line(number: int, type: str = "tag", facet: str = "tags", **changes: Any) -> dict[str, Any]:
+    """An unversioned element; None in `changes` takes a key away."""
+    document = {
+        "facetName": facet,
+        "id": guid(number),
+        "creationId": guid(number),
+        "type": type,
+        "attributes": {"name": {"1033": f"Element {number}"}},
+        **changes,
+    }
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def version(number: int, which: int, state: str, text: str, type: str = "subProcess", **changes: Any) -> dict[str, Any]:
+    return line(
+        number,
+        type,
+        "processes",
+        creationId=None,
+        versionId=guid(which),
+        state=state,
+        attributes={"name": {"1033": f"Process {number}"}, "version": {"127": text}},
+        **changes,
+    )
+
+
+def reference(number: int, type: str = "tag", facet: str = "tags") -> dict[str, str]:
+    return {"facetName": facet, "id": guid(number), "type": type}
+
+
+def write(path: Path, *documents: Any) -> str:
+    texts = [document if isinstance(document, str) else json.dumps(document) for document in documents]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_the_demo_goes_in_and_comes_out_the_same(house: Storage, second: Storage, tmp_path: Path) -> None:
+    """Into one storage, out plain, into a second one of the same installation, out packed: the same bytes."""
+    _, err = run("import_storage", "acme", "house", str(DEMO))
+    count = len(DEMO.read_text(encoding="utf-8").splitlines())
+    assert f"{count} versions" in err
+    first, packed = tmp_path / "first.ndjson", tmp_path / "second.ndjson.gz"
+    assert run("export_storage", "acme", "house", str(first))[1] == f"acme/house: {count} element versions exported.\n"
+    run("import_storage", "acme", "second", str(first))
+    run("export_storage", "acme", "second", str(packed))
+    assert gzip.decompress(packed.read_bytes()) == first.read_bytes()
+
+    assert sorted(first.read_text(encoding="utf-8").splitlines()) == sorted(
+        DEMO.read_text(encoding="utf-8").splitlines()
+    )
+
+
+def test_what_is_stored(house: Storage, tmp_path: Path) -> None:
+    """Pointers, order, parents and stamps of a small file, with lines in the wrong order on purpose."""
+    file = write(
+        tmp_path / "x.ndjson",
+        version(2, 12, "inProcess", "1.1", related={"tagFilters": [reference(7), reference(6)]}),
+        line(6),
+        line(7, attributes={"name": {"1031": "Ärger", "1033": "Zorn"}, "createdOn": {"127": "2026-07-01T12:00:00.5"}}),
+        version(1, 10, "released", "1.0", "mainProcess", children=[reference(3, "subProcess", "processes"), reference(2, "subProcess", "processes")]),
+        version(2, 11, "released", "1.0", content=[
+            {"properties": {"shapeId": guid(50), "predecessors": []}, **reference(20, "task", "processes")},
+            {"properties": {"shapeId": guid(51), "predecessors": [{"properties": {"shapeId": guid(50)}}]}, **reference(3, "subProcess", "processes")},
+        ]),
+        version(3, 13, "inReview", "0.1"),
+        line(20, "task", "processes", creationId=guid(19)),
+        line(21, "task", "processes"),
+    )  # fmt: skip
+    assert run("import_storage", "acme", "house", file)[1] == (
+        "acme/house: 7 elements, 8 versions, 2 references, 2 shapes imported.\n"
+    )
+    with tenant_scope(house):
+        found = {
+            str(row.id)[-2:]: (
+                str(row.newest_id)[-2:],
+                row.published_id and str(row.published_id)[-2:],
+                row.parent_id and str(row.parent_id)[-2:],
+                row.position,
+                str(row.creation_id)[-2:],
+            )
+            for row in Element.objects.all()
+        }
+        assert found == {
+            "01": ("10", "10", None, 0, "01"),
+            "02": ("12", "11", "01", 1, "02"),
+            "03": ("13", None, "01", 0, "03"),
+            "06": ("06", "06", None, 0, "06"),
+            "07": ("07", "07", None, 0, "07"),
+            "20": ("20", "20", "02", 0, "19"),
+            "21": ("21", None, None, 0, "21"),
+        }
+        anger = ElementVersion.objects.get(id=guid(7))
+        assert (anger.sort_name, anger.created_on.isoformat(), anger.changed_on) == (
+            "zorn",
+            "2026-07-01T10:00:00.500000+00:00",
+            anger.created_on,
+        )
+        assert anger.attributes == {"name": {"1031": "Ärger", "1033": "Zorn"}}
+        order = Reference.objects.order_by("position").values_list("context", "target_id")
+        assert [(context, str(target)) for context, target in order] == [
+            ("tagFilters", guid(7)),
+            ("tagFilters", guid(6)),
+        ]
+
+
+GOOD = line(1)
+BAD: list[tuple[Any, str]] = [
+    ("{", "The line is not JSON"),
+    ("[]", "expected an object"),
+    (line(1, id="x"), "id: 'x' is no GUID"),
+    (line(1, type="tga"), "unknown type 'tga'"),
+    (line(1, facet="risks"), "the type tag is in the facet tags, not 'risks'"),
+    (line(1, surprise=1), "unknown key 'surprise'"),
+    (line(1, versionId=guid(9)), "versionId is not possible for tag"),
+    (line(1, state="released"), "state is not possible for tag, which has no versions"),
+    (version(2, 3, "asleep", "1.0"), "unknown state 'asleep'"),
+    (version(2, 3, "released", "one"), "version: must be <major>.<minor>"),
+    (line(1, attributes={"nmae": {"1033": "x"}}), "nmae: the type tag has no such attribute"),
+    (line(1, attributes={"name": {"127": "x"}}), "name[127]: the culture is not possible; possible: 1031, 1033"),
+    (line(1, attributes={"name": {"1033": 5}}), "name[1033]: must be a text"),
+    (line(1, attributes={"createdOn": {"127": "yesterday"}}), "createdOn: must be a date-time"),
+    (line(1, attributes={"gotoUrl": {"1033": "x"}}), "gotoUrl: is derived and cannot be imported"),
+    (line(1, related={"nothing": []}), "nothing: no such context"),
+    (line(1, related={"createdBy": [reference(99)]}), "createdBy: there is no element 00000000-0000-0000-0000-000000000099"),
+    (version(2, 3, "released", "1.0", related={"owner": [reference(1)]}), "is a tag, expected"),
+    (version(2, 3, "released", "1.0", related={"owner": [reference(4, "user", "users")] * 2}), "owner: 2 references, at most 1"),
+    (version(2, 3, "released", "1.0", children=[reference(1)]), "children: tag may not stand below subProcess"),
+    (version(2, 3, "released", "1.0", children=[reference(2, "subProcess", "processes")]), "its parents go round in a circle"),
+    (line(1, content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "content: the type tag has no diagram"),
+    (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "a tag cannot be drawn in this diagram"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(4)]}), "is a user, not a tag"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1, "tag", "risks")]}), "there is no type 'tag' in the facet 'risks'"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)], "owner": [reference(1, "user", "users")]}), "is said to be a tag and a user"),
+    (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5), "predecessors": [{"properties": {"shapeId": guid(6)}}]}, **reference(1)}]), "is no shape of this diagram"),
+    (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}] * 2), "content: a shape stands twice"),
+]  # fmt: skip
+
+
+def complaints(file: str) -> list[str]:
+    err = StringIO()
+    with pytest.raises(CommandError, match="nothing was imported"):
+        call_command("import_storage", "acme", "house", file, stderr=err)
+    return err.getvalue().splitlines()
+
+
+def test_bad_lines(house: Storage, tmp_path: Path) -> None:
+    """One storage for all of them: provisioning one for each would take a minute."""
+    for bad, problem in BAD:
+        rest = [] if isinstance(bad, dict) and bad.get("id") == GOOD["id"] else [GOOD]
+        told = complaints(write(tmp_path / "x.ndjson", line(8), bad, *rest, line(4, "user", "users")))
+        assert any(text.startswith("line 2: ") and problem in text for text in told), (problem, told)
+        with tenant_scope(house):
+            assert not Element.objects.exists()
+
+
+def test_every_bad_line_is_told_at_once_and_in_order(house: Storage, tmp_path: Path) -> None:
+    lines = [bad for bad, _ in BAD]
+    file = write(tmp_path / "x.ndjson", *lines)
+    err = StringIO()
+    with pytest.raises(CommandError, match=r"problem\(s\); nothing was imported"):
+        call_command("import_storage", "acme", "house", file, stderr=err)
+    numbers = [int(text.split(":")[0].removeprefix("line ")) for text in err.getvalue().splitlines()]
+    assert set(numbers) == set(range(1, len(lines) + 1))
+    assert numbers == sorted(numbers)
+
+
+CONTRADICTIONS: list[tuple[list[Any], str]] = [
+    ([line(1), line(1)], "the version stands twice"),
+    ([version(2, 3, "released", "1.0"), version(2, 4, "inEffect", "2.0")], "is published, too"),
+    ([version(2, 3, "inProcess", "1.0"), version(2, 4, "inReview", "2.0")], "is in process, too"),
+    ([version(2, 3, "expired", "1.0"), version(2, 4, "released", "1.0")], "has the number 1.0, too"),
+    ([version(2, 3, "released", "1.0"), version(2, 4, "inProcess", "1.1", "mainProcess")], "is of the type subProcess"),
+    (
+        [
+            version(2, 3, "expired", "1.0", "mainProcess", children=[reference(5, "subProcess", "processes")]),
+            version(2, 4, "released", "2.0", "mainProcess"),
+            version(5, 6, "released", "1.0"),
+        ],
+        "children stand with the newest version only",
+    ),
+    (
+        [
+            version(2, 3, "released", "1.0", "mainProcess", children=[reference(5, "subProcess", "processes")]),
+            version(4, 7, "released", "1.0", "mainProcess", children=[reference(5, "subProcess", "processes")]),
+            version(5, 6, "released", "1.0"),
+        ],
+        "has another parent",
+    ),
+]
+
+
+def test_lines_that_contradict_each_other(house: Storage, tmp_path: Path) -> None:
+    for documents, problem in CONTRADICTIONS:
+        told = complaints(write(tmp_path / "x.ndjson", *documents))
+        assert any(problem in text for text in told), (problem, told)
+
+
+def test_what_is_there_already_is_not_imported_again_but_may_be_referred_to(house: Storage, tmp_path: Path) -> None:
+    run("import_storage", "acme", "house", write(tmp_path / "a.ndjson", line(1)))
+    err = StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_storage", "acme", "house", write(tmp_path / "a.ndjson", line(1)), stderr=err)
+    assert err.getvalue() == f"line 1: {guid(1)}: the element is in the storage already\n"
+    more = version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)]})
+    assert "1 references" in run("import_storage", "acme", "house", write(tmp_path / "b.ndjson", more))[1]
+
+
+def test_a_dry_run_counts_and_writes_nothing(house: Storage) -> None:
+    _, dry = run("import_storage", "acme", "house", str(DEMO), "--dry-run")
+    with tenant_scope(house):
+        assert not Element.objects.exists()
+    _, real = run("import_storage", "acme", "house", str(DEMO))
+    assert dry.replace("would be imported", "imported") == real
+    with tenant_scope(house):
+        assert Shape.objects.exists()
+
+
+def test_standard_input_and_output(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Streams:
+        buffer = io.BytesIO(json.dumps(line(1)).encode())
+
+    monkeypatch.setattr(sys, "stdin", Streams)
+    run("import_storage", "acme", "house", "-")
+
+    class Output:
+        buffer = io.BytesIO()
+
+    monkeypatch.setattr(sys, "stdout", Output)
+    run("export_storage", "acme", "house", "-")
+    exported = json.loads(Output.buffer.getvalue())
+    assert exported.pop("attributes")["name"] == {"1033": "Element 1"}
+    assert exported == {"facetName": "tags", "id": guid(1), "creationId": guid(1), "type": "tag"}
+
+
+def test_files_that_cannot_be_read_or_written(house: Storage, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gz"
+    broken.write_bytes(b"no gzip")
+    for words, problem in (
+        (["import_storage", "acme", "house", str(tmp_path / "none")], "cannot be read: No such file"),
+        (["import_storage", "acme", "house", str(broken)], "cannot be read: Not a gzipped file"),
+        (["export_storage", "acme", "house", str(tmp_path / "none" / "x")], "cannot be written: No such file"),
+        (["export_storage", "acme", "none", "x"], "There is no storage acme/none"),
+    ):
+        with pytest.raises(CommandError, match=problem):
+            run(*words)
+
+
+def test_decimals_keep_their_digits(house: Storage, tmp_path: Path) -> None:
+    exact = '{"facetName":"kpi","id":"%s","versionId":"%s","type":"kPI","state":"inProcess","attributes":{"changedOn":{"127":"2026-01-01T00:00:00"},"createdOn":{"127":"2026-01-01T00:00:00"},"targetValue":{"127":0.10000000000000000555},"version":{"127":"0.1"}}}'  # fmt: skip
+    text = exact % (guid(1), guid(2))
+    file, out = tmp_path / "in.ndjson", tmp_path / "out.ndjson"
+    file.write_text(text + "\n")
+    run("import_storage", "acme", "house", str(file))
+    run("export_storage", "acme", "house", str(out))
+    assert out.read_text() == text + "\n"
+
+
+def test_another_storage_sees_nothing_of_it(house: Storage, second: Storage) -> None:
+    run("import_storage", "acme", "house", str(DEMO))
+    with tenant_scope(second):
+        assert (Element.objects.count(), ElementVersion.objects.count(), Reference.objects.count()) == (0, 0, 0)
