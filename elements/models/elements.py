@@ -32,7 +32,7 @@ class Element(TenantModel):
 
 
 class ElementVersion(TenantModel):
-    """One version. Attributes are kept in wire form, `{name: {culture: value}}`, without those that the server derives."""
+    """One version. Attributes are in wire form, `{name: {culture: value}}`, without those that the server derives."""
 
     element = tenant_link("elements.Element", "versions")
     state = models.CharField(max_length=100, blank=True)
