@@ -5,6 +5,7 @@ class FacetsConfig(AppConfig):
     name = "facets"
 
     def ready(self) -> None:
+        from facets import checks  # noqa: F401  registers the system check
         from facets.changes import provision_configuration
         from facets.template_reading import SECTIONS
         from storage import provisioning, template_documents

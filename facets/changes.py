@@ -10,7 +10,7 @@ from facets.differences import Hazard, describe_differences, hazards
 from facets.row_reading import read_blueprint
 from facets.row_writing import write_blueprint
 from facets.template_reading import read_template
-from repository_site.problems import Conflict
+from repository_site.problems import Conflict, NotFound
 from storage.models import Storage
 from storage.template_documents import TemplateDocument
 from storage.tenancy import tenant_scope
@@ -36,7 +36,7 @@ def provision_configuration(storage: Storage, template: TemplateDocument) -> Non
 
 def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
     with tenant_scope(storage):
-        old, _ = read_blueprint()
+        old = read_blueprint()
         return ConfigurationChange(describe_differences(old, new), find_obstacles(old, new))
 
 
@@ -44,7 +44,8 @@ def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChang
     """Apply a new configuration, or raise Conflict naming all that it would orphan."""
     with tenant_scope(storage):
         # One change at a time: what is in use must not change between the look and the deed.
-        Storage.objects.select_for_update(no_key=True).get(pk=storage.pk)
+        if not Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists():
+            raise NotFound(f"There is no storage {storage}.")
         change = plan_change(storage, new)
         if change.obstacles:
             raise Conflict("The change would orphan stored content.", change.obstacles)

@@ -16,10 +16,11 @@ from typing import TypeVar
 from uuid import UUID
 
 from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
-from facets.row_reading import read_blueprint
+from facets.row_reading import read_configuration
 from repository_site.problems import NotFound
 from storage.cultures import CultureSet
 from storage.models import Storage
+from storage.tenancy import tenant_scope
 
 T = TypeVar("T")
 # Compiled configurations a process keeps; the longest unused goes first.
@@ -36,35 +37,35 @@ class TypeInView:
     layouts: tuple[Layout, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CompiledView:
     view: View
     facet: CompiledFacet
     types: Mapping[str, TypeInView]
-    _lower: Mapping[str, TypeInView]
+    _folded: Mapping[str, TypeInView]
 
     def type(self, key: str) -> TypeInView:
         """Ignoring letter case (D1)."""
-        found = self._lower.get(key.lower())
+        found = self._folded.get(key.casefold())
         if found is None:
             raise NotFound(f"There is no type {key} in the view {self.view.name} of the facet {self.facet.facet.name}.")
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CompiledFacet:
     facet: Facet
-    views: dict[str, CompiledView]
-    """By name in lower case."""
+    views: Mapping[str, CompiledView]
+    """By folded name."""
 
     def view(self, name: str) -> CompiledView:
-        found = self.views.get(name.lower())
+        found = self.views.get(name.casefold())
         if found is None:
             raise NotFound(f"There is no view {name} in the facet {self.facet.name}.")
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
     revision: int
     cultures: CultureSet
@@ -72,12 +73,12 @@ class Configuration:
     facets: Mapping[str, CompiledFacet]
     types: Mapping[str, ElementType]
     type_ids: Mapping[str, UUID]
-    rendered: dict[tuple[str, str, str | None], bytes] = field(default_factory=dict, compare=False)
+    rendered: dict[tuple[str, str, str | None], bytes] = field(default_factory=dict)
     """Answers that depend on nothing but this configuration, kept as bytes by who renders them."""
 
     def facet(self, name: str) -> CompiledFacet:
         """Ignoring letter case (D1)."""
-        found = self.facets.get(name.lower())
+        found = self.facets.get(name.casefold())
         if found is None:
             raise NotFound(f"There is no facet {name}.")
         return found
@@ -88,7 +89,7 @@ _lock = threading.Lock()
 
 
 def configuration_of(storage: Storage) -> Configuration:
-    """The configuration of a storage as of the revision the storage was read with; needs its scope when not cached."""
+    """The configuration of a storage, cached by the revision the storage was read with."""
     with _lock:
         found = _cache.get(storage.id)
         if found is not None and found.revision == storage.configuration_revision:
@@ -110,20 +111,10 @@ def forget_configurations() -> None:
 
 
 def _load(storage: Storage) -> Configuration:
-    """Rows are read by several statements; a change committed between them would mix two configurations.
-
-    So the revision is read again afterwards, and all of it when it has moved.
-    """
-    revision = storage.configuration_revision
-    while True:
-        blueprint, type_ids = read_blueprint()
-        cultures = storage.culture_set()
-        now = Storage.objects.values_list("configuration_revision", flat=True).filter(pk=storage.pk).first()
-        if now == revision:
-            return compile_configuration(revision, cultures, blueprint, type_ids)
-        if now is None:
-            raise NotFound("There is no storage at this address.")
-        revision = now
+    """In the storage's own scope, whatever scope the caller is in: another storage's rows must never get in here."""
+    with tenant_scope(storage):
+        stored = read_configuration()
+    return compile_configuration(stored.revision, stored.cultures, stored.blueprint, stored.type_ids)
 
 
 def compile_configuration(
@@ -135,20 +126,19 @@ def compile_configuration(
         revision=revision,
         cultures=cultures,
         blueprint=blueprint,
-        facets=MappingProxyType({each.name.lower(): _facet(each, types, layouts) for each in blueprint.facets}),
+        facets=MappingProxyType({each.name.casefold(): _facet(each, types, layouts) for each in blueprint.facets}),
         types=MappingProxyType(types),
         type_ids=MappingProxyType(dict(type_ids)),
     )
 
 
 def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:
-    compiled = CompiledFacet(facet, {})
+    views: dict[str, CompiledView] = {}
+    compiled = CompiledFacet(facet, MappingProxyType(views))
     for view in facet.views:
         shown = {each.type: _type_in_view(each, types[each.type], layouts) for each in view.types}
-        lower = {key.lower(): value for key, value in shown.items()}
-        compiled.views[view.name.lower()] = CompiledView(
-            view, compiled, MappingProxyType(shown), MappingProxyType(lower)
-        )
+        folded = {key.casefold(): value for key, value in shown.items()}
+        views[view.name.casefold()] = CompiledView(view, compiled, MappingProxyType(shown), MappingProxyType(folded))
     return compiled
 
 

@@ -1,90 +1,155 @@
-"""From the rows of the scope's storage to a blueprint: twelve statements, whatever the size."""
+"""From the rows of the scope's storage to a blueprint, in one statement.
+
+One statement has one snapshot: a change that is committed meanwhile can neither mix two configurations nor leave a row
+without the row it refers to.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
+
+from django.db import connection
 
 from facets import blueprint, models
 from facets.blueprint import Blueprint, texts
 from facets.data_types import DataType
+from facets.models.base import ConfigurationModel
+from repository_site.problems import NotFound
+from storage.cultures import CultureSet
+from storage.models.tenant import SCOPE_PARAMETER
+
+TABLES: tuple[type[ConfigurationModel], ...] = (
+    models.Facet,
+    models.FacetView,
+    models.ElementType,
+    models.AllowedParent,
+    models.InsertableType,
+    models.Property,
+    models.RelatedType,
+    models.SelectableValue,
+    models.Layout,
+    models.ViewType,
+    models.ViewProperty,
+    models.ViewLayout,
+)
+_SCOPE = f"current_setting('{SCOPE_PARAMETER}')::uuid"
+_SELECTS = ",\n".join(
+    f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608
+    for model in TABLES
+)
+STATEMENT = (
+    f"SELECT s.configuration_revision, (SELECT json_agg(c ORDER BY c.position) FROM storage_culture c"  # noqa: S608
+    f" WHERE c.storage_id = s.id), {_SELECTS} FROM storage_storage s WHERE s.id = {_SCOPE}"
+)
 
 
-def read_blueprint() -> tuple[Blueprint, dict[str, UUID]]:
-    """The configuration of the scope, and the row id of each type."""
-    facets = list(models.Facet.objects.all())
-    facet_names = {row.id: row.name for row in facets}
-    types = {row.id: row for row in models.ElementType.objects.all()}
-    type_keys = {row.id: row.key for row in types.values()}
-    properties = _read_properties(facet_names, type_keys)
-    property_keys = {row_id: value.key for row_id, _, value in properties}
-    layouts = list(models.Layout.objects.all())
-    result = Blueprint(
-        facets=_read_facets(facets, type_keys, property_keys, {row.id: row.key for row in layouts}),
-        types=_read_types(types, facet_names, type_keys, properties),
-        layouts=tuple(blueprint.Layout(row.key, texts(row.display_names)) for row in layouts),
+@dataclass(frozen=True, slots=True)
+class StoredConfiguration:
+    """What a storage holds at one moment."""
+
+    revision: int
+    cultures: CultureSet
+    blueprint: Blueprint
+    type_ids: dict[str, UUID]
+
+
+Row = SimpleNamespace
+Rows = dict[type[ConfigurationModel], list[Row]]
+
+
+def read_configuration() -> StoredConfiguration:
+    """The configuration of the scope; NotFound when its storage is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(STATEMENT)
+        found = cursor.fetchone()
+    if found is None or not found[1]:
+        raise NotFound("There is no storage at this address.")
+    revision, cultures, *tables = found
+    rows: Rows = {model: [Row(**row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
+    return StoredConfiguration(
+        revision,
+        CultureSet(
+            data=tuple(row["lcid"] for row in cultures),
+            default=next(row["lcid"] for row in cultures if row["is_default"]),
+            mandatory=tuple(row["lcid"] for row in cultures if row["is_mandatory"]),
+        ),
+        _blueprint(rows),
+        {row.key: UUID(row.id) for row in rows[models.ElementType]},
     )
-    return result, {key: row_id for row_id, key in type_keys.items()}
 
 
-def _grouped(rows: Iterable[tuple[UUID, Any]]) -> dict[UUID, list[Any]]:
-    groups: dict[UUID, list[Any]] = defaultdict(list)
-    for owner, value in rows:
+def read_blueprint() -> Blueprint:
+    return read_configuration().blueprint
+
+
+def _blueprint(rows: Rows) -> Blueprint:
+    facet_names = {row.id: row.name for row in rows[models.Facet]}
+    type_keys = {row.id: row.key for row in rows[models.ElementType]}
+    layout_keys = {row.id: row.key for row in rows[models.Layout]}
+    return Blueprint(
+        facets=_facets(rows, type_keys, layout_keys),
+        types=_types(rows, facet_names, type_keys),
+        layouts=tuple(blueprint.Layout(row.key, texts(row.display_names)) for row in rows[models.Layout]),
+    )
+
+
+def _grouped(pairs: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for owner, value in pairs:
         groups[owner].append(value)
     return groups
 
 
-def _read_properties(
-    facet_names: dict[UUID, str], type_keys: dict[UUID, str]
-) -> list[tuple[UUID, UUID, blueprint.Property]]:
-    """Row id, type's row id and value of each property, in order."""
+def _properties(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> dict[str, list[Any]]:
+    """The properties of each type, by the type's row id."""
     values = _grouped(
         (
             row.property_id,
             blueprint.SelectableValue(row.key, texts(row.display_names), texts(row.descriptions), texts(row.tooltips)),
         )
-        for row in models.SelectableValue.objects.all()
+        for row in rows[models.SelectableValue]
     )
-    related_types = _grouped((row.property_id, type_keys[row.type_id]) for row in models.RelatedType.objects.all())
-    found = []
-    for row in models.Property.objects.all():
-        attribute = related = None
-        if row.target_facet_id is None:
-            attribute = blueprint.Attribute(
-                DataType(row.data_type), row.is_invariant_culture, tuple(values.get(row.id, ()))
-            )
-        else:
-            related = blueprint.Related(
-                facet=facet_names[row.target_facet_id],
-                max_occurrence=row.max_occurrence or 0,
-                types=tuple(related_types.get(row.id, ())),
-                can_add_new=row.can_add_new,
-                read_only=row.read_only,
-            )
-        value = blueprint.Property(
-            row.key,
-            texts(row.display_names),
-            texts(row.descriptions),
-            texts(row.tooltips),
-            row.editable_in_released,
-            attribute,
-            related,
+    accepted = _grouped((row.property_id, type_keys[row.type_id]) for row in rows[models.RelatedType])
+    return _grouped(
+        (
+            row.type_id,
+            blueprint.Property(
+                row.key,
+                texts(row.display_names),
+                texts(row.descriptions),
+                texts(row.tooltips),
+                row.editable_in_released,
+                _attribute(row, values) if row.target_facet_id is None else None,
+                None if row.target_facet_id is None else _related(row, accepted, facet_names),
+            ),
         )
-        found.append((row.id, row.type_id, value))
-    return found
+        for row in rows[models.Property]
+    )
 
 
-def _read_types(
-    types: dict[UUID, models.ElementType],
-    facet_names: dict[UUID, str],
-    type_keys: dict[UUID, str],
-    properties: list[tuple[UUID, UUID, blueprint.Property]],
-) -> tuple[blueprint.ElementType, ...]:
-    own = _grouped((type_id, value) for _, type_id, value in properties)
-    parents = _grouped((row.type_id, type_keys[row.parent_id]) for row in models.AllowedParent.objects.all())
-    inserted = _grouped((row.type_id, type_keys[row.inserted_id]) for row in models.InsertableType.objects.all())
+def _attribute(row: Row, values: dict[str, list[Any]]) -> blueprint.Attribute:
+    return blueprint.Attribute(DataType(row.data_type), row.is_invariant_culture, tuple(values.get(row.id, ())))
+
+
+def _related(row: Row, accepted: dict[str, list[Any]], facet_names: dict[str, str]) -> blueprint.Related:
+    return blueprint.Related(
+        facet=facet_names[row.target_facet_id],
+        max_occurrence=row.max_occurrence,
+        types=tuple(accepted.get(row.id, ())),
+        can_add_new=row.can_add_new,
+        read_only=row.read_only,
+    )
+
+
+def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> tuple[blueprint.ElementType, ...]:
+    properties = _properties(rows, facet_names, type_keys)
+    parents = _grouped((row.type_id, type_keys[row.parent_id]) for row in rows[models.AllowedParent])
+    inserted = _grouped((row.type_id, type_keys[row.inserted_id]) for row in rows[models.InsertableType])
     return tuple(
         blueprint.ElementType(
             key=row.key,
@@ -101,17 +166,16 @@ def _read_types(
             static_state=row.static_state,
             parents=tuple(parents.get(row.id, ())),
             insertables=tuple(inserted.get(row.id, ())),
-            properties=tuple(own.get(row.id, ())),
+            properties=tuple(properties.get(row.id, ())),
         )
-        for row in types.values()
+        for row in rows[models.ElementType]
     )
 
 
-def _read_facets(
-    facets: list[models.Facet], type_keys: dict[UUID, str], property_keys: dict[UUID, str], layout_keys: dict[UUID, str]
-) -> tuple[blueprint.Facet, ...]:
-    shown = _grouped((row.view_type_id, property_keys[row.property_id]) for row in models.ViewProperty.objects.all())
-    layouts = _grouped((row.view_type_id, layout_keys[row.layout_id]) for row in models.ViewLayout.objects.all())
+def _facets(rows: Rows, type_keys: dict[str, str], layout_keys: dict[str, str]) -> tuple[blueprint.Facet, ...]:
+    property_keys = {row.id: row.key for row in rows[models.Property]}
+    shown = _grouped((row.view_type_id, property_keys[row.property_id]) for row in rows[models.ViewProperty])
+    layouts = _grouped((row.view_type_id, layout_keys[row.layout_id]) for row in rows[models.ViewLayout])
     view_types = _grouped(
         (
             row.view_id,
@@ -123,7 +187,7 @@ def _read_facets(
                 tuple(layouts.get(row.id, ())),
             ),
         )
-        for row in models.ViewType.objects.all()
+        for row in rows[models.ViewType]
     )
     views = _grouped(
         (
@@ -132,9 +196,9 @@ def _read_facets(
                 row.name, row.key, texts(row.display_names), row.is_hierarchical, tuple(view_types.get(row.id, ()))
             ),
         )
-        for row in models.FacetView.objects.all()
+        for row in rows[models.FacetView]
     )
     return tuple(
         blueprint.Facet(row.name, row.type_name, texts(row.display_names), tuple(views.get(row.id, ())))
-        for row in facets
+        for row in rows[models.Facet]
     )

@@ -5,14 +5,18 @@ Rows that content refers to (types above all) keep their ids, found by their nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+
+from django.db import connection
 
 from facets import blueprint, models
 from facets.blueprint import Blueprint, Texts
 from facets.models.base import ConfigurationModel
-from storage.bulk import insert_rows
+from facets.row_reading import read_blueprint
+from storage.bulk import insert_rows, update_rows
 
 # New rows have the same ids in every storage that got them from the same names: ids need to be unique within a storage
 # only, and configurations stay comparable row by row.
@@ -27,14 +31,21 @@ def write_blueprint(new: Blueprint) -> None:
     """Make the rows of the scope say exactly this."""
     ids = _Ids()
     rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in WRITING_ORDER}
+    positions: Counter[tuple[type[ConfigurationModel], Any]] = Counter()
     for row in _rows(new, ids):
-        row.position = len(rows[type(row)])
+        owner = (type(row), getattr(row, OWNERS.get(type(row), ""), None))
+        row.position = positions[owner]
+        positions[owner] += 1
         rows[type(row)].append(row)
+    there = {model: {row.id: row for row in model._default_manager.all()} for model in WRITING_ORDER}
     for model in reversed(WRITING_ORDER):
-        kept = {row.id for row in rows[model]}
-        model._default_manager.exclude(id__in=kept).delete()
+        _delete(model, rows[model], there[model])
     for model in WRITING_ORDER:
-        _store(model, rows[model])
+        insert_rows(model, [row for row in rows[model] if row.id not in there[model]])
+        kept = [row for row in rows[model] if row.id in there[model]]
+        update_rows(model, [row for row in kept if _differs(row, there[model][row.id])])
+    if read_blueprint() != new:
+        raise RuntimeError("The rows of the configuration do not say what was written.")
 
 
 WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
@@ -53,6 +64,22 @@ WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
 )
 
 
+# Rows that have a name of their own, by which they are found again; all others are links between them.
+NAMED = frozenset({models.Layout, models.Facet, models.ElementType, models.Property, models.FacetView})
+# Positions count within the owner, so that something new moves its neighbours only.
+OWNERS: dict[type[ConfigurationModel], str] = {
+    models.AllowedParent: "type_id",
+    models.InsertableType: "type_id",
+    models.Property: "type_id",
+    models.RelatedType: "property_id",
+    models.SelectableValue: "property_id",
+    models.FacetView: "facet_id",
+    models.ViewType: "view_id",
+    models.ViewProperty: "view_type_id",
+    models.ViewLayout: "view_type_id",
+}
+
+
 class _Ids:
     """Row ids by name, those there are first; names are compared as written."""
 
@@ -67,22 +94,38 @@ class _Ids:
             **{("view", row.facet.name, row.name): row.id for row in models.FacetView.objects.select_related("facet")},
         }
 
+        self._taken = set(self._known.values())
+
     def __call__(self, *path: str) -> UUID:
-        return self._known.get(path) or row_id(*path)
+        """A row that was renamed by hand keeps the id of its old name; who comes by that name then gets another."""
+        found = self._known.get(path)
+        if found is None:
+            found = row_id(*path)
+            if found in self._taken:
+                found = uuid4()
+            self._known[path] = found
+            self._taken.add(found)
+        return found
 
 
-def _store(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel]) -> None:
-    fields = [field.attname for field in model._meta.concrete_fields if field.name not in ("id", "storage_id")]
-    there: Mapping[Any, Any] = {row.id: row for row in model._default_manager.all()}
-    insert_rows(model, [row for row in rows if row.id not in there])
-    changed = [row for row in rows if row.id in there and _differs(row, there[row.id], fields)]
-    if changed:
-        names = [field.name for field in model._meta.concrete_fields if field.attname in fields]
-        model._default_manager.bulk_update(changed, names)
+def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel], there: dict[Any, Any]) -> None:
+    """What is no longer wanted; of links also what has changed, so that none is in the way of what takes its place."""
+    wanted = {row.id: row for row in rows}
+    gone = [
+        row_id
+        for row_id, row in there.items()
+        if row_id not in wanted or (model not in NAMED and _differs(wanted[row_id], row))
+    ]
+    for row_id in gone:
+        del there[row_id]
+    if gone:
+        with connection.cursor() as cursor:
+            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608
 
 
-def _differs(new: Any, old: Any, fields: Iterable[str]) -> bool:
-    return any(getattr(new, name) != getattr(old, name) for name in fields)
+def _differs(new: Any, old: Any) -> bool:
+    names = [field.attname for field in new._meta.concrete_fields if field.name not in ("id", "storage_id")]
+    return any(getattr(new, name) != getattr(old, name) for name in names)
 
 
 def _json(texts: Texts) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from facets.blueprint import Texts, texts
+from storage.cultures import locale_name
 
 ABSENT: Any = object()
 # Names stand in addresses, so nothing that ends or splits a path segment may be in them.
@@ -14,6 +15,7 @@ NAME = re.compile(r"(?!\.{1,2}$)(?!\s)[^\x00-\x1f\x7f/\\?#%]{1,100}(?<!\s)")
 # Property keys also stand in `$select` lists and filter expressions.
 KEY = re.compile(r"[^\W\d][\w.-]{0,99}")
 COLOR = re.compile(r"#[0-9A-F]{6}")
+CULTURE = re.compile(r"[1-9][0-9]{0,9}")
 MAX_INTEGER = 2_147_483_647
 MAX_LENGTH = 100
 
@@ -98,14 +100,18 @@ class Node:
 
     def names(self) -> tuple[str, ...]:
         """A list of texts, none of them twice."""
-        found: list[str] = []
+        return tuple(self.named_items())
+
+    def named_items(self) -> dict[str, Node]:
+        """The same, each with its place."""
+        found: dict[str, Node] = {}
         for item in self.items():
             name = item.text()
             if name in found:
                 item.problem(f"{name!r} stands twice")
             elif name:
-                found.append(name)
-        return tuple(found)
+                found[name] = item
+        return found
 
     def texts(self, required: bool = False) -> Texts:
         """Texts by culture id."""
@@ -116,8 +122,8 @@ class Node:
             return ()
         good = {}
         for lcid, text in self.value.items():
-            if not lcid.isascii() or not lcid.isdecimal():
-                self.problem(f"{lcid!r} is no culture id")
+            if not CULTURE.fullmatch(lcid) or locale_name(int(lcid)) is None:
+                self.problem(f"{lcid[:20]!r} is no culture id")
             elif not isinstance(text, str) or (required and not text.strip()):
                 self.child(lcid).problem("expected a text" if not isinstance(text, str) else "must not be blank")
             else:
@@ -125,5 +131,5 @@ class Node:
         return texts(good)
 
     def check(self, pattern: re.Pattern[str], value: str, meaning: str) -> None:
-        if value and not pattern.fullmatch(value):
+        if not pattern.fullmatch(value):
             self.problem(f"{value!r} {meaning}")

@@ -48,42 +48,43 @@ class _Reader:
             if not node.child("key").is_absent:
                 node.child("key").problem("the name under which a shared property stands is its key")
         self.sets = {key: node.names() for key, node in self.root.child("propertySets").entries()}
-        for key, node in self.root.child("propertySets").entries():
-            self.known(node, self.sets[key], self.shared, "property")
+        for _, node in self.root.child("propertySets").entries():
+            self.known(node, self.shared, "property")
         layouts = tuple(self.layout(key, node) for key, node in self.root.child("layouts").entries())
         types = [_TypeNode(self.type(key, node), node) for key, node in self.root.child("types").entries()]
         self.types = {each.value.key: each.value for each in types}
         for each in types:
-            self.known(each.node.child("parents"), each.value.parents, self.type_names, "type")
-            self.known(each.node.child("insertables"), each.value.insertables, self.type_names, "type")
-            self.same_facet(each.node.child("parents"), each.value.parents, each.value.facet)
+            self.known(each.node.child("parents"), self.type_names, "type")
+            self.known(each.node.child("insertables"), self.type_names, "type")
+            self.same_facet(each.node.child("parents"), each.value.facet)
             if each.value.insertables and not each.value.has_diagram:
                 each.node.child("insertables").problem("only a type with a diagram (hasDiagram) takes insertions")
         facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
         self.same_but_for_case(self.root.child("facets"), self.facet_names)
         self.same_but_for_case(self.root.child("types"), self.type_names)
+        self.check_unused_sets()
         if not facets:
             self.root.child("facets").problem("a template needs at least one facet")
         return Blueprint(facets, tuple(each.value for each in types), layouts)
 
     # Checks that several parts share.
 
-    def known(self, node: Node, names: Iterable[str], known: Collection[str], noun: str) -> None:
+    def known(self, node: Node, known: Collection[str], noun: str) -> None:
         """Names that a list holds, or that an object has as its keys."""
-        for index, name in enumerate(names):
+        places = dict(node.entries()) if isinstance(node.value, dict) else node.named_items()
+        for name, place in places.items():
             if name not in known:
-                place = node.child(name) if isinstance(node.value, dict) else node.item(index)
                 place.problem(f'unknown {noun} "{name}"')
 
-    def same_facet(self, node: Node, keys: Iterable[str], facet: str) -> None:
-        for index, key in enumerate(keys):
+    def same_facet(self, node: Node, facet: str) -> None:
+        for key, place in node.named_items().items():
             if key in self.type_names and facet in self.facet_names and self.facet_of(key) != facet:
-                node.item(index).problem(f'the type "{key}" is not in the facet "{facet}"')
+                place.problem(f'the type "{key}" is not in the facet "{facet}"')
 
     def same_but_for_case(self, node: Node, names: Iterable[str]) -> None:
         seen: dict[str, str] = {}
         for name in names:
-            other = seen.setdefault(name.lower(), name)
+            other = seen.setdefault(name.casefold(), name)
             if other != name:
                 node.child(name).problem(f'differs from "{other}" in letter case only')
 
@@ -142,8 +143,8 @@ class _Reader:
         if name and name not in self.facet_names:
             facet.problem(f'unknown facet "{name}"')
         types = node.child("relatedTypes").names()
-        self.known(node.child("relatedTypes"), types, self.type_names, "type")
-        self.same_facet(node.child("relatedTypes"), types, name)
+        self.known(node.child("relatedTypes"), self.type_names, "type")
+        self.same_facet(node.child("relatedTypes"), name)
         return blueprint.Related(
             facet=name,
             max_occurrence=node.child("maxOccurrence").number(MAX_INTEGER),
@@ -253,6 +254,18 @@ class _Reader:
         # A set may suit one facet and not the other, so mistakes in it name the facet, too.
         return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
 
+    def check_unused_sets(self) -> None:
+        """A view set that no facet uses is read as well, so that a mistake in it does not wait for its first use."""
+        used = {
+            node.child("views").value
+            for _, node in self.root.child("facets").entries()
+            if isinstance(node.child("views").value, str)
+        }
+        for name, node in self.root.child("viewSets").entries():
+            if name not in used:
+                for view_name, view_node in node.entries():
+                    self.view(view_name, view_node, [])
+
     def view(self, name: str, node: Node, own: list[blueprint.ElementType]) -> blueprint.View:
         node.fields(
             "displayNames", "key", "isHierarchical", "types", "rootTypes", "properties", "layouts", "typeOverrides"
@@ -267,10 +280,10 @@ class _Reader:
                 else "only a hierarchical view has roots"
             )
             node.child("rootTypes").problem(text)
-        self.known(node.child("rootTypes"), roots, keys, "type of this view")
+        self.known(node.child("rootTypes"), keys, "type of this view")
         shown = self.shown_properties(node.child("properties"), types)
         layouts = node.child("layouts").names()
-        self.known(node.child("layouts"), layouts, self.layout_names, "layout")
+        self.known(node.child("layouts"), self.layout_names, "layout")
         base = [
             blueprint.ViewType(
                 each.key,
@@ -282,7 +295,7 @@ class _Reader:
             for each in types
         ]
         overrides = dict(node.child("typeOverrides").entries())
-        self.known(node.child("typeOverrides"), overrides, keys, "type of this view")
+        self.known(node.child("typeOverrides"), keys, "type of this view")
         by_key = {each.key: each for each in types}
         return blueprint.View(
             name,
@@ -301,7 +314,7 @@ class _Reader:
             return own, [each.key for each in own]
         keys = node.child("types").names()
         by_key = {each.key: each for each in own}
-        self.known(node.child("types"), keys, by_key, "type of this facet")
+        self.known(node.child("types"), by_key, "type of this facet")
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
@@ -313,7 +326,7 @@ class _Reader:
             return ()
         keys = node.names()
         if types:
-            self.known(node, keys, {each.key for type in types for each in type.properties}, "property of its types")
+            self.known(node, {each.key for type in types for each in type.properties}, "property of its types")
         return keys
 
     def override(self, base: blueprint.ViewType, node: Node, type: blueprint.ElementType) -> blueprint.ViewType:
@@ -324,6 +337,6 @@ class _Reader:
             changed = replace(changed, shows_all=shown is None, properties=shown or ())
         if not node.child("layouts").is_absent:
             layouts = node.child("layouts").names()
-            self.known(node.child("layouts"), layouts, self.layout_names, "layout")
+            self.known(node.child("layouts"), self.layout_names, "layout")
             changed = replace(changed, layouts=layouts)
         return changed

@@ -43,6 +43,23 @@ def insert_rows(model: type[M], rows: Sequence[M]) -> None:
         cursor.execute(f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT * FROM unnest({arrays})', values)  # noqa: S608
 
 
+def update_rows(model: type[M], rows: Sequence[M]) -> None:
+    """Set every column of these rows, found by their ids, in one statement."""
+    if not rows:
+        return
+    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    arrays = ", ".join(f"%s::{_array_type(field)}[]" for field in fields)
+    changes = ", ".join(f'"{field.column}" = new."{field.column}"' for field in fields if not field.primary_key)
+    values = [[_value(field, getattr(row, field.attname)) for row in rows] for field in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'UPDATE "{model._meta.db_table}" AS old SET {changes}'  # noqa: S608
+            f" FROM unnest({arrays}) AS new ({columns}) WHERE old.id = new.id",
+            values,
+        )
+
+
 def _array_type(field: models.Field[Any, Any]) -> str:
     """Texts without their length: a cast to varchar(n) would cut a text that is too long, storing it raises."""
     kind = field.db_type(connection) or ""

@@ -53,12 +53,16 @@ def culture_set(data: Sequence[int], default: int | None = None, mandatory: Sequ
 
 
 def preferred_culture(accept_language: str, cultures: Sequence[int], default: int) -> int:
-    """Of the given cultures the one that `Accept-Language` prefers, else the default (D5)."""
+    """Of the given cultures the one that `Accept-Language` prefers, else the default (D5).
+
+    For each language asked for, its own region first, then any culture of that language.
+    """
+    names = {lcid: (locale_name(lcid) or "").replace("_", "-").lower() for lcid in cultures}
     for language, weight in parse_accept_lang_header(accept_language[:500]):
         if weight <= 0:
             continue
-        for lcid in cultures:
-            name = (locale_name(lcid) or "").replace("_", "-").lower()
-            if name == language or name.partition("-")[0] == language.partition("-")[0]:
-                return lcid
+        alike = [lcid for lcid in cultures if names[lcid].partition("-")[0] == language.partition("-")[0]]
+        exact = [lcid for lcid in alike if names[lcid] == language]
+        if alike:
+            return (exact or alike)[0]
     return default

@@ -18,6 +18,7 @@ from django.db.migrations.state import ProjectState
 from storage.models.tenant import SCOPE_PARAMETER
 
 POLICY = "tenant"
+CONFIGURATION_TRIGGER = "configuration_changed"
 POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
 
 
@@ -149,7 +150,7 @@ class BumpConfigurationRevision(Operation):
     ) -> None:
         table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
         schema_editor.execute(
-            f'CREATE TRIGGER configuration_changed AFTER INSERT OR UPDATE OR DELETE ON "{table}"'
+            f'CREATE TRIGGER {CONFIGURATION_TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON "{table}"'
             " FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()"
         )
 

@@ -17,6 +17,7 @@ from storage.cultures import CultureProblem, CultureSet, culture_set
 
 # The sections a document may have. Apps that take one add its name, so that a misspelt one is noticed.
 SECTIONS = {"name", "title", "cultures"}
+MAX_LENGTH = 200
 TEMPLATE_DIR = Path(__file__).resolve().parent / "template_files"
 
 
@@ -44,7 +45,7 @@ def load_template(name_or_path: str) -> TemplateDocument:
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
-        raise Invalid(f"The template {path} cannot be used: {'; '.join(problems)}.", problems)
+        raise Invalid(f"The template {path} cannot be used.", problems)
     return head
 
 
@@ -64,6 +65,8 @@ def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:
             problems.append(f"{field}: expected a text")
+        elif len(document[field]) > MAX_LENGTH:
+            problems.append(f"{field}: longer than {MAX_LENGTH} characters")
     cultures = _read_cultures(document.get("cultures"), problems)
     if problems or cultures is None:
         return None
@@ -74,6 +77,9 @@ def _read_cultures(section: Any, problems: list[str]) -> CultureSet | None:
     if not isinstance(section, dict):
         problems.append("cultures: expected an object with data, default and mandatory")
         return None
+    for field in section:
+        if field not in ("data", "default", "mandatory"):
+            problems.append(f"cultures.{field}: unknown field; known are data, default, mandatory")
     for field in ("data", "mandatory"):
         if not _is_numbers(section.get(field, [])):
             problems.append(f"cultures.{field}: expected a list of culture ids")

@@ -25,6 +25,8 @@ class Element(TenantModel):
         indexes = [
             models.Index(fields=["storage_id", "type", "id"], name="element_by_type"),
             models.Index(fields=["storage_id", "parent", "position", "id"], name="element_by_parent"),
+            models.Index(fields=["storage_id", "newest"], name="element_by_newest"),
+            models.Index(fields=["storage_id", "published"], name="element_by_published"),
         ]
 
     def __str__(self) -> str:
@@ -54,6 +56,10 @@ class ElementVersion(TenantModel):
         indexes = [
             models.Index(fields=["storage_id", "element", "major", "minor"], name="version_by_element"),
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
+            # Deleting an element looks for who names it as a caller.
+            models.Index(fields=["storage_id", "created_by"], name="version_by_creator"),
+            models.Index(fields=["storage_id", "changed_by"], name="version_by_changer"),
+            models.Index(fields=["storage_id", "released_by"], name="version_by_releaser"),
         ]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from elements import states
+from elements.contexts import accepts
 from elements.transfer.lines import CALLERS, Line
 from facets.blueprint import ElementType, Related
 
@@ -120,9 +121,7 @@ class Survey:
                 self.report(wish.line, f"{wish.owner}: {wish.place}: {wish.target} is a {type.key}, not a {wish.claim}")
             elif wish.insertables is not None and type.key not in wish.insertables:
                 self.report(wish.line, f"{wish.owner}: {wish.place}: a {type.key} cannot be drawn in this diagram")
-            elif wish.related is not None and (
-                type.facet != wish.related.facet or (wish.related.types and type.key not in wish.related.types)
-            ):
+            elif wish.related is not None and not accepts(wish.place, wish.related, type):
                 allowed = ", ".join(wish.related.types) or f"a type of the facet {wish.related.facet}"
                 self.report(wish.line, f"{wish.owner}: {wish.place}: {wish.target} is a {type.key}, expected {allowed}")
 

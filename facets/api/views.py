@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,8 +20,9 @@ from storage.api.operation import ReadOperation
 class ConfiguredOperation(ReadOperation):
     """An operation driven by the configuration of its storage."""
 
-    @property
+    @cached_property
     def configuration(self) -> Configuration:
+        """One for the whole request, whatever changes meanwhile."""
         return configuration_of(self.storage)
 
     @property

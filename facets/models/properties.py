@@ -28,6 +28,7 @@ class Property(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "target_facet"], name="property_by_facet")]
         constraints = [
             models.UniqueConstraint(fields=["storage_id", "type", "key"], name="property_key_once"),
             models.CheckConstraint(
@@ -51,6 +52,7 @@ class RelatedType(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "type"], name="related_by_type")]
         constraints = [models.UniqueConstraint(fields=["storage_id", "property", "type"], name="related_type_once")]
 
 

@@ -26,6 +26,7 @@ class ElementType(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "facet"], name="type_by_facet")]
         constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="type_key_once")]
 
     def __str__(self) -> str:
@@ -40,6 +41,7 @@ class AllowedParent(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "parent"], name="parent_by_type")]
         constraints = [models.UniqueConstraint(fields=["storage_id", "type", "parent"], name="parent_once")]
 
 
@@ -51,4 +53,5 @@ class InsertableType(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "inserted"], name="insertable_by_type")]
         constraints = [models.UniqueConstraint(fields=["storage_id", "type", "inserted"], name="insertable_once")]

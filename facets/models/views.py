@@ -30,6 +30,7 @@ class ViewType(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "type"], name="view_type_by_type")]
         constraints = [models.UniqueConstraint(fields=["storage_id", "view", "type"], name="view_type_once")]
 
 
@@ -41,6 +42,7 @@ class ViewProperty(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "property"], name="view_property_by_property")]
         constraints = [
             models.UniqueConstraint(fields=["storage_id", "view_type", "property"], name="view_property_once")
         ]
@@ -54,4 +56,5 @@ class ViewLayout(ConfigurationModel):
 
     class Meta:
         ordering = ["position", "id"]
+        indexes = [models.Index(fields=["storage_id", "layout"], name="view_layout_by_layout")]
         constraints = [models.UniqueConstraint(fields=["storage_id", "view_type", "layout"], name="view_layout_once")]

@@ -11,6 +11,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -49,6 +50,7 @@ class Operation(APIView):
     context: Context
     caller: Caller
     api_version: str = ""
+    varies_by_language = False
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs
@@ -61,6 +63,8 @@ class Operation(APIView):
                 response["Allow"] = ", ".join(self.allowed_methods)
         if self.api_version:
             response[VERSION_HEADER] = self.api_version
+        if self.varies_by_language:
+            patch_vary_headers(response, ["Accept-Language"])
         # What one caller may see is nobody else's: shared caches must not keep it, private ones must ask again.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
@@ -110,6 +114,7 @@ class Operation(APIView):
         """The dictionary at 4.0, below it the one name the client's languages prefer (D5)."""
         if self.api_version == "4.0":
             return {"displayNames": names}
+        self.varies_by_language = True
         accepted = self.request.headers.get("Accept-Language", "")
         return {"displayName": names[preferred_culture(accepted, tuple(names), default)]}
 

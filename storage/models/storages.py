@@ -54,7 +54,9 @@ class Storage(models.Model):
         default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
     )
     configuration_revision = models.BigIntegerField(
-        default=0, editable=False, help_text="Bumped by the database with every change of the type configuration."
+        default=0,
+        editable=False,
+        help_text="Set by the database alone, anew with every change of the type configuration.",
     )
     created_on = models.DateTimeField(auto_now_add=True)
 

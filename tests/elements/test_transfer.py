@@ -14,7 +14,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elements.models import Element, ElementVersion, Reference, Shape
-from facets.configuration import forget_configurations
 from repository_site import environment
 from storage.models import Storage
 from storage.tenancy import tenant_scope
@@ -22,13 +21,6 @@ from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
-
-
-@pytest.fixture(autouse=True)
-def empty_cache() -> Any:
-    forget_configurations()
-    yield
-    forget_configurations()
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elements.users import find_user
-from facets.configuration import forget_configurations
 from storage.callers import UserGrant
 from storage.models import Storage
 from storage.roles import Role
@@ -26,7 +25,6 @@ USER = UUID(guid(40))
 
 @pytest.fixture
 def house(other_storage: Storage, tmp_path: Path) -> Storage:
-    forget_configurations()
     storage = StorageFactory.create(key="house", template="standard")
     roles = {"roleEditor": {"127": True}, "roleApprover": {"127": False}, "roleViewer": {"127": True}}
     file = write(

@@ -1,23 +1,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from facets.configuration import forget_configurations
 from storage.models import Storage
 from tests.facets.small_template import SMALL
 from tests.factories import StorageFactory
-
-
-@pytest.fixture(autouse=True)
-def empty_cache() -> Iterator[None]:
-    """Test transactions are rolled back, and with them revisions that the cache has seen."""
-    forget_configurations()
-    yield
-    forget_configurations()
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from facets.changes import change_configuration, plan_change
 from facets.differences import Hazard, describe_differences, hazards
 from facets.row_reading import read_blueprint
 from facets.template_reading import read_template
-from repository_site.problems import Conflict
+from repository_site.problems import Conflict, NotFound
 from storage.models import Storage
+from storage.provisioning import remove_storage
 from storage.tenancy import tenant_scope
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
@@ -154,7 +155,7 @@ def test_what_would_orphan_content_is_refused_and_named(small: Storage, in_use: 
         change_configuration(small, read_template(document))
     assert caught.value.details == ("person.age: the property is removed, but 7 elements have it.",)
     with tenant_scope(small):
-        assert read_blueprint()[0] == OLD
+        assert read_blueprint() == OLD
 
 
 @pytest.mark.django_db
@@ -167,10 +168,10 @@ def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_
     lines = change_configuration(small, new).differences
     assert lines == ["~ types.person.color: #123456 -> #FFFFFF", "- types.person.properties.friends"]
     with tenant_scope(small):
-        assert read_blueprint()[0] == new
+        assert read_blueprint() == new
         assert models.ElementType.objects.get(key="person").id == kept
     with tenant_scope(twin):
-        assert read_blueprint()[0] == OLD
+        assert read_blueprint() == OLD
 
 
 @pytest.mark.django_db
@@ -186,10 +187,10 @@ def test_there_and_back_again(small: Storage) -> None:
     standard = read_template(json.loads(Path("storage/template_files/standard.json").read_text()))
     change_configuration(small, standard)
     with tenant_scope(small):
-        assert read_blueprint()[0] == standard
+        assert read_blueprint() == standard
     change_configuration(small, OLD)
     with tenant_scope(small):
-        assert read_blueprint()[0] == OLD
+        assert read_blueprint() == OLD
         assert models.Property.objects.count() == 3 + 1 + 1 + 3
 
 
@@ -211,7 +212,61 @@ def test_rows_made_by_hand_are_found_by_their_names(small: Storage) -> None:
     change_configuration(small, read_template(document))
     with tenant_scope(small):
         assert models.ElementType.objects.get(key="made").id == made.id
-        assert read_blueprint()[0] == read_template(document)
+        assert read_blueprint() == read_template(document)
+
+
+@pytest.mark.django_db
+def test_rows_renamed_by_hand_are_not_taken_for_those_of_their_old_names(small: Storage) -> None:
+    """The renamed row keeps its id, which is the one that its old name would get."""
+    with tenant_scope(small):
+        models.ElementType.objects.filter(key="person").update(key="human")
+        models.Property.objects.filter(key="age").update(key="years")
+        models.Facet.objects.filter(name="people").update(name="persons")
+        renamed = models.ElementType.objects.get(key="human").id
+    document = small_template()
+    document["facets"]["persons"] = document["facets"]["people"]
+    document["types"]["human"] = {**document["types"]["person"], "facet": "persons"}
+    change_configuration(small, read_template(document))
+    with tenant_scope(small):
+        assert read_blueprint() == read_template(document)
+        assert models.ElementType.objects.get(key="human").id == renamed
+        assert models.ElementType.objects.get(key="person").id != renamed
+
+
+@pytest.mark.django_db
+def test_types_and_views_swapped_by_hand(small: Storage) -> None:
+    with tenant_scope(small):
+        for one, other in (("box", "dot"),):
+            models.ElementType.objects.filter(key=one).update(key="swap")
+            models.ElementType.objects.filter(key=other).update(key=one)
+            models.ElementType.objects.filter(key="swap").update(key=other)
+        facet = models.Facet.objects.get(name="things, étc.")
+        models.FacetView.objects.filter(facet=facet, name="Tree").update(name="swap")
+        models.FacetView.objects.filter(facet=facet, name="all of it").update(name="Tree")
+        models.FacetView.objects.filter(facet=facet, name="swap").update(name="all of it")
+    change_configuration(small, OLD)
+    with tenant_scope(small):
+        assert read_blueprint() == OLD
+
+
+@pytest.mark.django_db
+def test_one_new_property_touches_its_neighbours_only(small: Storage) -> None:
+    with tenant_scope(small):
+        before = dict(models.Property.objects.exclude(type__key="person").values_list("id", "position"))
+    new = {"key": "first", "displayNames": {"1033": "First"}, "attribute": {"dataType": "Url"}}
+    document = small_template()
+    document["types"]["person"]["properties"].insert(0, new)
+    change_configuration(small, read_template(document))
+    with tenant_scope(small):
+        assert dict(models.Property.objects.exclude(type__key="person").values_list("id", "position")) == before
+
+
+@pytest.mark.django_db
+def test_a_storage_that_is_gone(small: Storage) -> None:
+    remove_storage(small)
+    small.pk = small.id = Storage().id
+    with pytest.raises(NotFound):
+        change_configuration(small, OLD)
 
 
 @pytest.mark.django_db
@@ -219,7 +274,7 @@ def test_planning_changes_nothing(small: Storage) -> None:
     plan = plan_change(small, read_template(small_template(**{"types.box.color": "#FFFFFF"})))
     assert plan.differences == ["~ types.box.color: #AABBCC -> #FFFFFF"]
     with tenant_scope(small):
-        assert read_blueprint()[0] == OLD
+        assert read_blueprint() == OLD
 
 
 @pytest.mark.django_db
@@ -233,7 +288,7 @@ class TestCommands:
         second = StorageFactory.create(key="second", template=str(file))
         assert second.template == "own"
         with tenant_scope(second):
-            assert read_blueprint()[0] == OLD
+            assert read_blueprint() == OLD
 
     def test_update_shows_and_applies(self, small: Storage, tmp_path: Path) -> None:
         file = tmp_path / "changed.json"

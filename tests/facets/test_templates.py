@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 from facets.blueprint import Blueprint
 from facets.data_types import DataType
-from facets.row_reading import read_blueprint
+from facets.row_reading import read_blueprint, read_configuration
 from facets.template_reading import read_template
 from facets.template_writing import write_template
+from repository_site import environment
 from repository_site.problems import Invalid
 from storage.models import Storage
 from storage.template_documents import load_template
@@ -72,6 +74,22 @@ def test_the_small_template_as_values() -> None:
         ({"types.box.isVersioned": True}, "types.box.staticState: a versioned type has the states of its"),
         ({"types.dot.isVersioned": True}, "types.dot.livesInDiagrams: what lives only in diagrams has no versions"),
         ({"types.box.parents": ["Box"]}, 'types.box.parents[0]: unknown type "Box"'),
+        ({"types.box.parents": [7, "Box"]}, 'types.box.parents[1]: unknown type "Box"'),
+        ({"types.box.parents": ["box", "box", "Bxo"]}, 'types.box.parents[2]: unknown type "Bxo"'),
+        ({"types|": SMALL["types"]["box"]}, "types.: '' cannot be a name"),
+        ({"facets|": SMALL["facets"]["people"]}, "facets.: '' cannot be a name"),
+        (
+            {"facets|ΑΣ": SMALL["facets"]["people"], "facets|ασ": SMALL["facets"]["people"]},
+            'facets.ασ: differs from "ΑΣ" in letter case',
+        ),
+        (
+            {"facets.people.displayNames": {"9" * 5000: "x"}},
+            "facets.people.displayNames: '99999999999999999999' is no culture id",
+        ),
+        ({"facets.people.displayNames": {"01033": "x"}}, "facets.people.displayNames: '01033' is no culture id"),
+        ({"facets.people.displayNames": {"1013": "x"}}, "facets.people.displayNames: '1013' is no culture id"),
+        ({"viewSets.idle": {"v": {"key": "V"}}}, "viewSets.idle.v.displayNames: expected texts by culture id"),
+        ({"viewSets": []}, "viewSets: expected an object"),
         ({"types.box.insertables": [7]}, "types.box.insertables[0]: expected a text"),
         ({"types.box": None}, 'types.Thing.parents[0]: unknown type "box"'),
         ({"types.BOX": SMALL["types"]["box"]}, 'types.BOX: differs from "box" in letter case only'),
@@ -185,12 +203,12 @@ def test_rows_read_back_as_the_same(source: str, small_file: Path, other_storage
     template = str(small_file) if source == "small" else "standard"
     storage = StorageFactory.create(key=source, template=template)
     with tenant_scope(storage):
-        stored, type_ids = read_blueprint()
+        stored = read_configuration()
     original = read_template(SMALL) if source == "small" else standard()
-    assert stored == original
-    assert set(type_ids) == {each.key for each in original.types}
+    assert stored.blueprint == original
+    assert set(stored.type_ids) == {each.key for each in original.types}
     with tenant_scope(other_storage):
-        assert [facet.name for facet in read_blueprint()[0].facets] == ["notes"]
+        assert [facet.name for facet in read_blueprint().facets] == ["notes"]
 
 
 class TestStandardTemplate:
@@ -334,3 +352,17 @@ class TestStandardTemplate:
         assert "processHouse" in parents["subCategory"]
         assert "subCategory" in parents["mainProcess"]
         assert "mainProcess" in parents["subProcess"]
+
+
+def test_the_example_in_the_reference_loads() -> None:
+    text = (environment.PROJECT_DIR / "docs/reference/templates.md").read_text(encoding="utf-8")
+    examples = [
+        block
+        for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+        if '"facets"' in block and '"name"' in block
+    ]
+    whole = [json.loads(block) for block in examples if block.lstrip().startswith("{")]
+    assert whole
+    for document in whole:
+        blueprint = read_template(document)
+        assert (len(blueprint.facets), len(blueprint.types)) == (2, 3)

@@ -209,6 +209,8 @@ def test_every_template_of_the_project_loads() -> None:
         ({"facetts": {}}, "facetts: unknown section; known are cultures, facets"),
         ('{"name": "x", "name": "y"}', "the key 'name' stands twice"),
         ({"cultures": {"data": "1033"}}, "cultures.data: expected a list of culture ids"),
+        ({"cultures": {"data": [1033], "defualt": 1033}}, "cultures.defualt: unknown field; known are data, default"),
+        ({"name": "x" * 201}, "name: longer than 200 characters"),
         ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
         ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture is named twice"),
     ],
@@ -220,7 +222,7 @@ def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, m
     file.write_text(content)
     with pytest.raises(Invalid) as caught:
         load_template(str(file))
-    assert message in caught.value.message
+    assert message in "; ".join([caught.value.message, *caught.value.details])
 
 
 def test_unknown_templates(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from facets.row_reading import read_blueprint
+from facets.row_reading import read_configuration
 from facets.template_writing import write_template
 from repository_site.command_line import RepositoryCommand
 from storage.contexts import storage_at
@@ -34,11 +34,11 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])
         with tenant_scope(storage):
-            source, _ = read_blueprint()
+            stored = read_configuration()
         document = write_template(
             options["name"] or storage.template,
             options["title"] or storage.title or storage.key,
-            storage.culture_set(),
-            source,
+            stored.cultures,
+            stored.blueprint,
         )
         self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
