@@ -1,0 +1,438 @@
+"""From the syntax tree of a filter to an expression over known things (D13): names found, literals converted.
+
+What comes out needs no further look-up and no further check: the SQL compiler and `evaluation.py` both work on it.
+There is no third truth value: every predicate is true or false of an element, and `-ne` is the negation of `-eq`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum, StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from uuid import UUID
+
+from elements.filters import syntax
+from elements.filters.syntax import (
+    Operator,
+    TextFunction,
+    fold_case,
+    listed,
+    printable,
+    read_id,
+    read_moment,
+    refusal,
+    shown,
+)
+from facets.blueprint import ElementType
+from facets.data_types import DataType
+from repository_site.problems import Unreadable
+from storage.cultures import INVARIANT_CULTURE
+
+ANY_ATTRIBUTE = "attributes"
+
+
+class Field(StrEnum):
+    """What an element has outside its attributes and contexts."""
+
+    ID = "id"
+    VERSION_ID = "versionId"
+    CREATION_ID = "creationId"
+    TYPE = "type"
+    STATE = "state"
+    STEREOTYPE = "stereotype"
+    FACET_NAME = "facetName"
+
+
+ID_FIELDS = frozenset({Field.ID, Field.VERSION_ID, Field.CREATION_ID})
+TEXT_FIELDS = frozenset(Field) - ID_FIELDS
+FIELDS = (*Field, ANY_ATTRIBUTE)
+
+
+class Kind(Enum):
+    """How values compare. The text is what an error says they are."""
+
+    TEXT = "texts"
+    KEYS = "keys of selectable values"
+    NUMBER = "numbers"
+    TRUTH = "true or false"
+    MOMENT = "date-times"
+    FILES = "files"
+    ID = "GUIDs"
+
+
+KINDS = {
+    DataType.SINGLE_LINE_TEXT: Kind.TEXT,
+    DataType.MULTI_LINE_TEXT: Kind.TEXT,
+    DataType.HTML: Kind.TEXT,
+    DataType.SELECTION_VALUE: Kind.TEXT,
+    DataType.URL: Kind.TEXT,
+    DataType.MULTI_SELECTION_VALUE: Kind.KEYS,
+    DataType.BOOLEAN: Kind.TRUTH,
+    DataType.INTEGER: Kind.NUMBER,
+    DataType.DECIMAL: Kind.NUMBER,
+    DataType.DATE: Kind.MOMENT,
+    DataType.DATE_TIME: Kind.MOMENT,
+    DataType.FILES: Kind.FILES,
+}
+EQUALITY = (Operator.EQ, Operator.NE, Operator.IN)
+# What can be asked of values of a kind. IsNull can be asked of all.
+TESTS: Mapping[Kind, tuple[Operator | TextFunction, ...]] = {
+    Kind.TEXT: (*Operator, *TextFunction),
+    Kind.KEYS: (*Operator, *TextFunction),
+    Kind.NUMBER: tuple(Operator),
+    Kind.TRUTH: EQUALITY,
+    Kind.MOMENT: tuple(Operator),
+    Kind.FILES: tuple(TextFunction),
+    Kind.ID: EQUALITY,
+}
+# What a literal must be to be compared with values of a kind.
+LITERALS = {
+    Kind.TEXT: "a text such as 'abc'",
+    Kind.KEYS: "a text such as 'abc'",
+    Kind.NUMBER: "a number such as 12 or -0.5",
+    Kind.TRUTH: "true or false",
+    Kind.MOMENT: "a date-time without zone such as 2026-03-02 or 2026-03-02T09:15:20",
+    Kind.FILES: "a text such as 'abc'",
+    Kind.ID: "a GUID such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+}
+
+Value = str | Decimal | bool | datetime | UUID
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeDefinition:
+    """What types mean by the key of an attribute."""
+
+    data_type: DataType
+    is_invariant_culture: bool
+    types: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names a filter may use: those of the types that a view, or a related context, can show."""
+
+    attributes: Mapping[str, tuple[AttributeDefinition, ...]]
+    """By name; several definitions where types define one key differently."""
+    contexts: Mapping[str, frozenset[str]]
+    """The types that have a related context, by its name."""
+    cultures: tuple[int, ...]
+
+    @classmethod
+    def of(cls, types: Iterable[ElementType], cultures: Iterable[int]) -> Vocabulary:
+        attributes: dict[str, dict[tuple[DataType, bool], set[str]]] = {}
+        contexts: dict[str, set[str]] = {}
+        for type in types:
+            for each in type.properties:
+                if each.attribute is not None:
+                    meaning = (each.attribute.data_type, each.attribute.is_invariant_culture)
+                    attributes.setdefault(each.key, {}).setdefault(meaning, set()).add(type.key)
+                else:
+                    contexts.setdefault(each.key, set()).add(type.key)
+        definitions = {
+            name: tuple(AttributeDefinition(*meaning, frozenset(keys)) for meaning, keys in sorted(meanings.items()))
+            for name, meanings in sorted(attributes.items())
+        }
+        return cls(
+            MappingProxyType(definitions),
+            MappingProxyType({name: frozenset(keys) for name, keys in sorted(contexts.items())}),
+            tuple(cultures),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeValues:
+    """The values of one attribute in some cultures, on elements of the types for which the definitions hold."""
+
+    name: str
+    cultures: tuple[int, ...]
+    definitions: tuple[AttributeDefinition, ...]
+
+    @property
+    def types(self) -> frozenset[str]:
+        return frozenset().union(*(each.types for each in self.definitions))
+
+
+@dataclass(frozen=True, slots=True)
+class AnyAttributeValues:
+    attributes: tuple[AttributeValues, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class TargetIds:
+    """The ids of the elements that a related context refers to, on elements of the types that have it."""
+
+    context: str
+    types: frozenset[str]
+
+
+Values = AttributeValues | AnyAttributeValues | FieldValue | TargetIds
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`operator` is one of EQ, GT, GE, LT, LE; texts compare by code point."""
+
+    operator: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """`text` went through `fold_case` already; what it is compared with must go, too."""
+
+    function: TextFunction
+    text: str
+
+
+Test = Compare | OneOf | TextMatch
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTest:
+    """True when one of the values, which are all of one kind, passes the test. What is missing passes none."""
+
+    values: Values
+    kind: Kind
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """True when each of the values is missing, null, an empty list, or a text that is empty or blank.
+
+    The types do not matter here: an element whose type does not know the attribute has no value of it.
+    """
+
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class BoundNot:
+    operand: BoundExpression
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAnd:
+    operands: tuple[BoundExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOr:
+    operands: tuple[BoundExpression, ...]
+
+
+BoundExpression = ValueTest | IsNull | BoundNot | BoundAnd | BoundOr
+
+
+def bind_filter(expression: syntax.Expression, vocabulary: Vocabulary, source: str) -> BoundExpression:
+    """The expression over the names of a vocabulary, or Unreadable, which shows the place in `source`, the text."""
+    return _Binder(vocabulary, source).bind(expression)
+
+
+# Values that an operand may stand for. A name has several meanings where types define it differently.
+_Meaning = tuple[Kind, Values]
+
+
+class _Binder:
+    """Binds one filter; every method answers for a piece of its syntax tree."""
+
+    def __init__(self, vocabulary: Vocabulary, source: str) -> None:
+        self.vocabulary = vocabulary
+        self.source = source
+
+    def bind(self, expression: syntax.Expression) -> BoundExpression:
+        match expression:
+            case syntax.Or():
+                return BoundOr(tuple(self.bind(each) for each in expression.operands))
+            case syntax.And():
+                return BoundAnd(tuple(self.bind(each) for each in expression.operands))
+            case syntax.Not():
+                return BoundNot(self.bind(expression.operand))
+            case syntax.NullTest():
+                return self.null_test(expression.operand)
+            case syntax.TextTest():
+                return self.text_test(expression)
+            case syntax.Membership():
+                return self.membership(expression)
+            case syntax.Comparison():
+                return self.comparison(expression)
+
+    def null_test(self, operand: syntax.Operand) -> BoundExpression:
+        parts = tuple(IsNull(values) for _, values in self.meanings(operand))
+        return parts[0] if len(parts) == 1 else BoundAnd(parts)
+
+    def text_test(self, written: syntax.TextTest) -> BoundExpression:
+        meanings = self.meanings_for(written.operand, written.function, written.position)
+        return self.value_test(
+            written.operand,
+            meanings,
+            [written.literal],
+            lambda values: TextMatch(written.function, fold_case(str(values[0]))),
+        )
+
+    def comparison(self, written: syntax.Comparison) -> BoundExpression:
+        operand, operator, literal = written.operand, written.operator, written.literal
+        if isinstance(literal, syntax.NullLiteral) and operator in EQUALITY:
+            positive = self.null_test(operand)
+        else:
+            meanings = self.meanings_for(operand, operator, written.operator_position)
+            order = Operator.EQ if operator is Operator.NE else operator
+            positive = self.value_test(operand, meanings, [literal], lambda values: Compare(order, values[0]))
+        return BoundNot(positive) if operator is Operator.NE else positive
+
+    def membership(self, written: syntax.Membership) -> BoundExpression:
+        """As if each literal were compared with -eq, so null can stand in the list, too."""
+        literals = [each for each in written.literals if not isinstance(each, syntax.NullLiteral)]
+        parts: list[BoundExpression] = []
+        if literals:
+            meanings = self.meanings_for(written.operand, Operator.IN, written.operator_position)
+            parts.append(self.value_test(written.operand, meanings, literals, OneOf))
+        if len(literals) < len(written.literals):
+            parts.append(self.null_test(written.operand))
+        return parts[0] if len(parts) == 1 else BoundOr(tuple(parts))
+
+    def value_test(
+        self,
+        operand: syntax.Operand,
+        meanings: Sequence[_Meaning],
+        literals: Sequence[syntax.Literal],
+        test: Callable[[tuple[Value, ...]], Test],
+    ) -> BoundExpression:
+        """A test for each meaning, with those literals that fit it; each literal must fit one meaning at least."""
+        for literal in literals:
+            if all(_value(literal, kind) is None for kind, _ in meanings):
+                raise self.wrong_literal(operand, meanings, literal)
+        parts: list[BoundExpression] = []
+        for kind, values in meanings:
+            converted = (_value(literal, kind) for literal in literals)
+            fitting = tuple(dict.fromkeys(each for each in converted if each is not None))
+            if fitting:
+                parts.append(ValueTest(values, kind, test(fitting)))
+        return parts[0] if len(parts) == 1 else BoundOr(tuple(parts))
+
+    def meanings_for(
+        self, operand: syntax.Operand, asked: Operator | TextFunction, position: int
+    ) -> Sequence[_Meaning]:
+        """Those meanings of an operand that can be asked this."""
+        every = self.meanings(operand)
+        fitting = [(kind, values) for kind, values in every if asked in TESTS[kind]]
+        if not fitting:
+            allowed = dict.fromkeys(str(each) for kind, _ in every for each in TESTS[kind])
+            known = listed([*allowed, "IsNull"])
+            raise self.wrong(position, f"{_holds(operand, every)}, for which there is no {asked}; there are {known}")
+        return fitting
+
+    def meanings(self, operand: syntax.Operand) -> Sequence[_Meaning]:
+        """Fields go before attributes of the same name; a culture says that the attribute is meant."""
+        name, culture = operand.name, operand.culture
+        if culture is not None:
+            return self.attribute(name, self.definitions_in(operand, culture), (culture.lcid,))
+        if name in ID_FIELDS or name in TEXT_FIELDS:
+            return [(Kind.ID if name in ID_FIELDS else Kind.TEXT, FieldValue(Field(name)))]
+        if name == ANY_ATTRIBUTE:
+            if not self.any_attribute:
+                raise self.wrong(operand.position, "the elements here have no attributes at all")
+            return self.any_attribute
+        found: list[_Meaning] = [*self.attribute(name, self.vocabulary.attributes.get(name, ()))]
+        if name in self.vocabulary.contexts:
+            found.append((Kind.ID, TargetIds(name, self.vocabulary.contexts[name])))
+        if not found:
+            raise self.unknown_name(operand)
+        return found
+
+    def attribute(
+        self, name: str, definitions: Iterable[AttributeDefinition], cultures: tuple[int, ...] = ()
+    ) -> Sequence[tuple[Kind, AttributeValues]]:
+        """Definitions whose values compare alike and lie under the same cultures can be tested together."""
+        groups: dict[tuple[Kind, tuple[int, ...]], list[AttributeDefinition]] = {}
+        for each in definitions:
+            own = (INVARIANT_CULTURE,) if each.is_invariant_culture else self.vocabulary.cultures
+            groups.setdefault((KINDS[each.data_type], cultures or own), []).append(each)
+        return [(kind, AttributeValues(name, under, tuple(same))) for (kind, under), same in groups.items()]
+
+    @cached_property
+    def any_attribute(self) -> Sequence[_Meaning]:
+        """Made once a filter, however often it says `attributes`."""
+        by_kind: dict[Kind, list[AttributeValues]] = {}
+        for name, definitions in self.vocabulary.attributes.items():
+            for kind, values in self.attribute(name, definitions):
+                by_kind.setdefault(kind, []).append(values)
+        return [(kind, AnyAttributeValues(tuple(values))) for kind, values in by_kind.items()]
+
+    def definitions_in(self, operand: syntax.Operand, culture: syntax.Culture) -> Sequence[AttributeDefinition]:
+        """Of the attribute that is named, the definitions that have values in a culture."""
+        name, lcid, cultures = operand.name, culture.lcid, self.vocabulary.cultures
+        every = self.vocabulary.attributes.get(name)
+        if every is None and (name in self.vocabulary.contexts or name in FIELDS):
+            raise self.wrong(operand.position, f"only an attribute can have a culture; there is none called {name}")
+        if every is None:
+            raise self.unknown_name(operand)
+        is_invariant = lcid == INVARIANT_CULTURE
+        fitting = [each for each in every if each.is_invariant_culture == is_invariant]
+        if not is_invariant and lcid not in cultures:
+            problem = f"the storage has no culture {lcid}; it has {listed(cultures)}"
+        elif fitting:
+            return fitting
+        elif is_invariant:
+            problem = f"{name} depends on the culture; write {listed(cultures, 'or')}, or no culture to search them all"
+        else:
+            problem = f"{name} does not depend on the culture; leave the culture out or write {INVARIANT_CULTURE}"
+        raise self.wrong(culture.position, problem)
+
+    def unknown_name(self, operand: syntax.Operand) -> Unreadable:
+        name = printable(operand.name)
+        known = {*FIELDS, *self.vocabulary.attributes, *self.vocabulary.contexts}
+        near = difflib.get_close_matches(name.lower(), {each.lower() for each in known})
+        similar = [each for lower in near for each in sorted(known) if each.lower() == lower]
+        hint = f"similar: {', '.join(similar)}" if similar else f"known: the properties of the types, {listed(FIELDS)}"
+        return self.wrong(operand.position, f"nothing is called {name} here; {hint}")
+
+    def wrong_literal(
+        self, operand: syntax.Operand, meanings: Sequence[_Meaning], literal: syntax.Literal
+    ) -> Unreadable:
+        expected = " or ".join(dict.fromkeys(LITERALS[kind] for kind, _ in meanings))
+        problem = f"expected {expected}, not {shown(literal)}, because {_holds(operand, meanings)}"
+        if "a text" in expected and not isinstance(literal, syntax.NullLiteral):
+            problem += "; to compare with a text that reads so, put it in quotes"
+        return self.wrong(literal.position, problem)
+
+    def wrong(self, position: int, problem: str) -> Unreadable:
+        return refusal(self.source, position, problem)
+
+
+def _value(literal: syntax.Literal, kind: Kind) -> Value | None:
+    """The literal as a value of a kind, or None. Date-times, being texts on the wire, may stand in quotes."""
+    match kind, literal:
+        case ((Kind.TEXT | Kind.KEYS | Kind.FILES), (syntax.TextLiteral() | syntax.WordLiteral())):
+            return literal.value
+        case Kind.ID, (syntax.TextLiteral() | syntax.WordLiteral()):
+            return read_id(literal.value)
+        case Kind.MOMENT, syntax.TextLiteral():
+            return read_moment(literal.value)
+        case Kind.MOMENT, syntax.MomentLiteral():
+            return literal.value
+        case Kind.NUMBER, syntax.NumberLiteral():
+            return literal.value
+        case Kind.TRUTH, syntax.TruthLiteral():
+            return literal.value
+    return None
+
+
+def _holds(operand: syntax.Operand, meanings: Iterable[_Meaning]) -> str:
+    return f"{operand.name} holds {listed(list(dict.fromkeys(kind.value for kind, _ in meanings)))}"

@@ -1,0 +1,134 @@
+"""Whether an element matches a bound filter (D13): the plain reading of the rules, over the wire form of an element.
+
+It is the reference that the SQL compiler is tested against, so it is written to be obviously right and not to be fast.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from elements.filters.binding import (
+    AnyAttributeValues,
+    AttributeValues,
+    BoundAnd,
+    BoundExpression,
+    BoundNot,
+    BoundOr,
+    Compare,
+    FieldValue,
+    IsNull,
+    Kind,
+    OneOf,
+    TargetIds,
+    Test,
+    TextMatch,
+    Value,
+    Values,
+    ValueTest,
+)
+from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case, read_id, read_moment
+
+# An element, or a reference, as the API answers it.
+WireElement = Mapping[str, Any]
+
+ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: operator.eq,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+}
+TEXT_FUNCTIONS: Mapping[TextFunction, Callable[[str, str], bool]] = {
+    TextFunction.CONTAINS: lambda value, text: text in value,
+    TextFunction.STARTS_WITH: lambda value, text: value.startswith(text),
+    TextFunction.ENDS_WITH: lambda value, text: value.endswith(text),
+}
+
+
+def matches(expression: BoundExpression, element: WireElement) -> bool:
+    match expression:
+        case BoundOr():
+            return any(matches(each, element) for each in expression.operands)
+        case BoundAnd():
+            return all(matches(each, element) for each in expression.operands)
+        case BoundNot():
+            return not matches(expression.operand, element)
+        case IsNull():
+            return all(_is_empty(each) for each in _stored(expression.values, element))
+        case ValueTest():
+            known = _typed(expression.values, element)
+            return any(_passes(expression.test, each) for each in _comparable(known, expression.kind))
+
+
+def _stored(values: Values, element: WireElement) -> Iterator[Any]:
+    """What stands in the element, whatever its type."""
+    match values:
+        case FieldValue():
+            yield element.get(values.field.value)
+        case TargetIds():
+            for reference in element.get("related", {}).get(values.context, []):
+                yield reference.get("id")
+        case AttributeValues():
+            by_culture = element.get("attributes", {}).get(values.name, {})
+            for lcid in values.cultures:
+                yield by_culture.get(str(lcid))
+        case AnyAttributeValues():
+            for each in values.attributes:
+                yield from _stored(each, element)
+
+
+def _typed(values: Values, element: WireElement) -> Iterator[Any]:
+    """What stands in the element, as far as its type means by the name what the test is about."""
+    match values:
+        case AnyAttributeValues():
+            for each in values.attributes:
+                yield from _typed(each, element)
+        case AttributeValues() | TargetIds():
+            if element.get("type") in values.types:
+                yield from _stored(values, element)
+        case FieldValue():
+            yield from _stored(values, element)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and not value.strip(BLANKS))
+
+
+def _comparable(values: Iterable[Any], kind: Kind) -> Iterator[Value]:
+    """The values as those of a kind. What is missing, or is no such value, is not compared with anything."""
+    for value in values:
+        for each in value if kind in (Kind.KEYS, Kind.FILES) and isinstance(value, list) else [value]:
+            if kind is Kind.FILES and isinstance(each, Mapping):
+                yield from (text for text in (each.get("title"), each.get("address")) if isinstance(text, str))
+            elif (converted := _as_kind(each, kind)) is not None:
+                yield converted
+
+
+def _as_kind(value: Any, kind: Kind) -> Value | None:
+    match kind, value:
+        case Kind.TRUTH, bool():
+            return value
+        case Kind.NUMBER, bool():
+            return None
+        case Kind.NUMBER, int() | float() | Decimal():
+            return Decimal(str(value))
+        case ((Kind.TEXT | Kind.KEYS), str()):
+            return value
+        case Kind.MOMENT, str():
+            return read_moment(value)
+        case Kind.ID, str():
+            return read_id(value)
+    return None
+
+
+def _passes(test: Test, value: Any) -> bool:
+    match test:
+        case Compare():
+            return ORDERS[test.operator](value, test.value)
+        case OneOf():
+            return value in test.values
+        case TextMatch():
+            return TEXT_FUNCTIONS[test.function](fold_case(value), test.text)

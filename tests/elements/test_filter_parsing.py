@@ -1,0 +1,545 @@
+"""The text of a filter and its syntax tree (D13): every construct, every mistake, the limits, and any garbage."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lark import Lark, Token
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from elements.filters import parsing
+from elements.filters.parsing import parse_filter
+from elements.filters.syntax import (
+    And,
+    Comparison,
+    Culture,
+    Expression,
+    Literal,
+    Membership,
+    MomentLiteral,
+    Not,
+    NullLiteral,
+    NullTest,
+    NumberLiteral,
+    Operand,
+    Operator,
+    Or,
+    TextFunction,
+    TextLiteral,
+    TextTest,
+    TruthLiteral,
+    WordLiteral,
+    predicates,
+)
+from repository_site.problems import Unreadable
+
+
+def message(text: str) -> str:
+    with pytest.raises(Unreadable) as caught:
+        parse_filter(text)
+    return caught.value.message
+
+
+def eq(position: int, name: str, operator_position: int, literal: Literal) -> Comparison:
+    return Comparison(position, Operand(position, name), Operator.EQ, operator_position, literal)
+
+
+def one(position: int, name: str) -> Comparison:
+    """`a eq 1`, with single blanks."""
+    operator = position + len(name) + 1
+    return eq(position, name, operator, NumberLiteral(operator + 3, Decimal(1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name -eq 'x'", eq(0, "name", 5, TextLiteral(9, "x"))),
+        ("  name\n-eq\t'x' ", eq(2, "name", 7, TextLiteral(11, "x"))),
+        ("name[1031]-eq'x'", Comparison(0, Operand(0, "name", Culture(5, 1031)), Operator.EQ, 10, TextLiteral(13, "x"))),
+        ("name [ 127 ] eq x", Comparison(0, Operand(0, "name", Culture(7, 127)), Operator.EQ, 13, WordLiteral(16, "x"))),
+        ("a -in ('x')", Membership(0, Operand(0, "a"), 2, (TextLiteral(7, "x"),))),
+        ("a IN(x,2,null)", Membership(0, Operand(0, "a"), 2, (WordLiteral(5, "x"), NumberLiteral(7, Decimal(2)), NullLiteral(9)))),
+        ("Contains(a, 'x')", TextTest(0, TextFunction.CONTAINS, Operand(9, "a"), TextLiteral(12, "x"))),
+        ("STARTSWITH (a[1031],x)", TextTest(0, TextFunction.STARTS_WITH, Operand(12, "a", Culture(14, 1031)), WordLiteral(20, "x"))),
+        ("endswith(a, 'x')", TextTest(0, TextFunction.ENDS_WITH, Operand(9, "a"), TextLiteral(12, "x"))),
+        ("isNull( a )", NullTest(0, Operand(8, "a"))),
+        ("not a eq 1", Not(0, one(4, "a"))),
+        ("NOT(NOT a eq 1)", Not(0, Not(4, one(8, "a")))),
+        ("((a eq 1))", one(2, "a")),
+        ("a eq 1 and b eq 1 AND c eq 1", And(0, (one(0, "a"), one(11, "b"), one(22, "c")))),
+        ("a eq 1 Or b eq 1", Or(0, (one(0, "a"), one(10, "b")))),
+        ("a eq 1 OR (b eq 1 OR c eq 1)", Or(0, (one(0, "a"), Or(11, (one(11, "b"), one(21, "c")))))),
+    ],
+)  # fmt: skip
+def test_constructs(text: str, expected: Expression) -> None:
+    assert parse_filter(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a eq 1 OR b eq 1 AND c eq 1", Or(0, (one(0, "a"), And(10, (one(10, "b"), one(21, "c")))))),
+        ("a eq 1 AND b eq 1 OR c eq 1", Or(0, (And(0, (one(0, "a"), one(11, "b"))), one(21, "c")))),
+        ("(a eq 1 OR b eq 1) AND c eq 1", And(1, (Or(1, (one(1, "a"), one(11, "b"))), one(23, "c")))),
+        ("NOT a eq 1 AND b eq 1", And(0, (Not(0, one(4, "a")), one(15, "b")))),
+        ("NOT (a eq 1 AND b eq 1)", Not(0, And(5, (one(5, "a"), one(16, "b"))))),
+    ],
+)
+def test_not_binds_closer_than_and_and_that_closer_than_or(text: str, expected: Expression) -> None:
+    assert parse_filter(text) == expected
+
+
+@pytest.mark.parametrize("operator", list(Operator))
+@pytest.mark.parametrize("spelling", [str, str.upper, str.title, lambda text: text[1:], lambda text: text[1:].upper()])
+def test_operators_in_every_spelling(operator: Operator, spelling: Callable[[str], str]) -> None:
+    written = spelling(operator.value)
+    if operator is Operator.IN:
+        literal = WordLiteral(4 + len(written), "x")
+        assert parse_filter(f"a {written} (x)") == Membership(0, Operand(0, "a"), 2, (literal,))
+    else:
+        literal = WordLiteral(3 + len(written), "x")
+        assert parse_filter(f"a {written} x") == Comparison(0, Operand(0, "a"), operator, 2, literal)
+
+
+@pytest.mark.parametrize("written", ["Equal", "equal", "EQUAL"])
+def test_equal_is_eq(written: str) -> None:
+    assert parse_filter(f"a {written} x") == eq(0, "a", 2, WordLiteral(8, "x"))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("''", TextLiteral(5, "")),
+        ("'it''s'", TextLiteral(5, "it's")),
+        ("''''", TextLiteral(5, "'")),
+        ("'\"'", TextLiteral(5, '"')),
+        ('"it\'s"', TextLiteral(5, "it's")),
+        ('"say ""hi"""', TextLiteral(5, 'say "hi"')),
+        ("'Prüfung \U0001f600\n(a AND b)'", TextLiteral(5, "Prüfung \U0001f600\n(a AND b)")),
+        ("0", NumberLiteral(5, Decimal(0))),
+        ("-12", NumberLiteral(5, Decimal(-12))),
+        ("2.50", NumberLiteral(5, Decimal("2.5"))),
+        ("1e-3", NumberLiteral(5, Decimal("0.001"))),
+        ("12345678901234567890.123456789012345678901", NumberLiteral(5, Decimal("12345678901234567890.123456789012345678901"))),
+        ("true", TruthLiteral(5, True)),
+        ("False", TruthLiteral(5, False)),
+        ("NULL", NullLiteral(5)),
+        ("2026-03-02", MomentLiteral(5, datetime(2026, 3, 2))),
+        ("2026-03-02T09:15:20", MomentLiteral(5, datetime(2026, 3, 2, 9, 15, 20))),
+        ("2026-03-02T09:15:20.25", MomentLiteral(5, datetime(2026, 3, 2, 9, 15, 20, 250_000))),
+        ("2026-03-02T09:15:20.1234567", MomentLiteral(5, datetime(2026, 3, 2, 9, 15, 20, 123_456))),
+        ("9999-12-31T00:00:00", MomentLiteral(5, datetime(9999, 12, 31))),
+        ("released", WordLiteral(5, "released")),
+        ("größe-2.b", WordLiteral(5, "größe-2.b")),
+        ("0c770000-0000-4000-8000-00000000009a", WordLiteral(5, "0c770000-0000-4000-8000-00000000009a")),
+        ("1.1.2", WordLiteral(5, "1.1.2")),
+        ("5-3", WordLiteral(5, "5-3")),
+        ("09:15", WordLiteral(5, "09:15")),
+        ("2026-03-02T09:15:20Z", WordLiteral(5, "2026-03-02T09:15:20Z")),
+        ("2026-03-02T09:15:20+01:00", WordLiteral(5, "2026-03-02T09:15:20+01:00")),
+        ("1e1000", WordLiteral(5, "1e1000")),
+        ("٣", WordLiteral(5, "٣")),
+        ("eq", WordLiteral(5, "eq")),
+        ("Contains", WordLiteral(5, "Contains")),
+        ("truely", WordLiteral(5, "truely")),
+    ],
+)  # fmt: skip
+def test_literals(written: str, expected: Literal) -> None:
+    assert parse_filter(f"a eq {written}") == eq(0, "a", 2, expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "a-b a.b a-eq a-- _ größe 名前 ın and AND or in eq Equal le true false null Contains IsNull endswith not".split(),
+)
+def test_names_may_hold_dots_and_hyphens_and_be_like_keywords(name: str) -> None:
+    end = len(name)
+    assert parse_filter(f"{name} -eq 1") == eq(0, name, end + 1, NumberLiteral(end + 5, Decimal(1)))
+    assert parse_filter(f"NOT {name} -eq 1") == Not(0, eq(4, name, end + 5, NumberLiteral(end + 9, Decimal(1))))
+    assert parse_filter(f"{name}[1031] -in (1)") == Membership(
+        0, Operand(0, name, Culture(end + 1, 1031)), end + 7, (NumberLiteral(end + 12, Decimal(1)),)
+    )
+    assert parse_filter(f"IsNull({name})") == NullTest(0, Operand(7, name))
+    assert parse_filter(f"Contains({name},x)") == TextTest(
+        0, TextFunction.CONTAINS, Operand(9, name), WordLiteral(10 + end, "x")
+    )
+
+
+def test_an_attribute_called_not_needs_an_operator_with_a_dash() -> None:
+    assert parse_filter("not in -eq 1") == Not(0, eq(4, "in", 7, NumberLiteral(11, Decimal(1))))
+    assert message("not in (1)") == (
+        "The filter is wrong at character 8 (not in >>>(1)): "
+        "expected an operator: -eq, -ne, -gt, -ge, -lt, -le or -in, not '('."
+    )
+
+
+CONDITION = "a condition such as name -eq 'text', or one of NOT, Contains(, StartsWith(, EndsWith(, IsNull( and ("
+VALUE = "a value: a 'text', a number, a date-time, true, false, null or a bare word"
+OPERATOR = "an operator: -eq, -ne, -gt, -ge, -lt, -le or -in"
+KNOWN_FUNCTIONS = "functions are Contains, StartsWith, EndsWith and IsNull"
+END = "AND, OR or the end of the filter"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        # conditions
+        ("-eq 5", "1 (>>>-eq 5)", f"expected {CONDITION}, not '-eq'"),
+        ("'a' -eq 5", "1 (>>>'a' -eq 5)", f"expected {CONDITION}, not 'a'"),
+        ("5 -eq 'a'", "1 (>>>5 -eq 'a')", f"expected {CONDITION}, not '5'"),
+        ("a:b -eq 5", "1 (>>>a:b -eq 5)", f"expected {CONDITION}, not 'a:b'"),
+        ("()", "2 ((>>>))", f"expected {CONDITION}, not ')'"),
+        ("NOT", "4 (NOT>>>)", f"the filter ends too early, expected {CONDITION}"),
+        ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early, expected {CONDITION}"),
+        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&', which can stand in a text in quotes only"),
+        # operators
+        ("name", "5 (name>>>)", f"the filter ends too early, expected {OPERATOR}"),
+        ("name like 'x'", "6 (name >>>like 'x')", f"expected {OPERATOR}, not 'like'"),
+        ("name -like 'x'", "6 (name >>>-like 'x')", f"expected {OPERATOR}, not '-like'"),
+        ("name ın (1)", "6 (name >>>ın (1))", f"expected {OPERATOR}, not 'ın'"),
+        ("name = 'x'", "6 (name >>>= 'x')", f"expected {OPERATOR}, not '='"),
+        ("name 'x'", "6 (name >>>'x')", f"expected {OPERATOR}, not 'x'"),
+        ("name-eq 'x'", "9 (name-eq >>>'x')", f"expected {OPERATOR}, not 'x'; names may hold hyphens, so put a blank before the operator: name -eq"),
+        ("name -eq-5", "6 (name >>>-eq-5)", f"expected {OPERATOR}, not '-eq-5'"),
+        ("a AND b eq 1", "3 (a >>>AND b eq 1)", f"expected {OPERATOR}, not 'AND'"),
+        # functions
+        ("Foo(a, 'x')", "1 (>>>Foo(a, 'x'))", f"there is no function Foo; {KNOWN_FUNCTIONS}"),
+        ("a eq 1 AND Lower(a) eq 'x'", "12 (a eq 1 AND >>>Lower(a) eq 'x')", f"there is no function Lower; {KNOWN_FUNCTIONS}"),
+        ("Contains('x', a)", "10 (Contains(>>>'x', a))", "expected the name of an attribute, a field or a related context, not 'x'"),
+        ("Contains(a)", "11 (Contains(a>>>))", "expected a comma and then a text, not ')'"),
+        ("Contains(a, 'x'", "16 (Contains(a, 'x'>>>)", "the filter ends too early, expected a closing )"),
+        ("Contains(a, 'x', 'y')", "16 (Contains(a, 'x'>>>, 'y'))", "expected a closing ), not ','"),
+        ("IsNull(a, 'x')", "9 (IsNull(a>>>, 'x'))", "expected a closing ), not ','"),
+        ("IsNull()", "8 (IsNull(>>>))", "expected the name of an attribute, a field or a related context, not ')'"),
+        # cultures
+        ("a[] eq 1", "3 (a[>>>] eq 1)", "expected a culture id such as 1031, not ']'"),
+        ("a[de] eq 1", "3 (a[>>>de] eq 1)", "expected a culture id such as 1031, not 'de'"),
+        ("a[-1] eq 1", "3 (a[>>>-1] eq 1)", "expected a culture id such as 1031, not -1"),
+        ("a[1.5] eq 1", "3 (a[>>>1.5] eq 1)", "expected a culture id such as 1031, not 1.5"),
+        ("a[1031 eq 1", "8 (a[1031 >>>eq 1)", "expected a closing ], not 'eq'"),
+        # values
+        ("a eq", "5 (a eq>>>)", f"the filter ends too early, expected {VALUE}"),
+        ("a eq AND b eq 1", "6 (a eq >>>AND b eq 1)", "expected a value, not AND; to compare with this very word, put it in quotes: 'AND'"),
+        ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this very word, put it in quotes: 'not'"),
+        ("a eq (1)", "6 (a eq >>>(1))", f"expected {VALUE}, not '('"),
+        ("a eq -x", "6 (a eq >>>-x)", f"expected {VALUE}, not '-x'"),
+        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@', which can stand in a text in quotes only"),
+        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@', which can stand in a text in quotes only"),
+        ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; a text of several words must stand in quotes"),
+        ("a eq 1 b eq 2", "8 (a eq 1 >>>b eq 2)", f"expected {END}, not 'b'"),
+        ("a eq 'x' 'y'", "10 (a eq 'x' >>>'y')", f"expected {END}, not 'y'"),
+        ("a eq 'x", "6 (a eq >>>'x)", "the text that begins here does not end, a closing ' is missing"),
+        ("a eq 'x''", "6 (a eq >>>'x'')", "the text that begins here does not end, a closing ' is missing"),
+        ("a eq 'it's'", "10 (a eq 'it'>>>s')", f"expected {END}, not 's'; a quote inside a text is written twice: ''"),
+        ('a eq "x\'', "6 (a eq >>>\"x')", 'the text that begins here does not end, a closing " is missing'),
+        ("a eq 2026-02-30", "6 (a eq >>>2026-02-30)", "2026-02-30 is no day of the calendar, or no time of the day"),
+        ("a eq 2026-02-01T24:00:00", "6 (a eq >>>2026-02-01T24:00:00)", "2026-02-01T24:00:00 is no day of the calendar, or no time of the day"),
+        ("a eq 0000-01-01", "6 (a eq >>>0000-01-01)", "0000-01-01 is no day of the calendar, or no time of the day"),
+        # lists and brackets
+        ("a in x", "6 (a in >>>x)", "expected a list in brackets such as ('a', 'b'), not 'x'"),
+        ("a in ()", "7 (a in (>>>))", f"expected {VALUE}, not ')'"),
+        ("a in (1 2)", "9 (a in (1 >>>2))", "expected a comma or a closing ), not '2'"),
+        ("a in (1,)", "9 (a in (1,>>>))", f"expected {VALUE}, not ')'"),
+        ("a in (1", "8 (a in (1>>>)", "the filter ends too early, expected a comma or a closing )"),
+        ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early, expected AND, OR or a closing )"),
+        ("(a eq 1 b", "9 ((a eq 1 >>>b)", "expected AND, OR or a closing ), not 'b'"),
+        ("a eq 1)", "7 (a eq 1>>>))", f"expected {END}, not ')'"),
+        # what cannot be shown as it is
+        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' ', which can stand in a text in quotes only"),
+        ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a NUL character or half of a surrogate pair cannot stand in a filter"),
+        ("a eq \ud800", "6 (a eq >>> )", "a NUL character or half of a surrogate pair cannot stand in a filter"),
+        ("a " + "b" * 50, "3 (a >>>" + "b" * 30 + "…)", f"expected {OPERATOR}, not '{'b' * 40}…'"),
+        ("a eq 1 AND a eq 1 AND a eq 1 AND b 'x'", "36 (…1 AND a eq 1 AND a eq 1 AND b >>>'x')", f"expected {OPERATOR}, not 'x'"),
+    ],
+)  # fmt: skip
+def test_mistakes(text: str, place: str, problem: str) -> None:
+    assert message(text) == f"The filter is wrong at character {place}: {problem}."
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_filter(text: str) -> None:
+    assert message(text) == "The filter is empty; leave $filter out to have no filter."
+
+
+def test_the_length_is_limited() -> None:
+    assert isinstance(parse_filter(f"a eq '{'x' * 3_993}'"), Comparison)
+    assert message(f"a eq '{'x' * 3_994}'") == "The filter has 4,001 characters; at most 4,000 are allowed."
+
+
+def test_the_number_of_conditions_is_limited() -> None:
+    assert len(list(predicates(parse_filter(" or ".join(["a eq 1"] * 100))))) == 100
+    assert message(" or ".join(["a eq 1"] * 101)) == (
+        "The filter is wrong at character 1001 (…a eq 1 or a eq 1 or a eq 1 or >>>a eq 1): "
+        "a filter has at most 100 conditions, and here one more begins."
+    )
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("(", ")"), ("NOT ", ""), ("NOT (", ")")])
+@pytest.mark.parametrize("inner", ["a eq 1", "Contains(a, x)", "a in (1)", "a eq 1 and b eq 1 or c eq 1"])
+def test_nesting_is_limited(opening: str, closing: str, inner: str) -> None:
+    levels = 32 // (opening.count("(") + opening.count("NOT"))
+    parse_filter(opening * levels + inner + closing * levels)
+    refused = message(opening * (levels + 1) + inner + closing * (levels + 1))
+    assert refused.endswith("brackets and NOT are nested deeper than 32 levels here.")
+
+
+def test_siblings_do_not_nest() -> None:
+    parse_filter(" and ".join(["NOT (NOT (a eq 1))"] * 100))
+
+
+class Writer:
+    """Writes a random filter and builds the tree that it must give, place by place."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self.draw = draw
+        self.random = Random(draw(st.integers(0, 2**32)))
+        self.text = ""
+
+    def put(self, token: str, *, is_keyword: bool = False) -> int:
+        """Append a token with random blanks before it, at least one where two words would grow together."""
+        if is_keyword:
+            token = self.random.choice([token, token.lower(), token.upper(), token.swapcase()])
+        glues = bool(self.text) and is_word(self.text[-1]) and is_word(token[0])
+        self.text += self.random.choice([" ", "\n", " \t "] if glues else ["", "", " ", "\u00a0\n"])
+        self.text += token
+        return len(self.text) - len(token)
+
+    def expression(self, levels: int) -> Expression:
+        kinds: list[Callable[[int], Expression]] = [self.predicate]
+        if levels:
+            kinds += [self.negation, self.conjunction, self.disjunction]
+        return self.draw(st.sampled_from(kinds))(levels)  # type: ignore[no-any-return]
+
+    def operand(self, levels: int, *plain: Callable[[int], Expression]) -> Expression:
+        """Something below NOT, AND or OR; in brackets unless it binds closer, and sometimes even then."""
+        if self.draw(st.booleans()):
+            return self.draw(st.sampled_from([self.predicate, *plain]))(levels)  # type: ignore[no-any-return]
+        self.put("(")
+        inner = self.expression(levels - 1)
+        self.put(")")
+        return inner
+
+    def negation(self, levels: int) -> Expression:
+        return Not(self.put("NOT", is_keyword=True), self.operand(levels, *[self.negation] * (levels > 1)))
+
+    def conjunction(self, levels: int) -> Expression:
+        operands = self.joined("AND", lambda: self.operand(levels, self.negation))
+        return And(operands[0].position, operands)
+
+    def disjunction(self, levels: int) -> Expression:
+        operands = self.joined("OR", lambda: self.operand(levels, self.negation, self.conjunction))
+        return Or(operands[0].position, operands)
+
+    def joined(self, keyword: str, operand: Callable[[], Expression]) -> tuple[Expression, ...]:
+        operands = [operand()]
+        for _ in range(self.draw(st.integers(1, 2))):
+            self.put(keyword, is_keyword=True)
+            operands.append(operand())
+        return tuple(operands)
+
+    def predicate(self, levels: int) -> Expression:
+        kind = self.draw(st.sampled_from(["comparison", "membership", "text", "null"]))
+        if kind == "null":
+            position = self.put("IsNull", is_keyword=True)
+            self.put("(")
+            operand = self.name()
+            self.put(")")
+            return NullTest(position, operand)
+        if kind == "text":
+            function = self.draw(st.sampled_from(list(TextFunction)))
+            position = self.put(function, is_keyword=True)
+            self.put("(")
+            operand = self.name()
+            self.put(",")
+            literal = self.literal()
+            self.put(")")
+            return TextTest(position, function, operand, literal)
+        operand = self.name()
+        if kind == "comparison":
+            operator = self.draw(st.sampled_from([each for each in Operator if each is not Operator.IN]))
+            return Comparison(operand.position, operand, operator, self.operator(operator, operand), self.literal())
+        operator_position = self.operator(Operator.IN, operand)
+        self.put("(")
+        literals = [self.literal()]
+        for _ in range(self.draw(st.integers(0, 2))):
+            self.put(",")
+            literals.append(self.literal())
+        self.put(")")
+        return Membership(operand.position, operand, operator_position, tuple(literals))
+
+    def operator(self, operator: Operator, operand: Operand) -> int:
+        spellings = [operator.value]
+        if operand.culture or operand.name.lower() != "not":
+            spellings += [operator.value[1:], *["Equal"] * (operator is Operator.EQ)]
+        return self.put(self.draw(st.sampled_from(spellings)), is_keyword=True)
+
+    def name(self) -> Operand:
+        name = self.draw(NAMES)
+        position = self.put(name)
+        if self.draw(st.booleans()):
+            return Operand(position, name)
+        self.put("[")
+        lcid = self.draw(st.integers(0, 99_999))
+        culture = Culture(self.put(str(lcid)), lcid)
+        self.put("]")
+        return Operand(position, name, culture)
+
+    def literal(self) -> Literal:
+        kind = self.draw(st.sampled_from(["text", "word", "number", "moment", "truth", "null"]))
+        if kind == "text":
+            value, quote = self.draw(TEXTS), self.draw(st.sampled_from("'\""))
+            return TextLiteral(self.put(quote + value.replace(quote, quote * 2) + quote), value)
+        if kind == "word":
+            word = self.draw(WORDS)
+            return WordLiteral(self.put(word), word)
+        if kind == "number":
+            number = self.draw(NUMBERS)
+            return NumberLiteral(self.put(number), Decimal(number))
+        if kind == "moment":
+            moment = self.draw(st.datetimes())
+            return MomentLiteral(self.put(moment.isoformat()), moment)
+        if kind == "truth":
+            truth = self.draw(st.booleans())
+            return TruthLiteral(self.put(str(truth), is_keyword=True), truth)
+        return NullLiteral(self.put("null", is_keyword=True))
+
+
+def is_word(character: str) -> bool:
+    return character.isalnum() or character in "_.:+-"
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+NAMES = st.one_of(
+    st.sampled_from("name a-b größe and OR in eq equal true null Contains isnull not".split()),
+    st.from_regex(r"[^\W\d][\w.-]{0,9}", fullmatch=True),
+)
+WORDS = st.one_of(
+    st.sampled_from("released in EQ StartsWith 1.1.2 5-3 a:b 0c770000-0000-4000-8000-00000000009a".split()),
+    st.from_regex(r"[^\W\d][\w.-]{0,9}", fullmatch=True).filter(
+        lambda word: word.lower() not in ("and", "or", "not", "true", "false", "null")
+    ),
+)
+NUMBERS = st.one_of(
+    st.integers().map(str),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(lambda number: format(number, "f")),
+    st.sampled_from(["1e5", "-2.5E-3", "1E+400", "-0", "007"]),
+)
+
+
+@st.composite
+def written_filters(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[str, Expression]:
+    writer = Writer(draw)
+    expression = writer.expression(levels=3)
+    return writer.text, expression
+
+
+@settings(max_examples=200, deadline=None)
+@given(written_filters())
+def test_what_is_written_reads_back_the_same(written: tuple[str, Expression]) -> None:
+    text, expression = written
+    assert parse_filter(text) == expression
+
+
+TOKENS = "a name -eq eq in -in Contains( IsNull( NOT AND OR ( ) [ ] , 'x' ' \" 5 -5 2026-03-02 true null 1031 . - : @ \0 é \ud800".split(" ")  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.one_of(
+        st.text(max_size=200),
+        st.lists(st.sampled_from(TOKENS), max_size=60).map(" ".join),
+        st.lists(st.sampled_from(TOKENS), max_size=60).map("".join),
+        st.binary(max_size=200).map(lambda content: content.decode("utf-8", "surrogateescape")),
+        st.binary(max_size=200).map(lambda content: content.decode("latin-1")),
+    )
+)
+@example("𝓷𝓸𝓽 a eq 1")
+def test_garbage_is_unreadable_and_nothing_worse(text: str) -> None:
+    said = ""
+    try:
+        parse_filter(text)
+    except Unreadable as refused:
+        said = refused.message
+    assert said.isprintable()
+    assert len(said) < 400
+
+
+LONG = {
+    "brackets": "(" * 4_000,
+    "closed brackets": "(" * 1_990 + "a eq 1" + ")" * 1_990,
+    "nots": "NOT " * 1_000,
+    "nots and brackets": "NOT (" * 800,
+    "functions": "Contains(" * 440,
+    "quotes": "'" * 3_999,
+    "double quotes": '"' * 3_999,
+    "one word": "a" * 4_000,
+    "words": "a " * 2_000,
+    "a long word and a text": "a" * 3_900 + " eq 'x' 'y'",
+    "blanks": "a" + " " * 3_998 + "b",
+    "words and blanks": ("not" + " " * 97) * 40,
+    "hyphens": "-" * 4_000,
+    "dots": "1." * 2_000,
+    "digits": "a eq " + "1" * 3_990,
+    "values": "a in (" + ",".join("1" * 1_990) + ")",
+    "values without end": "a in (" + "a," * 1_990,
+    "conditions": "a eq 1 or " * 390 + "a eq 1",
+    "astral": "\U0001f600" * 4_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
+def test_work_grows_with_the_length_only(text: str) -> None:
+    """Counted in function calls, which are the same on every machine."""
+    parse_filter("a eq 1")
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        parse_filter(text)
+    except Unreadable:
+        pass
+    finally:
+        sys.setprofile(None)
+    assert calls < 100 * len(text) + 5_000
+
+
+def test_nesting_that_is_too_deep_ends_the_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[str] = []
+    feed = parsing._feed
+
+    def count(parser: InteractiveParser, token: Token, text: str) -> Any:
+        fed.append(token)
+        return feed(parser, token, text)
+
+    monkeypatch.setattr(parsing, "_feed", count)
+    message("(" * 4_000)
+    assert len(fed) == 33
+
+
+def test_threads_share_the_parser() -> None:
+    texts = [f"a{number} eq {number} or NOT (b eq 'x' and c in (1, 2))" for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(parse_filter, texts)) == [parse_filter(text) for text in texts]
+
+
+def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
+    """lark settles conflicts silently, unless it is asked to log them."""
+    grammar = Path(parsing.__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    with caplog.at_level(logging.DEBUG, logger="lark"):
+        Lark(grammar, parser="lalr", lexer="basic", debug=True)
+    assert [record.message for record in caplog.records if "conflict" in record.message.lower()] == []
