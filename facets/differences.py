@@ -27,6 +27,9 @@ def _compare(old: Any, new: Any, place: str) -> Iterator[str]:
             yield from _compare_lists(before, after, here)
         elif is_dataclass(before) and is_dataclass(after):
             yield from _compare(before, after, here)
+        elif is_dataclass(before) or is_dataclass(after):
+            # An attribute becomes a related context, or the other way round.
+            yield f"{'-' if after is None else '+'} {here}"
         else:
             yield f"~ {here}: {_shown(before)} -> {_shown(after)}"
 
@@ -88,6 +91,10 @@ def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
             found.append(Hazard("the type moves to another facet", before.key))
         if now.is_versioned != before.is_versioned:
             found.append(Hazard("the type begins or ceases to have versions", before.key))
+        if before.has_diagram and not now.has_diagram:
+            found.append(Hazard("the type ceases to have a diagram", before.key))
+        if now.lives_in_diagrams != before.lives_in_diagrams:
+            found.append(Hazard("the type begins or ceases to live in diagrams only", before.key))
         properties = {each.key: each for each in now.properties}
         for each in before.properties:
             found += _property_hazards(before.key, each, properties.get(each.key))

@@ -8,16 +8,22 @@ from urllib.parse import quote
 from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, Texts, View
 from facets.configuration import CompiledView, Configuration, TypeInView
 from repository_site.rest.rendering import counted, to_json
-from storage.cultures import CultureSet
+from storage.cultures import CultureSet, language_of
 
 Names = dict[int, str]
 
 
 def display_names(texts: Texts, cultures: CultureSet, fallback: str) -> Names:
-    """A name in every data culture: its own, else that of the default culture, else the key."""
-    known = dict(texts)
-    fallback = known.get(cultures.default) or fallback
-    return {lcid: known.get(lcid) or fallback for lcid in sorted(cultures.data)}
+    """A name in every data culture: its own, else one in the same language, the default culture's, any, or the key."""
+    known = {lcid: text for lcid, text in texts if text}
+    last = known.get(cultures.default) or next(iter(known.values()), fallback)
+    return {lcid: known.get(lcid) or _in_language(known, lcid) or last for lcid in sorted(cultures.data)}
+
+
+def _in_language(known: Names, lcid: int) -> str | None:
+    """Austrian readers are better served with German than with the default."""
+    language = language_of(lcid)
+    return next((text for other, text in known.items() if language_of(other) == language), None)
 
 
 def other_texts(texts: Texts, cultures: CultureSet) -> Names:

@@ -16,6 +16,9 @@ from django.utils import timezone
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership
 from storage.tokens import revoke_token
 
+admin.site.site_header = admin.site.site_title = "Content repository"
+admin.site.index_title = "Site administration"
+
 
 class NotMadeHere:
     """For what only a domain function may make or delete."""

@@ -33,6 +33,10 @@ def locale_name(lcid: int) -> str | None:
     return locale.windows_locale.get(lcid)
 
 
+def language_of(lcid: int) -> str:
+    return (locale_name(lcid) or "").partition("_")[0]
+
+
 def culture_set(data: Sequence[int], default: int | None = None, mandatory: Sequence[int] | None = None) -> CultureSet:
     """Check cultures as given; the first is the default, and the default is mandatory, unless said otherwise."""
     if not data:

@@ -46,6 +46,16 @@ def run(*words: str) -> tuple[str, str]:
             ["~ types.Thing.properties.holder.related.max_occurrence: 2 -> 3"],
         ),
         ({"types.person.properties.2": None}, ["- types.person.properties.friends"]),
+        (
+            {
+                "types.person.properties.1": {
+                    "key": "age",
+                    "displayNames": {"1033": "Age"},
+                    "related": {"facet": "people"},
+                }
+            },
+            ["- types.person.properties.age.attribute", "+ types.person.properties.age.related"],
+        ),
         ({"types.Thing.insertables": []}, ["~ types.Thing.insertables: [dot] -> nothing"]),
         (
             {"types.person.properties": list(reversed(SMALL["types"]["person"]["properties"]))},
@@ -82,6 +92,11 @@ def test_what_comes_and_goes() -> None:
     ("changed", "found"),
     [
         ({"types.box.color": "#FFFFFF"}, []),
+        (
+            {"types.Thing.hasDiagram": False, "types.Thing.insertables": []},
+            [Hazard("the type ceases to have a diagram", "Thing")],
+        ),
+        ({"types.dot.livesInDiagrams": False}, [Hazard("the type begins or ceases to live in diagrams only", "dot")]),
         (
             {"types.Thing.properties.1": None, "facets|things, étc.|views|Tree|typeOverrides": {}},
             [Hazard("the property is removed", "Thing", "holder")],

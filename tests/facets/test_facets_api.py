@@ -24,7 +24,7 @@ NAME = {
 }
 SIZE = {
     "key": "größe",
-    "displayNames": {"1031": "Größe", "1033": "größe"},
+    "displayNames": {"1031": "Größe", "1033": "Größe"},
     "descriptions": {"1031": "", "1033": ""},
     "tooltips": {"1031": "", "1033": ""},
     "attribute": {
@@ -66,7 +66,7 @@ TREE = [
         "descriptions": {"1031": "", "1033": ""},
         "properties": [NAME],
         "layouts": [
-            {"key": "flat", "displayNames": {"1031": "Flach", "1033": "flat"}},
+            {"key": "flat", "displayNames": {"1031": "Flach", "1033": "Flach"}},
             {"key": "Wide & high", "displayNames": {"1031": "Wide", "1033": "Wide"}},
         ],
     },
@@ -210,7 +210,10 @@ def test_every_read_answers_post_alike(api: ApiClient, small: Storage) -> None:
 def test_the_storages_cultures_decide_which_texts_are_shown(api: ApiClient, small_file: Any) -> None:
     StorageFactory.create(key="french", template=str(small_file), cultures=[1036, 1031], anonymous="read")
     values = api.get("/acme/french/_api/rest/facets").json()["values"]
-    assert values[0]["displayNames"] == {"1031": "Dinge", "1036": "things, étc."}
+    assert values[0]["displayNames"] == {"1031": "Dinge", "1036": "Dinge"}
+    StorageFactory.create(key="austrian", template=str(small_file), cultures=[2057, 3079], anonymous="read")
+    values = api.get("/acme/austrian/_api/rest/facets").json()["values"]
+    assert values[0]["displayNames"] == {"2057": "Things", "3079": "Dinge"}
 
 
 def test_the_configuration_of_another_storage_is_its_own(api: ApiClient, small: Storage, open_storage: Storage) -> None:
