@@ -54,8 +54,12 @@ def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models
         editor.execute(f'ALTER TABLE "{name}" FORCE ROW LEVEL SECURITY')
 
 
-class IsolateTenantTable(Operation):
-    """Composite primary key, foreign keys that cannot leave the storage, ENABLE and FORCE row-level security."""
+class TableOperation(Operation):
+    """Something the database does to a table that the ORM's picture of the model does not show.
+
+    Going back does nothing by itself: what was added goes with the table or the column, and a tenant table without
+    isolation must never exist.
+    """
 
     reduces_to_sql = True
     reversible = True
@@ -67,14 +71,28 @@ class IsolateTenantTable(Operation):
         return type(self).__name__, [self.model_name], {}
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """The ORM's picture of the model does not change."""
+        """Nothing to do."""
 
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        model = to_state.apps.get_model(app_label, self.model_name)
+        self.change(to_state.apps.get_model(app_label, self.model_name), schema_editor)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Nothing to do."""
+
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
+        raise NotImplementedError
+
+
+class IsolateTenantTable(TableOperation):
+    """Composite primary key, foreign keys that cannot leave the storage, ENABLE and FORCE row-level security."""
+
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         table = model._meta.db_table
-        run = schema_editor.execute
+        run = editor.execute
         run(f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_pkey"')
         run(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_pkey" PRIMARY KEY (storage_id, id)')
         run(
@@ -82,82 +100,43 @@ class IsolateTenantTable(Operation):
             " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
         )
         for field in tenant_foreign_keys(model):
-            _add_foreign_key(schema_editor, table, field)
+            _add_foreign_key(editor, table, field)
         run(f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY')
         run(f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY')
         run(f'CREATE POLICY {POLICY} ON "{table}" USING ({POLICY_EXPRESSION}) WITH CHECK ({POLICY_EXPRESSION})')
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        """Nothing by itself: the table goes with its model, and a table without isolation must never exist."""
 
     def describe(self) -> str:
         return f"Isolate {self.model_name} by storage"
 
 
-class TenantForeignKey(Operation):
+class TenantForeignKey(TableOperation):
     """The composite constraint of one foreign key that was added to an existing tenant table."""
 
-    reduces_to_sql = True
-    reversible = True
-
     def __init__(self, model_name: str, field_name: str) -> None:
-        self.model_name = model_name
+        super().__init__(model_name)
         self.field_name = field_name
 
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
         return type(self).__name__, [self.model_name, self.field_name], {}
 
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """The ORM's picture of the model does not change."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        model = to_state.apps.get_model(app_label, self.model_name)
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         field = model._meta.get_field(self.field_name)
         if not isinstance(field, models.ForeignKey):
             raise TypeError(f"{self.model_name}.{self.field_name} is no foreign key")
-        _add_foreign_key(schema_editor, model._meta.db_table, field)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        """Nothing by itself: removing the column removes its constraint."""
+        _add_foreign_key(editor, model._meta.db_table, field)
 
     def describe(self) -> str:
         return f"Keep {self.model_name}.{self.field_name} inside its storage"
 
 
-class BumpConfigurationRevision(Operation):
-    """A trigger that bumps the storage's revision with every change of a configuration table, from wherever."""
+class BumpConfigurationRevision(TableOperation):
+    """A trigger that renews the storage's revision with every change of a configuration table, from wherever."""
 
-    reduces_to_sql = True
-    reversible = True
-
-    def __init__(self, model_name: str) -> None:
-        self.model_name = model_name
-
-    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        return type(self).__name__, [self.model_name], {}
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """The ORM's picture of the model does not change."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        schema_editor.execute(
-            f'CREATE TRIGGER {CONFIGURATION_TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON "{table}"'
-            " FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()"
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
+        editor.execute(
+            f"CREATE TRIGGER {CONFIGURATION_TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON"
+            f' "{model._meta.db_table}" FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()'
         )
 
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        """Nothing by itself: the trigger goes with its table."""
-
     def describe(self) -> str:
-        return f"Bump the configuration revision with every change of {self.model_name}"
+        return f"Renew the configuration revision with every change of {self.model_name}"
