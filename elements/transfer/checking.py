@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from elements import states
 from elements.contexts import accepts
@@ -19,13 +18,13 @@ class Known:
 
     type: ElementType
     line: int
-    creation: UUID
-    parent: UUID | None = None
+    creation: str
+    parent: str | None = None
     position: int = 0
-    newest: UUID | None = None
+    newest: str | None = None
     newest_number: tuple[int, int] = (-1, -1)
-    published: UUID | None = None
-    open_version: UUID | None = None
+    published: str | None = None
+    open_version: str | None = None
 
 
 @dataclass(slots=True)
@@ -35,7 +34,7 @@ class Wish:
     line: int
     owner: str
     place: str
-    target: UUID
+    target: str
     claim: str
     related: Related | None = None
     insertables: tuple[str, ...] | None = None
@@ -46,12 +45,12 @@ class Survey:
     """Everything the first reading of a file collects."""
 
     problems: list[str] = field(default_factory=list)
-    elements: dict[UUID, Known] = field(default_factory=dict)
-    versions: set[UUID] = field(default_factory=set)
-    shapes: set[UUID] = field(default_factory=set)
+    elements: dict[str, Known] = field(default_factory=dict)
+    versions: set[str] = field(default_factory=set)
+    shapes: set[str] = field(default_factory=set)
     wishes: list[Wish] = field(default_factory=list)
-    children: list[tuple[int, UUID, UUID, list[UUID]]] = field(default_factory=list)
-    drawn: dict[UUID, list[tuple[UUID, int, bool]]] = field(default_factory=lambda: defaultdict(list))
+    children: list[tuple[int, str, str, list[str]]] = field(default_factory=list)
+    drawn: dict[str, list[tuple[str, int, bool]]] = field(default_factory=lambda: defaultdict(list))
 
     def report(self, number: int, text: str) -> None:
         self.problems.append(f"line {number}: {text}")
@@ -101,7 +100,7 @@ class Survey:
                 self.report(number, f"{line.version}: another version of {line.element} is in process, too")
             known.open_version = line.version
 
-    def finish(self, there: dict[UUID, ElementType]) -> None:
+    def finish(self, there: dict[str, ElementType]) -> None:
         """`there` holds the type of each element that is in the storage already and that this file names."""
         for element, known in self.elements.items():
             if element in there:
@@ -111,7 +110,7 @@ class Survey:
         self._place_drawn()
         self._check_cycles()
 
-    def _check_wishes(self, there: dict[UUID, ElementType]) -> None:
+    def _check_wishes(self, there: dict[str, ElementType]) -> None:
         for wish in self.wishes:
             known = self.elements.get(wish.target)
             type = known.type if known else there.get(wish.target)
@@ -156,11 +155,11 @@ class Survey:
                 known.published = None
 
     def _check_cycles(self) -> None:
-        settled: set[UUID] = set()
+        settled: set[str] = set()
         for start in self.elements:
-            path: list[UUID] = []
-            on_path: set[UUID] = set()
-            current: UUID | None = start
+            path: list[str] = []
+            on_path: set[str] = set()
+            current: str | None = start
             while current is not None and current not in settled and current not in on_path:
                 path.append(current)
                 on_path.add(current)
@@ -170,6 +169,6 @@ class Survey:
                 self.report(self.elements[start].line, f"{start}: its parents go round in a circle")
             settled.update(path)
 
-    def targets(self) -> Iterable[UUID]:
+    def targets(self) -> Iterable[str]:
         """Every element that the file names, in it or not."""
         return {*self.elements, *(wish.target for wish in self.wishes)}

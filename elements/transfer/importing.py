@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -67,14 +67,14 @@ def survey_lines(reader: LineReader, path: str, store: LineStore) -> Survey:
     return survey
 
 
-def _types_there(configuration: Configuration, survey: Survey) -> dict[UUID, ElementType]:
+def _types_there(configuration: Configuration, survey: Survey) -> dict[str, ElementType]:
     """Of the elements the file names, those in the storage already."""
     keys = {row_id: key for key, row_id in configuration.type_ids.items()}
-    found: dict[UUID, ElementType] = {}
+    found: dict[str, ElementType] = {}
     names = iter(survey.targets())
     while batch := list(islice(names, 10_000)):
         rows = Element.objects.filter(id__in=batch).values_list("id", "type_id")
-        found.update({element: configuration.types[keys[type_id]] for element, type_id in rows})
+        found.update({str(element): configuration.types[keys[type_id]] for element, type_id in rows})
     return found
 
 

@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from elements import states
@@ -27,6 +25,7 @@ KEYS = (
 STAMPS = ("createdOn", "changedOn", "relOn", "validFrom", "validUntil")
 CALLERS = ("createdBy", "changedBy", "relBy")
 DERIVED = frozenset({"state1", "isReleased", "gotoUrl", "authorNote", "stereotype"})
+GUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 Report = Callable[[str], None]
@@ -34,18 +33,18 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ShapeLine:
-    id: UUID
-    element: UUID
-    predecessors: tuple[UUID, ...]
+    id: str
+    element: str
+    predecessors: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Line:
     """One element version as the file says it."""
 
-    element: UUID
-    version: UUID
-    creation: UUID
+    element: str
+    version: str
+    creation: str
     type: ElementType
     state: str = ""
     stereotype: str = ""
@@ -53,10 +52,10 @@ class Line:
     minor: int | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     stamps: dict[str, datetime] = field(default_factory=dict)
-    related: dict[str, list[UUID]] = field(default_factory=dict)
-    children: list[UUID] = field(default_factory=list)
+    related: dict[str, list[str]] = field(default_factory=dict)
+    children: list[str] = field(default_factory=list)
     content: list[ShapeLine] = field(default_factory=list)
-    claims: dict[UUID, str] = field(default_factory=dict)
+    claims: dict[str, str] = field(default_factory=dict)
     """The type that the references of the line say their targets have."""
 
 
@@ -110,7 +109,7 @@ class LineReader:
 
     def _identity(
         self, document: dict[str, Any], type: ElementType | None, report: Report
-    ) -> tuple[UUID, UUID, UUID] | None:
+    ) -> tuple[str, str, str] | None:
         """Element, version and creation id; the one row of an unversioned element has the element's own id."""
         element = _guid(document.get("id"), "id", report)
         if type is None or element is None:
@@ -224,7 +223,7 @@ class LineReader:
             for missing in set(each.predecessors) - set(shapes):
                 report(f"content: the predecessor {missing} is no shape of this diagram")
 
-    def _ids(self, references: Any, place: str, line: Line, report: Report) -> Iterator[UUID]:
+    def _ids(self, references: Any, place: str, line: Line, report: Report) -> Iterator[str]:
         if not isinstance(references, list):
             report(f"{place} must be a list of references")
             return
@@ -235,7 +234,7 @@ class LineReader:
                 self._claim(reference, found, f"{place}[{index}]", line, report)
                 yield found
 
-    def _claim(self, reference: dict[str, Any], target: UUID, place: str, line: Line, report: Report) -> None:
+    def _claim(self, reference: dict[str, Any], target: str, place: str, line: Line, report: Report) -> None:
         type = self.configuration.types.get(str(reference.get("type")))
         if type is None or reference.get("facetName") != type.facet:
             report(f"{place}: there is no type {reference.get('type')!r} in the facet {reference.get('facetName')!r}")
@@ -243,15 +242,9 @@ class LineReader:
             report(f"{place}: {target} is said to be a {line.claims[target]} and a {type.key}")
 
 
-@lru_cache(maxsize=10_000)
-def _parse_guid(text: str) -> UUID:
-    """The same few users, systems and tags are referred to again and again."""
-    return UUID(text)
-
-
-def _guid(value: Any, place: str, report: Report) -> UUID | None:
-    try:
-        return _parse_guid(value) if isinstance(value, str) else UUID(value)
-    except (ValueError, AttributeError, TypeError):
-        report(f"{place}: {str(value)[:80]!r} is no GUID")
-        return None
+def _guid(value: Any, place: str, report: Report) -> str | None:
+    """In lower case (D1). Ids stay texts here: as objects they would cost more than all else that is done to a line."""
+    if isinstance(value, str) and GUID.fullmatch(value):
+        return value.lower()
+    report(f"{place}: {str(value)[:80]!r} is no GUID")
+    return None

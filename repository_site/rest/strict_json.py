@@ -18,6 +18,9 @@ MAX_NESTING = 64
 # Beyond this a number is no figure of any business, and turning it into digits could fill the memory.
 MAX_EXPONENT = 400
 MAX_DIGITS = 1_000
+TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+INNERMOST = re.compile(rb"\[\]|\{\}")
 # Only a text written with one of these escapes can hold a NUL or a lone surrogate; all others need no second look.
 SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
@@ -58,7 +61,7 @@ def _parse(content: bytes) -> Any:
         parse_float=_decimal,
         parse_int=_integer,
     )
-    _check_nesting(value)
+    _check_nesting(content)
     if SUSPICIOUS_ESCAPE.search(content):
         _check_texts(value)
     return value
@@ -89,19 +92,15 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _check_nesting(value: Any) -> None:
-    level = [value]
+def _check_nesting(content: bytes) -> None:
+    """Of well-formed JSON only the brackets are left; each round takes the innermost pairs away."""
+    brackets = TEXT.sub(b"", content).translate(None, NO_BRACKETS)
     for _ in range(MAX_NESTING):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, dict | list)
-        ]
-        if not level:
+        if not brackets:
             return
-    raise RecursionError
+        brackets = INNERMOST.sub(b"", brackets)
+    if brackets:
+        raise RecursionError
 
 
 def _check_texts(value: Any) -> None:

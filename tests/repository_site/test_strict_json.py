@@ -28,6 +28,8 @@ from repository_site.rest.strict_json import MAX_NESTING, parse_json
         (rb'"\\u0000 \\ud800"', r"\u0000 \ud800"),
         ('"ä\\n\\u00e4\\ud83d\\ude00"'.encode(), "ä\nä😀"),
         (b"[" * MAX_NESTING + b"]" * MAX_NESTING, None),
+        (b'{"a": [' * 32 + b"]}" * 32, None),
+        (b'["[[[[' + b"[" * 100 + b'\\"]", "}", []]', None),
         (b' \n{"a": {"b": 1}, "c": {"b": 2}}', {"a": {"b": 1}, "c": {"b": 2}}),
     ],
 )
@@ -63,6 +65,8 @@ def test_values_are_kept_exactly(body: bytes, value: Any) -> None:
         (b"1." + b"9" * 1001, "The body holds a number out of all bounds: 1.9999"),
         (b'"a\nb"', "The body is not JSON: invalid control character at line 1, column 3."),
         (b"[" * (MAX_NESTING + 1) + b"]" * (MAX_NESTING + 1), "The body is nested deeper than 64 levels."),
+        (b'{"a": [' * 32 + b"[1]" + b"]}" * 32, "The body is nested deeper than 64 levels."),
+        (b'[{"a": ' * 32 + b"[[], {}]" + b"}]" * 32, "The body is nested deeper than 64 levels."),
         (b"[" * 100_000, "The body is nested deeper than 64 levels."),
         (b'{"a":' * 100_000, "The body is nested deeper than 64 levels."),
     ],
