@@ -39,11 +39,11 @@ TABLES: tuple[type[ConfigurationModel], ...] = (
 )
 _SCOPE = f"current_setting('{SCOPE_PARAMETER}')::uuid"
 _SELECTS = ",\n".join(
-    f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608
+    f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
     for model in TABLES
 )
 STATEMENT = (
-    f"SELECT s.configuration_revision, (SELECT json_agg(c ORDER BY c.position) FROM storage_culture c"  # noqa: S608
+    f"SELECT s.configuration_revision, (SELECT json_agg(c ORDER BY c.position) FROM storage_culture c"  # noqa: S608  names of tables, no values
     f" WHERE c.storage_id = s.id), {_SELECTS} FROM storage_storage s WHERE s.id = {_SCOPE}"
 )
 

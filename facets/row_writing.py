@@ -120,7 +120,7 @@ def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel],
         del there[row_id]
     if gone:
         with connection.cursor() as cursor:
-            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608
+            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608  a table's name
 
 
 def _differs(new: Any, old: Any) -> bool:

@@ -21,12 +21,12 @@ def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Iterable[S
     table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
     count = 0
     with connection.cursor() as cursor:
-        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608
+        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
         with cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
                 count += 1
-        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608
+        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
         cursor.execute("DROP TABLE incoming")
     return count
 
@@ -40,7 +40,7 @@ def insert_rows(model: type[M], rows: Sequence[M]) -> None:
     arrays = ", ".join(f"%s::{_array_type(field)}[]" for field in fields)
     values = [[_value(field, getattr(row, field.attname)) for row in rows] for field in fields]
     with connection.cursor() as cursor:
-        cursor.execute(f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT * FROM unnest({arrays})', values)  # noqa: S608
+        cursor.execute(f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT * FROM unnest({arrays})', values)  # noqa: S608  names of the model
 
 
 def update_rows(model: type[M], rows: Sequence[M]) -> None:
@@ -54,7 +54,7 @@ def update_rows(model: type[M], rows: Sequence[M]) -> None:
     values = [[_value(field, getattr(row, field.attname)) for row in rows] for field in fields]
     with connection.cursor() as cursor:
         cursor.execute(
-            f'UPDATE "{model._meta.db_table}" AS old SET {changes}'  # noqa: S608
+            f'UPDATE "{model._meta.db_table}" AS old SET {changes}'  # noqa: S608  names of the model
             f" FROM unnest({arrays}) AS new ({columns}) WHERE old.id = new.id",
             values,
         )

@@ -58,7 +58,7 @@ def survey_lines(reader: LineReader, path: str, store: LineStore) -> Survey:
     """Check every line; those that are good by themselves are set aside for writing."""
     survey = Survey()
     for number, raw in with_progress(read_lines(path), "Checking"):
-        line = reader.read(raw, lambda text, number=number: survey.report(number, text))  # type: ignore[misc]
+        line = reader.read(raw, lambda text, number=number: survey.report(number, text))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
         if line is not None:
             survey.add(number, line)
             store.add(line)
