@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.db import connection, models
@@ -13,22 +13,29 @@ from storage.models import TenantModel
 M = TypeVar("M", bound=TenantModel)
 
 
-def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """Very many rows as plain tuples, into the storage of the scope; answers how many.
+def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:
+    """Very many rows, each a `copy_row`, into the storage of the scope.
 
     PostgreSQL refuses COPY into a table with row-level security, so the rows go by way of a temporary table.
     """
+    if not rows:
+        return
     table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
-    count = 0
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
         with cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-                count += 1
-        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
-        cursor.execute("DROP TABLE incoming")
-    return count
+            copy.write("".join(rows))
+        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming; DROP TABLE incoming')  # noqa: S608  names of the model
+
+
+def copy_row(*values: str | int | None) -> str:
+    """A row as COPY reads it. Composing it here costs a quarter of what the driver needs for values of any type."""
+    return "\t".join(["\\N" if value is None else str(value) for value in values]) + "\n"
+
+
+def copy_text(text: str) -> str:
+    """A value that may hold characters with a meaning for COPY."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def insert_rows(model: type[M], rows: Sequence[M]) -> None:

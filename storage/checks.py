@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -74,6 +74,13 @@ def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
                 obj=model,
                 id="storage.E001",
             )
+    if not _storage_is_certain(model):
+        yield Error(
+            f"{model._meta.label}.storage_through = {model.storage_through!r} does not lead to a storage.",
+            hint="Name a reference to a tenant model that cannot be null and does not lead back here.",
+            obj=model,
+            id="storage.E005",
+        )
     for many in model._meta.local_many_to_many:
         if not (many.remote_field.through and issubclass(many.remote_field.through, TenantModel)):
             yield Error(
@@ -90,6 +97,18 @@ def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
                 obj=model,
                 id="storage.E003",
             )
+
+
+def _storage_is_certain(model: type[TenantModel]) -> bool:
+    """Whether every row has a storage that exists, by a key of its own or that of the row it is a part of."""
+    seen = set()
+    while model.storage_through is not None:
+        owners = {field.name: field for field in tenant_foreign_keys(model) if not field.null}
+        if model in seen or model.storage_through not in owners:
+            return False
+        seen.add(model)
+        model = cast("type[TenantModel]", owners[model.storage_through].related_model)
+    return True
 
 
 def _unique_sets(model: type[TenantModel]) -> Iterator[tuple[str, ...]]:
@@ -206,7 +225,9 @@ def _foreign_key_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str
     present = {
         (target.strip('"'), tuple(own), tuple(theirs)) for target, good, own, theirs in cursor.fetchall() if good
     }
-    wanted: set[tuple[str, tuple[str, ...], tuple[str, ...]]] = {("storage_storage", ("storage_id",), ("id",))}
+    wanted: set[tuple[str, tuple[str, ...], tuple[str, ...]]] = set()
+    if model.storage_through is None:
+        wanted.add(("storage_storage", ("storage_id",), ("id",)))
     cursor.execute("SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass", [f'"{table}"'])
     columns = {name for (name,) in cursor.fetchall()}
     for field in tenant_foreign_keys(model):

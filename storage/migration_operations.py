@@ -54,6 +54,13 @@ def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models
         editor.execute(f'ALTER TABLE "{name}" FORCE ROW LEVEL SECURITY')
 
 
+def _add_storage_key(editor: BaseDatabaseSchemaEditor, table: str) -> None:
+    editor.execute(
+        f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
+        " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
+    )
+
+
 class TableOperation(Operation):
     """Something the database does to a table that the ORM's picture of the model does not show.
 
@@ -95,10 +102,7 @@ class IsolateTenantTable(TableOperation):
         run = editor.execute
         run(f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_pkey"')
         run(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_pkey" PRIMARY KEY (storage_id, id)')
-        run(
-            f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
-            " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
-        )
+        _add_storage_key(editor, table)
         for field in tenant_foreign_keys(model):
             _add_foreign_key(editor, table, field)
         run(f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY')
@@ -127,6 +131,26 @@ class TenantForeignKey(TableOperation):
 
     def describe(self) -> str:
         return f"Keep {self.model_name}.{self.field_name} inside its storage"
+
+
+class StorageThroughOwner(TableOperation):
+    """No foreign key to the storage: the model's `storage_through` says which of its references stands for that."""
+
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
+        table = model._meta.db_table
+        editor.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint_name(table, "storage_id")}"')
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        # As in `_add_foreign_key`: there are rows, and the owner is to see them all for this moment.
+        schema_editor.execute(f'ALTER TABLE "{table}" NO FORCE ROW LEVEL SECURITY')
+        _add_storage_key(schema_editor, table)
+        schema_editor.execute(f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY')
+
+    def describe(self) -> str:
+        return f"Let {self.model_name} belong to the storage of its owner"
 
 
 class BumpConfigurationRevision(TableOperation):

@@ -15,7 +15,7 @@ from storage.cultures import CultureProblem, CultureSet, culture_set
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.regions import UnknownRegion, region_info
 from storage.template_documents import TemplateDocument, load_template
-from storage.tenancy import tenant_models, tenant_scope
+from storage.tenancy import owners_first, tenant_models, tenant_scope
 from storage.timezones import UnknownTimeZone, time_zone_info
 
 TITLE_LENGTH = 200
@@ -109,9 +109,13 @@ def remove_storage(storage: Storage) -> dict[str, int]:
         raise Conflict(f"{storage} is the base of {derived} other storage(s); remove those first.")
     deleted: dict[str, int] = {}
     with tenant_scope(storage), connection.cursor() as cursor:
-        # Foreign keys between tenant tables are deferred, so the order of the tables does not matter; row-level
-        # security keeps each statement inside this storage.
-        for model in tenant_models():
+        # The plans by which foreign keys are checked are kept a session; one made while a table was small reads all of
+        # it for each row that goes.
+        cursor.execute("DISCARD PLANS")
+        # Row-level security keeps each statement inside this storage. Foreign keys between tenant tables are deferred,
+        # so their order does not matter, with one exception: somebody may be adding parts (references, shapes) to an
+        # owner just now. Those wait for the owner and then find none, or they were there first and go after it.
+        for model in owners_first(tenant_models()):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
             deleted[model._meta.db_table] = cursor.rowcount
     collection = storage.collection

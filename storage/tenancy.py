@@ -6,8 +6,9 @@ forgetting the scope is an error, never a leak.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import cast
 from uuid import UUID
 
 from django.apps import apps
@@ -18,15 +19,22 @@ from storage.models.tenant import SCOPE_PARAMETER
 
 
 @contextmanager
-def tenant_scope(storage: Storage | UUID) -> Iterator[None]:
+def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False) -> Iterator[None]:
     """One transaction inside one storage.
+
+    With `snapshot` all statements see the storage as it was at the first, and nothing can be written: for reading in
+    several steps that belong together. Only the scope that begins the transaction can ask for it; inside a transaction
+    that runs already (a nested scope, a test) the isolation stays as it is.
 
     The parameter is set for the transaction only, so a pooled connection cannot carry it to the next request. A
     nested scope puts the outer value back; after an exception, or when the transaction is to be rolled back, the
     rollback to the savepoint does that by itself.
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
+    begins = not connection.in_atomic_block
     with transaction.atomic():
+        if snapshot and begins:
+            _take_snapshot()
         outer = _enter(tenant)
         if outer and outer != tenant:
             _refuse_open_cursors()
@@ -49,6 +57,24 @@ def tenant_models() -> list[type[TenantModel]]:
     """Every concrete tenant model, in a stable order."""
     found = [model for model in apps.get_models(include_auto_created=True) if issubclass(model, TenantModel)]
     return sorted(found, key=lambda model: model._meta.db_table)
+
+
+def owners_first(found: Iterable[type[TenantModel]]) -> list[type[TenantModel]]:
+    """Tables with the key to the storage, then those that are part of their rows, then the parts of these."""
+
+    def depth(model: type[TenantModel]) -> int:
+        if model.storage_through is None:
+            return 0
+        owner = model._meta.get_field(model.storage_through).related_model
+        return 1 + depth(cast("type[TenantModel]", owner))
+
+    return sorted(found, key=depth)
+
+
+def _take_snapshot() -> None:
+    """Must be the first statement of the transaction; PostgreSQL refuses it later."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 def _refuse_open_cursors() -> None:

@@ -9,6 +9,8 @@ from storage.models.tenant import tenant_link
 class Shape(TenantModel):
     """An element drawn in the diagram of a version; its id is the shapeId of the API."""
 
+    storage_through = "version"
+
     version = tenant_link("elements.ElementVersion", "shapes")
     element = tenant_link("elements.Element", "shapes")
     position = models.PositiveIntegerField()
@@ -25,6 +27,8 @@ class Shape(TenantModel):
 
 class ShapeFlow(TenantModel):
     """An arrow of a diagram: `predecessor` comes before `shape`. Both are of the same version."""
+
+    storage_through = "shape"
 
     shape = tenant_link("elements.Shape", "predecessors")
     predecessor = tenant_link("elements.Shape", "successors")

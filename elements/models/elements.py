@@ -14,6 +14,8 @@ class Element(TenantModel):
     point to it.
     """
 
+    storage_through = "type"
+
     creation_id = models.UUIDField(help_text="The id of the first copy (D11).")
     type = tenant_link("facets.ElementType", "+")
     parent = tenant_link("elements.Element", "children", null=True)
@@ -35,6 +37,8 @@ class Element(TenantModel):
 
 class ElementVersion(TenantModel):
     """One version. Attributes are in wire form, `{name: {culture: value}}`, without those that the server derives."""
+
+    storage_through = "element"
 
     element = tenant_link("elements.Element", "versions")
     state = models.CharField(max_length=100, blank=True)

@@ -10,6 +10,8 @@ class Reference(TenantModel):
     """A version's reference to an element, in one of its related contexts. Which version of the target is meant is
     decided by who reads (D6)."""
 
+    storage_through = "version"
+
     version = tenant_link("elements.ElementVersion", "references")
     context = models.CharField(max_length=100)
     position = models.PositiveIntegerField()

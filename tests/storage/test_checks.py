@@ -10,7 +10,9 @@ from django.db import connection, models
 from django.test.utils import isolate_apps
 
 from storage.checks import _model_problems, _outside_problems, check_database
+from storage.migration_operations import constraint_name
 from storage.models import TenantModel
+from storage.models.tenant import tenant_link
 from tests.shelves.models import Shelf
 
 
@@ -148,3 +150,49 @@ def test_models_that_would_reach_across_storages_are_found() -> None:
         "code, text is unique over all storages, so one tenant could sense another's rows.",
         "code is unique over all storages, so one tenant could sense another's rows.",
     ]
+
+
+@isolate_apps("tests.shelves")
+def test_a_part_without_a_key_to_the_storage_needs_an_owner_that_has_one() -> None:
+    class Page(TenantModel):
+        storage_through = "shelf"
+        shelf = tenant_link("shelves.Shelf", "+")
+
+        class Meta:
+            app_label = "shelves"
+
+    class Loose(TenantModel):
+        storage_through = "shelf"
+        shelf = tenant_link("shelves.Shelf", "+", null=True)
+
+        class Meta:
+            app_label = "shelves"
+
+    class Circle(TenantModel):
+        storage_through = "next"
+        next = tenant_link("self", "+")
+
+        class Meta:
+            app_label = "shelves"
+
+    Page._meta.get_field("shelf").remote_field.model = Shelf
+    Loose._meta.get_field("shelf").remote_field.model = Shelf
+    assert list(_model_problems(Page)) == []
+    for model in (Loose, Circle):
+        (problem,) = _model_problems(model)
+        assert problem.id == "storage.E005"
+
+
+@pytest.mark.django_db
+def test_every_part_of_an_element_belongs_to_a_storage_that_exists() -> None:
+    """Through its type in the end; the database lets none of these keys be without a value."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE is_nullable = 'NO'"
+            " AND (table_name, column_name) IN (('elements_element', 'type_id'), ('elements_elementversion', 'element_id'),"
+            " ('elements_reference', 'version_id'), ('elements_shape', 'version_id'), ('elements_shapeflow', 'shape_id'))"
+        )
+        assert len(cursor.fetchall()) == 5
+        name = constraint_name("facets_elementtype", "storage_id")
+        cursor.execute(f'ALTER TABLE facets_elementtype DROP CONSTRAINT "{name}"')
+    assert database_problems() == ["facets_elementtype: no foreign key (storage_id) to storage_storage (id)."]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import DataError, IntegrityError, ProgrammingError, connection, connections, transaction
+from django.db import DataError, IntegrityError, InternalError, ProgrammingError, connection, connections, transaction
 from django.test import RequestFactory, override_settings
 
 from repository_site.database.pool import enable_pool
@@ -138,6 +138,34 @@ def test_a_scope_ends_with_its_transaction() -> None:
         shelf_names()
     with tenant_scope(storage):
         assert shelf_names() == ["kept"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_snapshot_stays_as_it_was_and_takes_no_writes() -> None:
+    storage = StorageFactory.create()
+
+    def write(name: str) -> None:
+        try:
+            with tenant_scope(storage):
+                Shelf.objects.create(name=name)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as another:
+        another.submit(write, "before").result()
+        with tenant_scope(storage, snapshot=True):
+            assert shelf_names() == ["before"]
+            another.submit(write, "meanwhile").result()
+            assert shelf_names() == ["before"]
+            with tenant_scope(storage, snapshot=True):
+                assert shelf_names() == ["before"]
+            with pytest.raises(InternalError, match="read-only"), transaction.atomic():
+                Shelf.objects.create(name="mine")
+        another.submit(write, "after").result()
+    with tenant_scope(storage):
+        assert shelf_names() == ["after", "before", "meanwhile"]
+        with tenant_scope(storage, snapshot=True):
+            Shelf.objects.create(name="the outer scope may write")
 
 
 def test_a_transaction_that_is_to_be_rolled_back_ends_quietly(storage: Storage) -> None:

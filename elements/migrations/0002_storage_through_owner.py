@@ -1,0 +1,18 @@
+from django.db import migrations
+
+from storage.migration_operations import StorageThroughOwner
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('elements', '0001_initial'),
+    ]
+
+    operations = [
+        StorageThroughOwner('element'),
+        StorageThroughOwner('elementversion'),
+        StorageThroughOwner('reference'),
+        StorageThroughOwner('shape'),
+        StorageThroughOwner('shapeflow'),
+    ]
