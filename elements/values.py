@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
-from xml.parsers import expat
+from zoneinfo import ZoneInfo
 
+from elements.html import html_problem, runs_code
 from facets.blueprint import Attribute
 from facets.data_types import DataType
+from repository_site.rest.datetimes import wire_datetime
 
 LOCAL_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,7})?")
 LINE_BREAK = re.compile(r"[\r\n\x0b\x0c\x85\u2028\u2029]")
-XML_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 MAX_INTEGER = 2**63 - 1
 FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
+RUNS_CODE = "must not be an address that runs code"
+
+Check = Callable[[Attribute, Any], str | None]
 
 
 def value_problem(attribute: Attribute, value: Any) -> str | None:
-    return _CHECKS[attribute.data_type](attribute, value)
+    return value_check(attribute)(attribute, value)
+
+
+def value_check(attribute: Attribute) -> Check:
+    """What `value_problem` asks, for who has very many values of one attribute."""
+    return _CHECKS[attribute.data_type]
 
 
 def read_date_time(text: Any) -> datetime | None:
@@ -33,17 +42,27 @@ def read_date_time(text: Any) -> datetime | None:
         return None
 
 
-def html_problem(text: str) -> str | None:
-    """Well-formed markup after an XML declaration. Inside an element a document type, whose entities could unfold for
-    ever, is no markup."""
-    declaration = XML_DECLARATION.match(text)
-    if declaration is None:
-        return "must start with an XML declaration"
+class NoInstant(ValueError):
+    """A local time that is no moment, or none that can be kept; the text goes on after the name."""
+
+
+def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
+    """The moment of a local time, in UTC; of an hour that comes twice the earlier one."""
     try:
-        expat.ParserCreate().Parse(f"<root>{text[declaration.end() :]}</root>", True)
-    except (expat.ExpatError, ValueError) as problem:
-        return f"is not well-formed: {problem}"
-    return None
+        instant = local.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError:
+        raise NoInstant(f"must be between {_bound(datetime.min, zone)} and {_bound(datetime.max, zone)}") from None
+    if instant.astimezone(zone).replace(tzinfo=None) != local:
+        raise NoInstant(f"does not exist in {zone.key}: the clocks are put forward over {local.isoformat()} there")
+    return instant
+
+
+def _bound(extreme: datetime, zone: ZoneInfo) -> str:
+    """The first or last moment that there is in UTC, in local time, as far as that has a year for it."""
+    try:
+        return wire_datetime(extreme.replace(tzinfo=UTC), zone)
+    except OverflowError:
+        return extreme.isoformat()
 
 
 def _text(attribute: Attribute, value: Any) -> str | None:
@@ -99,9 +118,7 @@ def _date_time(attribute: Attribute, value: Any) -> str | None:
 
 def _url(attribute: Attribute, value: Any) -> str | None:
     problem = _single_line(attribute, value)
-    if problem is None and re.match(r"\s*(javascript|data|vbscript)\s*:", value, re.IGNORECASE):
-        return "must not be an address that runs code"
-    return problem
+    return problem or (RUNS_CODE if runs_code(value) else None)
 
 
 def _files(attribute: Attribute, value: Any) -> str | None:
@@ -112,10 +129,12 @@ def _files(attribute: Attribute, value: Any) -> str | None:
             return f"must hold objects with {', '.join(FILE_FIELDS)}"
         if not all(isinstance(text, str) for text in item.values()) or "address" not in item:
             return "must hold files with an address and texts only"
+        if any(runs_code(item.get(name, "")) for name in ("address", "fullAddress")):
+            return RUNS_CODE
     return None
 
 
-_CHECKS: dict[DataType, Callable[[Attribute, Any], str | None]] = {
+_CHECKS: dict[DataType, Check] = {
     DataType.SINGLE_LINE_TEXT: _single_line,
     DataType.MULTI_LINE_TEXT: _text,
     DataType.HTML: _html,

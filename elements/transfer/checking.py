@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from elements import states
 from elements.contexts import accepts
-from elements.transfer.lines import CALLERS, Line
+from elements.transfer.lines import CALLERS, Line, Target
 from facets.blueprint import ElementType, Related
+
+# The place of references in diagrams; no context has this name.
+CONTENT = ""
 
 
 @dataclass(slots=True)
@@ -28,59 +31,51 @@ class Known:
 
 
 @dataclass(slots=True)
-class Wish:
-    """A reference whose target can be looked at only when all lines are known."""
-
-    line: int
-    owner: str
-    place: str
-    target: str
-    claim: str
-    related: Related | None = None
-    insertables: tuple[str, ...] | None = None
-
-
-@dataclass(slots=True)
 class Survey:
-    """Everything the first reading of a file collects."""
+    """Everything that reading a file collects. Whether references are right can be said when all lines are known."""
 
+    types: Mapping[str, ElementType]
     problems: list[str] = field(default_factory=list)
     elements: dict[str, Known] = field(default_factory=dict)
-    versions: set[str] = field(default_factory=set)
-    shapes: set[str] = field(default_factory=set)
-    wishes: list[Wish] = field(default_factory=list)
-    children: list[tuple[int, str, str, list[str]]] = field(default_factory=list)
+    versions: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """The line and the element of each version."""
+    shapes: dict[str, int] = field(default_factory=dict)
+    """The line of each shape."""
+    references: dict[tuple[str, str, Target], list[int]] = field(default_factory=dict)
+    """By place, type of the owner and target: the lines. Many lines name the same, which is looked at once then."""
+    children: list[tuple[int, str, str, list[Target]]] = field(default_factory=list)
     drawn: dict[str, list[tuple[str, int, bool]]] = field(default_factory=lambda: defaultdict(list))
 
     def report(self, number: int, text: str) -> None:
         self.problems.append(f"line {number}: {text}")
 
-    def add(self, number: int, line: Line) -> None:
-        name = str(line.version)
+    def add(self, number: int, line: Line) -> bool:
+        """Whether the line has a version of its own; one that stands twice is reported only."""
         if line.version in self.versions:
-            self.report(number, f"{name}: the version stands twice")
-            return
-        self.versions.add(line.version)
+            self.report(number, f"{line.version}: the version stands twice")
+            return False
+        self.versions[line.version] = (number, line.element)
         known = self.elements.get(line.element)
         if known is None:
             known = self.elements[line.element] = Known(line.type, number, line.creation)
         elif known.type is not line.type:
-            self.report(number, f"{name}: its other version, in line {known.line}, is of the type {known.type.key}")
+            self.report(
+                number, f"{line.version}: its other version, in line {known.line}, is of the type {known.type.key}"
+            )
         self._add_version(number, line, known)
-        contexts = {each.key: each.related for each in line.type.properties if each.related}
+        references, type_key = self.references, line.type.key
         for context, targets in line.related.items():
-            related = None if context in CALLERS else contexts[context]
             for target in targets:
-                self.wishes.append(Wish(number, name, context, target, line.claims[target], related))
+                references.setdefault((context, type_key, target), []).append(number)
         if line.children:
             self.children.append((number, line.element, line.version, line.children))
         for position, shape in enumerate(line.content):
             if shape.id in self.shapes:
-                self.report(number, f"{name}: the shape {shape.id} stands in two diagrams")
-            self.shapes.add(shape.id)
-            claim = line.claims[shape.element]
-            self.wishes.append(Wish(number, name, "content", shape.element, claim, insertables=line.type.insertables))
-            self.drawn[shape.element].append((line.element, position, line.state in states.PUBLISHED))
+                self.report(number, f"{line.version}: the shape {shape.id} stands in two diagrams")
+            self.shapes[shape.id] = number
+            references.setdefault((CONTENT, type_key, shape.target), []).append(number)
+            self.drawn[shape.target.id].append((line.element, position, line.state in states.PUBLISHED))
+        return True
 
     def _add_version(self, number: int, line: Line, known: Known) -> None:
         if not line.type.is_versioned:
@@ -100,29 +95,42 @@ class Survey:
                 self.report(number, f"{line.version}: another version of {line.element} is in process, too")
             known.open_version = line.version
 
-    def finish(self, there: dict[str, ElementType]) -> None:
-        """`there` holds the type of each element that is in the storage already and that this file names."""
+    def finish(self, there: Mapping[str, ElementType], versions: Iterable[str], shapes: Iterable[str]) -> None:
+        """What the file names and the storage has already: elements with their types, versions, shapes."""
         for element, known in self.elements.items():
             if element in there:
                 self.report(known.line, f"{element}: the element is in the storage already")
-        self._check_wishes(there)
+        for version in versions:
+            number, element = self.versions[version]
+            if element not in there:
+                self.report(number, f"{version}: the version is in the storage already, of another element")
+        for shape in shapes:
+            self.report(self.shapes[shape], f"the shape {shape} is in the storage already")
+        self._check_references(there)
         self._place_children()
         self._place_drawn()
         self._check_cycles()
+        self.problems.sort(key=lambda text: int(text.split(":")[0].removeprefix("line ")))
 
-    def _check_wishes(self, there: dict[str, ElementType]) -> None:
-        for wish in self.wishes:
-            known = self.elements.get(wish.target)
-            type = known.type if known else there.get(wish.target)
-            if type is None:
-                self.report(wish.line, f"{wish.owner}: {wish.place}: there is no element {wish.target}")
-            elif type.key != wish.claim:
-                self.report(wish.line, f"{wish.owner}: {wish.place}: {wish.target} is a {type.key}, not a {wish.claim}")
-            elif wish.insertables is not None and type.key not in wish.insertables:
-                self.report(wish.line, f"{wish.owner}: {wish.place}: a {type.key} cannot be drawn in this diagram")
-            elif wish.related is not None and not accepts(wish.place, wish.related, type):
-                allowed = ", ".join(wish.related.types) or f"a type of the facet {wish.related.facet}"
-                self.report(wish.line, f"{wish.owner}: {wish.place}: {wish.target} is a {type.key}, expected {allowed}")
+    def _check_references(self, there: Mapping[str, ElementType]) -> None:
+        contexts = {
+            (type.key, each.key): each.related
+            for type in self.types.values()
+            for each in type.properties
+            if each.related
+        }
+        owners: dict[int, str] = {}
+        for (place, owner, target), lines in self.references.items():
+            known = self.elements.get(target.id)
+            type = known.type if known else there.get(target.id)
+            related = None if place in CALLERS else contexts.get((owner, place))
+            problem = _reference_problem(place, self.types[owner], related, target, type)
+            if problem is None and place == CONTENT and type and type.lives_in_diagrams and known is None:
+                problem = f"{target.id} lives in a diagram of the storage already"
+            if problem is not None:
+                owners = owners or {number: version for version, (number, _) in self.versions.items()}
+                for number in lines:
+                    self.report(number, f"{owners[number]}: {place or 'content'}: {problem}")
 
     def _place_children(self) -> None:
         for number, parent, version, children in self.children:
@@ -130,11 +138,13 @@ class Survey:
             if version != owner.newest:
                 self.report(number, f"{version}: children stand with the newest version only")
             for position, child in enumerate(children):
-                known = self.elements.get(child)
+                known = self.elements.get(child.id)
                 if known is None:
-                    self.report(number, f"{version}: children: there is no element {child} in the file")
+                    self.report(number, f"{version}: children: there is no element {child.id} in the file")
+                elif known.type.key != child.type:
+                    self.report(number, f"{version}: children: {child.id} is a {known.type.key}, not a {child.type}")
                 elif known.parent is not None:
-                    self.report(number, f"{version}: children: {child} has another parent, {known.parent}, too")
+                    self.report(number, f"{version}: children: {child.id} has another parent, {known.parent}, too")
                 elif owner.type.key not in known.type.parents:
                     self.report(number, f"{version}: children: {known.type.key} may not stand below {owner.type.key}")
                 else:
@@ -171,4 +181,20 @@ class Survey:
 
     def targets(self) -> Iterable[str]:
         """Every element that the file names, in it or not."""
-        return {*self.elements, *(wish.target for wish in self.wishes)}
+        return {*self.elements, *(target.id for _, _, target in self.references)}
+
+
+def _reference_problem(
+    place: str, owner: ElementType, related: Related | None, target: Target, type: ElementType | None
+) -> str | None:
+    """`type` is what the target really is; None when it is nowhere."""
+    if type is None:
+        return f"there is no element {target.id}"
+    if type.key != target.type:
+        return f"{target.id} is a {type.key}, not a {target.type}"
+    if place == CONTENT and type.key not in owner.insertables:
+        return f"a {type.key} cannot be drawn in this diagram"
+    if related is not None and not accepts(place, related, type):
+        allowed = ", ".join(related.types) or f"a type of the facet {related.facet}"
+        return f"{target.id} is a {type.key}, expected {allowed}"
+    return None

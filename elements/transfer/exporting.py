@@ -60,8 +60,11 @@ def count_versions(storage: Storage) -> int:
 
 
 def export_lines(storage: Storage) -> Iterator[bytes]:
-    """One line an element version: types in configured order, then by id, versions oldest first."""
-    with tenant_scope(storage):
+    """One line an element version: types in configured order, then by id, versions oldest first.
+
+    The batches ask for references and diagrams in statements of their own; one snapshot keeps them together.
+    """
+    with tenant_scope(storage, snapshot=True):
         exporter = _Exporter(storage)
         with connection.chunked_cursor() as cursor:
             cursor.execute(VERSIONS_SQL)

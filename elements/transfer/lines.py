@@ -5,36 +5,45 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from elements import states
-from elements.values import read_date_time, value_problem
-from facets.blueprint import ElementType
+from elements.values import Check, NoInstant, instant_of, read_date_time, value_check
+from facets.blueprint import Attribute, ElementType
 from facets.configuration import Configuration
 from repository_site.problems import Unreadable
 from repository_site.rest.strict_json import parse_json
 from storage.cultures import INVARIANT_CULTURE
 
-KEYS = (
-    "facetName", "id", "versionId", "creationId", "type", "state", "stereotype",
-    "attributes", "related", "children", "content",
-)  # fmt: skip
+KEYS = frozenset(
+    {"facetName", "id", "versionId", "creationId", "type", "state", "stereotype"}
+    | {"attributes", "related", "children", "content"}
+)
 # What the server keeps in columns of a version; every type may carry these in a transfer file.
-STAMPS = ("createdOn", "changedOn", "relOn", "validFrom", "validUntil")
+STAMPS = frozenset({"createdOn", "changedOn", "relOn", "validFrom", "validUntil"})
 CALLERS = ("createdBy", "changedBy", "relBy")
 DERIVED = frozenset({"state1", "isReleased", "gotoUrl", "authorNote", "stereotype"})
+INVARIANT = str(INVARIANT_CULTURE)
 GUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
+VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
+# Lines name the same elements over and over (users, tags, systems), and the same days. So many are remembered as good.
+REMEMBERED = 50_000
 
 Report = Callable[[str], None]
+
+
+class Target(NamedTuple):
+    """An element that a line refers to, and the type that the line says it has."""
+
+    id: str
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeLine:
     id: str
-    element: str
+    target: Target
     predecessors: tuple[str, ...]
 
 
@@ -51,12 +60,19 @@ class Line:
     major: int | None = None
     minor: int | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    stamps: dict[str, datetime] = field(default_factory=dict)
-    related: dict[str, list[str]] = field(default_factory=dict)
-    children: list[str] = field(default_factory=list)
+    stamps: dict[str, str] = field(default_factory=dict)
+    """Moments in UTC."""
+    related: dict[str, list[Target]] = field(default_factory=dict)
+    children: list[Target] = field(default_factory=list)
     content: list[ShapeLine] = field(default_factory=list)
-    claims: dict[str, str] = field(default_factory=dict)
-    """The type that the references of the line say their targets have."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRules:
+    """What lines of one type may hold: attributes with their cultures, contexts with their highest number."""
+
+    attributes: dict[str, tuple[Attribute, Check, frozenset[str]]]
+    contexts: dict[str, int]
 
 
 class LineReader:
@@ -65,7 +81,10 @@ class LineReader:
     def __init__(self, configuration: Configuration, zone: ZoneInfo) -> None:
         self.configuration = configuration
         self.zone = zone
-        self.cultures = {str(lcid) for lcid in configuration.cultures.data}
+        cultures = frozenset(str(lcid) for lcid in configuration.cultures.data)
+        self.rules = {key: _type_rules(type, cultures) for key, type in configuration.types.items()}
+        self._targets: dict[tuple[str, str, str], Target] = {}
+        self._instants: dict[str, str] = {}
 
     def read(self, raw: bytes, report: Report) -> Line | None:
         problems: list[str] = []
@@ -75,10 +94,12 @@ class LineReader:
             report(problem.message)
             return None
         line = self._line(document, problems.append)
+        if not problems:
+            return line
         name = document.get("id") if isinstance(document, dict) else None
         for text in problems:
-            report(f"{name}: {text}" if name else text)
-        return None if problems else line
+            report(f"{name[:80]}: {text}" if isinstance(name, str) and name else text)
+        return None
 
     def _line(self, document: Any, report: Report) -> Line | None:
         if not isinstance(document, dict):
@@ -86,7 +107,7 @@ class LineReader:
             return None
         for key in document:
             if key not in KEYS:
-                report(f"unknown key {key!r}")
+                report(f"unknown key {_short(key)}")
         type = self._type(document, report)
         identity = self._identity(document, type, report)
         if type is None or identity is None:
@@ -95,16 +116,16 @@ class LineReader:
         self._state(document, line, report)
         self._attributes(document.get("attributes", {}), line, report)
         self._related(document.get("related", {}), line, report)
-        line.children = list(self._ids(document.get("children", []), "children", line, report))
+        line.children = list(self._references(document.get("children", []), "children", report))
         self._content(document.get("content", []), line, report)
         return line
 
     def _type(self, document: dict[str, Any], report: Report) -> ElementType | None:
         type = self.configuration.types.get(str(document.get("type")))
         if type is None:
-            report(f"unknown type {document.get('type')!r}")
+            report(f"unknown type {_short(document.get('type'))}")
         elif document.get("facetName") != type.facet:
-            report(f"the type {type.key} is in the facet {type.facet}, not {document.get('facetName')!r}")
+            report(f"the type {type.key} is in the facet {type.facet}, not {_short(document.get('facetName'))}")
         return type
 
     def _identity(
@@ -124,8 +145,8 @@ class LineReader:
 
     def _state(self, document: dict[str, Any], line: Line, report: Report) -> None:
         state, stereotype = document.get("state", ""), document.get("stereotype", "")
-        if line.type.is_versioned and state not in states.KNOWN:
-            report(f"unknown state {state!r}; states are {', '.join(sorted(states.KNOWN))}")
+        if line.type.is_versioned and not (isinstance(state, str) and state in states.KNOWN):
+            report(f"unknown state {_short(state)}; states are {', '.join(sorted(states.KNOWN))}")
         if not line.type.is_versioned and "state" in document:
             report(f"state is not possible for {line.type.key}, which has no versions")
         if not isinstance(stereotype, str) or len(stereotype) > 200:
@@ -137,59 +158,64 @@ class LineReader:
         if not isinstance(attributes, dict):
             report("attributes must be an object")
             return
-        known = {each.key: each.attribute for each in line.type.properties if each.attribute}
+        known = self.rules[line.type.key].attributes
         for name, values in attributes.items():
             if not isinstance(values, dict):
-                report(f"{name}: expected values by culture id")
-            elif name in STAMPS or name == "version":
-                self._column(name, values, line, report)
+                report(f"{name[:80]}: expected values by culture id")
+            elif name in STAMPS:
+                self._stamp(name, values, line, report)
+            elif name == "version":
+                _version(values, line, report)
             elif name in DERIVED:
                 report(f"{name}: is derived and cannot be imported")
             elif name not in known:
-                report(f"{name}: the type {line.type.key} has no such attribute")
-            else:
-                attribute = known[name]
+                report(f"{name[:80]}: the type {line.type.key} has no such attribute")
+            elif values:
+                attribute, check, cultures = known[name]
                 for culture, value in values.items():
-                    allowed = {str(INVARIANT_CULTURE)} if attribute.is_invariant_culture else self.cultures
-                    if culture not in allowed:
-                        report(
-                            f"{name}[{culture}]: the culture is not possible; possible: {', '.join(sorted(allowed))}"
-                        )
-                    elif problem := value_problem(attribute, value):
+                    if culture not in cultures:
+                        possible = ", ".join(sorted(cultures))
+                        report(f"{name}[{culture[:20]}]: the culture is not possible; possible: {possible}")
+                    elif problem := check(attribute, value):
                         report(f"{name}[{culture}]: {problem}")
                 line.attributes[name] = values
         if line.type.is_versioned and line.major is None:
             report("version: a versioned element needs a version such as 1.0")
 
-    def _column(self, name: str, values: dict[str, Any], line: Line, report: Report) -> None:
-        if set(values) != {str(INVARIANT_CULTURE)}:
-            report(f"{name}: expected one value, for the culture {INVARIANT_CULTURE}")
+    def _stamp(self, name: str, values: dict[str, Any], line: Line, report: Report) -> None:
+        if len(values) != 1 or INVARIANT not in values:
+            report(f"{name}: expected one value, for the culture {INVARIANT}")
             return
-        value = values[str(INVARIANT_CULTURE)]
-        if name != "version":
-            moment = read_date_time(value)
-            if moment is None:
-                report(f"{name}: must be a date-time such as 2026-12-31T13:45:00")
-            else:
-                line.stamps[name] = moment.replace(tzinfo=self.zone)
-            return
-        parts = VERSION.fullmatch(value) if isinstance(value, str) and line.type.is_versioned else None
-        if parts is None:
-            report("version: must be <major>.<minor>, on a versioned element")
-        else:
-            line.major, line.minor = int(parts[1]), int(parts[2])
+        text = values[INVARIANT]
+        try:
+            line.stamps[name] = self._instants[text]
+        except (KeyError, TypeError):
+            try:
+                line.stamps[name] = self._new_instant(text)
+            except NoInstant as problem:
+                report(f"{name}: {problem}")
+
+    def _new_instant(self, text: Any) -> str:
+        local = read_date_time(text)
+        if local is None:
+            raise NoInstant("must be a date-time such as 2026-12-31T13:45:00")
+        instant = instant_of(local, self.zone).isoformat()
+        if len(self._instants) >= REMEMBERED:
+            self._instants.clear()
+        self._instants[text] = instant
+        return instant
 
     def _related(self, related: Any, line: Line, report: Report) -> None:
         if not isinstance(related, dict):
             report("related must be an object")
             return
-        known = {each.key: each.related for each in line.type.properties if each.related}
+        known = self.rules[line.type.key].contexts
         for name, references in related.items():
-            if name == "releaseHistory" or (name not in known and name not in CALLERS):
-                report(f"{name}: {'is derived' if name == 'releaseHistory' else 'no such context'}")
+            limit = 1 if name in CALLERS else known.get(name)
+            if limit is None or name == "releaseHistory":
+                report(f"{name[:80]}: {'is derived' if name == 'releaseHistory' else 'no such context'}")
                 continue
-            found = list(self._ids(references, name, line, report))
-            limit = 1 if name in CALLERS else known[name].max_occurrence
+            found = list(self._references(references, name, report))
             if len(found) > limit:
                 report(f"{name}: {len(found)} references, at most {limit} are possible")
             if found:
@@ -202,49 +228,103 @@ class LineReader:
             report("content must be a list")
             return
         for index, item in enumerate(content):
+            place = f"content[{index}]"
             properties = item.get("properties") if isinstance(item, dict) else None
             if not isinstance(properties, dict):
-                report(f"content[{index}]: expected an element with properties")
+                report(f"{place}: expected an element with properties")
                 continue
-            shape = _guid(properties.get("shapeId"), f"content[{index}].shapeId", report)
-            element = _guid(item.get("id"), f"content[{index}].id", report)
-            before = [
-                _guid(each.get("properties", {}).get("shapeId"), f"content[{index}].predecessors", report)
-                for each in properties.get("predecessors", [])
-                if isinstance(each, dict)
-            ]
-            if shape and element:
-                self._claim(item, element, f"content[{index}]", line, report)
-                line.content.append(ShapeLine(shape, element, tuple(each for each in before if each)))
-        shapes = [each.id for each in line.content]
-        if len(set(shapes)) != len(shapes):
+            shape = _guid(properties.get("shapeId"), f"{place}.shapeId", report)
+            target = self._reference(item, place, report)
+            before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
+            if shape and target:
+                line.content.append(ShapeLine(shape, target, before))
+        shapes = {each.id for each in line.content}
+        if len(shapes) != len(line.content):
             report("content: a shape stands twice")
         for each in line.content:
-            for missing in set(each.predecessors) - set(shapes):
+            for missing in sorted(set(each.predecessors) - shapes):
                 report(f"content: the predecessor {missing} is no shape of this diagram")
+            if len(set(each.predecessors)) != len(each.predecessors):
+                report(f"content: a predecessor of the shape {each.id} stands twice")
+            if each.id in each.predecessors:
+                report(f"content: the shape {each.id} precedes itself")
 
-    def _ids(self, references: Any, place: str, line: Line, report: Report) -> Iterator[str]:
+    def _references(self, references: Any, place: str, report: Report) -> Iterator[Target]:
         if not isinstance(references, list):
             report(f"{place} must be a list of references")
             return
         for index, reference in enumerate(references):
             if not isinstance(reference, dict):
                 report(f"{place}[{index}]: expected a reference")
-            elif (found := _guid(reference.get("id"), f"{place}[{index}].id", report)) is not None:
-                self._claim(reference, found, f"{place}[{index}]", line, report)
+            elif (found := self._reference(reference, f"{place}[{index}]", report)) is not None:
                 yield found
 
-    def _claim(self, reference: dict[str, Any], target: str, place: str, line: Line, report: Report) -> None:
-        type = self.configuration.types.get(str(reference.get("type")))
-        if type is None or reference.get("facetName") != type.facet:
-            report(f"{place}: there is no type {reference.get('type')!r} in the facet {reference.get('facetName')!r}")
-        elif line.claims.setdefault(target, type.key) != type.key:
-            report(f"{place}: {target} is said to be a {line.claims[target]} and a {type.key}")
+    def _reference(self, reference: dict[str, Any], place: str, report: Report) -> Target | None:
+        words = (reference.get("id"), reference.get("type"), reference.get("facetName"))
+        try:
+            return self._targets[words]  # type: ignore[index]  # what is no text is not in there
+        except (KeyError, TypeError):
+            return self._new_target(*words, place, report)
+
+    def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> Target | None:
+        element = _guid(id, f"{place}.id", report)
+        type = self.configuration.types.get(str(key))
+        if type is None or facet != type.facet:
+            report(f"{place}: there is no type {_short(key)} in the facet {_short(facet)}")
+            return None
+        if element is None:
+            return None
+        if len(self._targets) >= REMEMBERED:
+            self._targets.clear()
+        target = self._targets[id, type.key, type.facet] = Target(element, type.key)
+        return target
+
+
+def _type_rules(type: ElementType, cultures: frozenset[str]) -> TypeRules:
+    invariant = frozenset({INVARIANT})
+    return TypeRules(
+        {
+            each.key: (
+                each.attribute,
+                value_check(each.attribute),
+                invariant if each.attribute.is_invariant_culture else cultures,
+            )
+            for each in type.properties
+            if each.attribute
+        },
+        {each.key: each.related.max_occurrence for each in type.properties if each.related},
+    )
+
+
+def _version(values: dict[str, Any], line: Line, report: Report) -> None:
+    value = values.get(INVARIANT)
+    parts = VERSION.fullmatch(value) if isinstance(value, str) and line.type.is_versioned else None
+    if len(values) != 1 or parts is None:
+        report("version: must be <major>.<minor>, for the culture 127, on a versioned element")
+    else:
+        line.major, line.minor = int(parts[1]), int(parts[2])
+
+
+def _predecessors(predecessors: Any, place: str, report: Report) -> Iterator[str]:
+    if not isinstance(predecessors, list):
+        report(f"{place} must be a list")
+        return
+    for each in predecessors:
+        properties = each.get("properties") if isinstance(each, dict) else None
+        if not isinstance(properties, dict):
+            report(f"{place}: expected shapes with properties")
+        elif shape := _guid(properties.get("shapeId"), place, report):
+            yield shape
 
 
 def _guid(value: Any, place: str, report: Report) -> str | None:
     """In lower case (D1). Ids stay texts here: as objects they would cost more than all else that is done to a line."""
     if isinstance(value, str) and GUID.fullmatch(value):
         return value.lower()
-    report(f"{place}: {str(value)[:80]!r} is no GUID")
+    report(f"{place}: {_short(value)} is no GUID")
     return None
+
+
+def _short(value: Any) -> str:
+    """For a message: whatever stands in the file, but not all of it."""
+    return repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import IO, Any
 
+import orjson
 from rest_framework.parsers import BaseParser
 
 from repository_site.problems import Unreadable
@@ -18,7 +19,7 @@ MAX_NESTING = 64
 # Beyond this a number is no figure of any business, and turning it into digits could fill the memory.
 MAX_EXPONENT = 400
 MAX_DIGITS = 1_000
-TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+FRACTION = re.compile(rb"[0-9][.eE]")
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 INNERMOST = re.compile(rb"\[\]|\{\}")
 # Only a text written with one of these escapes can hold a NUL or a lone surrogate; all others need no second look.
@@ -54,6 +55,32 @@ class _Refused(Exception):
 
 
 def _parse(content: bytes) -> Any:
+    value = _parse_compact(content.strip(b" \t\r\n"))
+    if value is None:
+        value = _parse_any(content)
+    _check_nesting(content)
+    return value
+
+
+def _parse_compact(content: bytes) -> Any:
+    """Several times faster, for objects and lists written without white space, as our own transfer files are.
+
+    When writing the value again gives the same bytes, reading has lost nothing: no key stood twice, no number was
+    rounded. What is left is what this parser does not mind and we do: NUL, and fractions, which it reads as floats.
+    None when it is not certain.
+    """
+    if b"\\u0000" in content:
+        return None
+    try:
+        value = orjson.loads(content)
+        if orjson.dumps(value) != content:
+            return None
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return None
+    return None if FRACTION.search(_outside_texts(content)) else value
+
+
+def _parse_any(content: bytes) -> Any:
     value = json.loads(
         content.decode("utf-8"),
         object_pairs_hook=_object,
@@ -61,7 +88,6 @@ def _parse(content: bytes) -> Any:
         parse_float=_decimal,
         parse_int=_integer,
     )
-    _check_nesting(content)
     if SUSPICIOUS_ESCAPE.search(content):
         _check_texts(value)
     return value
@@ -92,9 +118,16 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
+def _outside_texts(content: bytes) -> bytes:
+    """Of well-formed JSON what does not stand in quotes: numbers, words, brackets and what is between them."""
+    return b"".join(content.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
+
+
 def _check_nesting(content: bytes) -> None:
     """Of well-formed JSON only the brackets are left; each round takes the innermost pairs away."""
-    brackets = TEXT.sub(b"", content).translate(None, NO_BRACKETS)
+    if content.count(b"[") + content.count(b"{") <= MAX_NESTING:
+        return
+    brackets = _outside_texts(content).translate(None, NO_BRACKETS)
     for _ in range(MAX_NESTING):
         if not brackets:
             return

@@ -6,14 +6,23 @@ import gzip
 import io
 import json
 import sys
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from elements.models import Element, ElementVersion, Reference, Shape
+from elements.transfer.checking import Survey
+from elements.transfer.lines import LineReader
+from elements.transfer.rows import RowMaker, Rows
+from facets.configuration import configuration_of
 from repository_site import environment
 from storage.models import Storage
 from storage.tenancy import tenant_scope
@@ -21,6 +30,7 @@ from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
+DEMO_LINES = DEMO.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.fixture
@@ -56,7 +66,7 @@ def line(number: int, type: str = "tag", facet: str = "tags", **changes: Any) ->
     return {key: value for key, value in document.items() if value is not None}
 
 
-def version(number: int, which: int, state: str, text: str, type: str = "subProcess", **changes: Any) -> dict[str, Any]:
+def version(number: int, which: int, state: Any, text: str, type: str = "subProcess", **changes: Any) -> dict[str, Any]:
     return line(
         number,
         type,
@@ -71,6 +81,20 @@ def version(number: int, which: int, state: str, text: str, type: str = "subProc
 
 def reference(number: int, type: str = "tag", facet: str = "tags") -> dict[str, str]:
     return {"facetName": facet, "id": guid(number), "type": type}
+
+
+def drawn(shape: int, predecessors: Any) -> dict[str, Any]:
+    return {"properties": {"shapeId": guid(shape), "predecessors": predecessors}, **reference(1)}
+
+
+def before(shape: int) -> dict[str, Any]:
+    return {"properties": {"shapeId": guid(shape)}}
+
+
+def html(markup: str) -> dict[str, Any]:
+    document = version(2, 3, "released", "1.0")
+    text = f'<?xml version="1.0" encoding="utf-8"?>{markup}'
+    return {**document, "attributes": {**document["attributes"], "description": {"1033": text}}}
 
 
 def write(path: Path, *documents: Any) -> str:
@@ -175,9 +199,28 @@ BAD: list[tuple[Any, str]] = [
     (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "a tag cannot be drawn in this diagram"),
     (version(2, 3, "released", "1.0", related={"tagFilters": [reference(4)]}), "is a user, not a tag"),
     (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1, "tag", "risks")]}), "there is no type 'tag' in the facet 'risks'"),
-    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)], "owner": [reference(1, "user", "users")]}), "is said to be a tag and a user"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)], "owner": [reference(1, "user", "users")]}), "owner: 00000000-0000-0000-0000-000000000001 is a tag, not a user"),
     (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5), "predecessors": [{"properties": {"shapeId": guid(6)}}]}, **reference(1)}]), "is no shape of this diagram"),
     (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}] * 2), "content: a shape stands twice"),
+    (line(1, id=5), "id: '5' is no GUID"),
+    ({**line(1), "type": ["tag"]}, "unknown type"),
+    (line(1, attributes=[]), "attributes must be an object"),
+    (line(1, attributes={"name": "x"}), "name: expected values by culture id"),
+    (line(1, attributes={"createdOn": {"1033": "2026-01-01T00:00:00"}}), "createdOn: expected one value, for the culture 127"),
+    (line(1, attributes={"createdOn": {"127": "0001-01-01T00:00:00"}}), "createdOn: must be between 0001-01-01T00:53:28 and 9999-12-31T23:59:59.999999"),
+    (line(1, attributes={"validUntil": {"127": "2026-03-29T02:30:00"}}), "validUntil: does not exist in Europe/Berlin: the clocks are put forward over 2026-03-29T02:30:00 there"),
+    (line(1, related={"createdBy": reference(4, "user", "users")}), "createdBy must be a list of references"),
+    (line(1, related={"createdBy": [4]}), "createdBy[0]: expected a reference"),
+    (line(1, related={"releaseHistory": []}), "releaseHistory: is derived"),
+    (version(2, 3, ["released"], "1.0"), "unknown state"),
+    (version(2, 3, "released", "1.0", children=[reference(1, "user", "users")]), "children: 00000000-0000-0000-0000-000000000001 is a tag, not a user"),
+    (version(2, 3, "released", "1.0", content=[drawn(5, 5)]), "content[0].predecessors must be a list"),
+    (version(2, 3, "released", "1.0", content=[drawn(5, [5])]), "content[0].predecessors: expected shapes with properties"),
+    (version(2, 3, "released", "1.0", content=[drawn(5, [{"properties": 5}])]), "content[0].predecessors: expected shapes with properties"),
+    (version(2, 3, "released", "1.0", content=[drawn(5, [before(5)])]), "precedes itself"),
+    (version(2, 3, "released", "1.0", content=[drawn(6, []), drawn(5, [before(6)] * 2)]), "a predecessor of the shape 00000000-0000-0000-0000-000000000005 stands twice"),
+    (version(2, 3, "released", "1.0", content=[5]), "content[0]: expected an element with properties"),
+    (html("<p onclick='x()'>x</p>"), "description[1033]: must not hold the attribute onclick"),
 ]  # fmt: skip
 
 
@@ -248,6 +291,83 @@ def test_what_is_there_already_is_not_imported_again_but_may_be_referred_to(hous
     assert err.getvalue() == f"line 1: {guid(1)}: the element is in the storage already\n"
     more = version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)]})
     assert "1 references" in run("import_storage", "acme", "house", write(tmp_path / "b.ndjson", more))[1]
+
+
+def test_ids_of_versions_and_shapes_that_the_storage_has_already(house: Storage, tmp_path: Path) -> None:
+    first = version(
+        2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(50)}, **reference(9, "task", "processes")}]
+    )
+    run("import_storage", "acme", "house", write(tmp_path / "a.ndjson", first, line(9, "task", "processes")))
+    second = [
+        version(4, 3, "released", "1.0"),
+        version(
+            5,
+            6,
+            "released",
+            "1.0",
+            content=[{"properties": {"shapeId": guid(50)}, **reference(9, "task", "processes")}],
+        ),
+    ]
+    for words in ([], ["--dry-run"]):
+        err = StringIO()
+        with pytest.raises(CommandError, match="3 problem"):
+            call_command("import_storage", "acme", "house", write(tmp_path / "b.ndjson", *second), *words, stderr=err)
+        assert err.getvalue().splitlines() == [
+            f"line 1: {guid(3)}: the version is in the storage already, of another element",
+            f"line 2: the shape {guid(50)} is in the storage already",
+            f"line 2: {guid(6)}: content: {guid(9)} lives in a diagram of the storage already",
+        ]
+
+
+def test_odd_texts_and_times_come_back_as_they_were(house: Storage, tmp_path: Path) -> None:
+    """Characters that mean something to COPY, local times at both ends, a repeated hour, a target named twice."""
+    stamps = {"changedOn": {"127": "9999-12-31T23:59:59.999999"}, "createdOn": {"127": "0001-01-01T01:00:00"}}
+    odd = 'tab\t back\\slash \\N \\. quote" ä😀'
+    tag = line(1, attributes={**stamps, "name": {"1033": odd}}, stereotype=odd)
+    long = line(2, attributes={**stamps, "name": {"1033": "".join(chr(0x4E00 + number) for number in range(20_000))}})
+    process = version(3, 4, "released", "1.0", related={"tagFilters": [reference(1), reference(1)]})
+    twice = {"changedOn": {"127": "2026-10-25T02:30:00"}, "createdOn": {"127": "1850-06-01T00:00:00"}}
+    process["attributes"] = {**twice, "purp": {"1033": "a\nb\r\nc\\n"}, "version": {"127": "1.0"}}
+    file, out = tmp_path / "in.ndjson", tmp_path / "out.ndjson"
+    run("import_storage", "acme", "house", write(file, tag, long, process))
+    run("export_storage", "acme", "house", str(out))
+    key = lambda document: document["id"]  # noqa: E731
+    exported = sorted((json.loads(text) for text in out.read_text(encoding="utf-8").splitlines()), key=key)
+    assert exported == [tag, long, process]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a document with each of its keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield value, key
+        yield from places(inner)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(data=st.data())
+def test_whatever_stands_in_a_line_it_is_a_line_or_a_problem(house: Storage, data: st.DataObject) -> None:
+    reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))
+    survey = Survey(reader.configuration.types)
+    rows = Rows()
+    for number in (1, 2):
+        document = json.loads(data.draw(st.sampled_from(DEMO_LINES)))
+        for _ in range(data.draw(st.integers(0, 3))):
+            holder, key = data.draw(st.sampled_from(list(places(document))))
+            holder[key] = data.draw(JSON)
+        problems: list[str] = []
+        found = reader.read(json.dumps(document).encode(), problems.append)
+        assert (found is None) == bool(problems)
+        if found is not None and survey.add(number, found):
+            RowMaker(reader.configuration, timezone.now()).add(found, rows)
+    survey.finish({}, [], [])
 
 
 def test_a_dry_run_counts_and_writes_nothing(house: Storage) -> None:

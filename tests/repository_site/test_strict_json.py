@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repository_site.problems import Unreadable
-from repository_site.rest.strict_json import MAX_NESTING, parse_json
+from repository_site.rest.strict_json import MAX_NESTING, _parse_any, _parse_compact, parse_json
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,25 @@ def test_a_long_key_twice_is_shortened_in_the_message() -> None:
 def test_garbage_is_read_or_refused_and_never_anything_else(body: bytes) -> None:
     with suppress(Unreadable):
         parse_json(body)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"))), st.data())
+def test_the_fast_way_reads_the_same_as_the_careful_one(text: str, data: st.DataObject) -> None:
+    """Also for JSON with a piece of it standing twice, which may be a key."""
+    if data.draw(st.booleans()):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, len(text)))
+        text = text[:end] + text[start:end] + text[end:]
+    body = text.encode("utf-8", "surrogatepass")
+    fast = _parse_compact(body)
+    if fast is not None:
+        careful = _parse_any(body)
+        assert repr(fast) == repr(careful)
+        assert parse_json(body) == careful

@@ -1,0 +1,140 @@
+"""Html attributes (D16): well-formed markup after an XML declaration, without anything that a browser could run.
+
+Pure. The markup is looked at as XML, in which there is one reading only, and refused, never changed. What a browser
+would read otherwise than XML does (comments and processing instructions with brackets in them, CDATA) is refused, too.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.parsers import expat
+
+DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
+XML_DECLARATION = re.compile(r"\s*<\?xml\s[^<>]*\?>")
+# Elements that run code, bring other documents along, change where addresses lead, or set attributes later on.
+REFUSED_ELEMENTS = frozenset(
+    {"script", "iframe", "frame", "frameset", "object", "embed", "applet", "portal", "base", "link", "meta", "noscript"}
+    | {"template", "xml", "foreignobject", "handler", "listener"}
+    | {"set", "animate", "animatecolor", "animatemotion", "animatetransform", "discard"}
+)
+ADDRESS_ATTRIBUTES = frozenset(
+    {"href", "src", "srcset", "action", "formaction", "data", "background", "poster", "cite", "longdesc", "usemap"}
+    | {"lowsrc", "dynsrc", "codebase", "classid", "archive", "manifest", "ping", "profile", "icon", "content", "code"}
+    | {"to", "from", "by", "values"}
+)
+REFUSED_ATTRIBUTES = frozenset({"srcdoc", "http-equiv", "attributename"})
+# Browsers ignore white space and control characters in the scheme of an address; these are some more than they do.
+IGNORED = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
+CODE_SCHEME = re.compile(r"(?:javascript|vbscript|livescript|mocha|data):", re.IGNORECASE)
+PICTURE = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif|x-icon)[;,]", re.IGNORECASE)
+CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+CSS_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+CSS_CODE = re.compile(
+    r"expression\(|javascript:|vbscript:|livescript:|behaviou?r:|-moz-binding|@import|data:(?!image/)"
+)
+
+
+def html_value(text: str) -> str:
+    """As it is stored: with an XML declaration, which is added when there is none."""
+    return text if XML_DECLARATION.match(text) else DECLARATION + text
+
+
+def html_problem(text: str) -> str | None:
+    """What is wrong with it, or None. Inside an element a document type, whose entities could unfold for ever, is no
+    markup."""
+    declaration = XML_DECLARATION.match(text)
+    if declaration is None:
+        return "must start with an XML declaration"
+    markup = text[declaration.end() :]
+    if "<" not in markup and "&" not in markup and "]]>" not in markup and markup.isprintable():
+        return None
+    try:
+        _parser().Parse(f"<root>{markup}</root>", True)
+    except _Refused as problem:
+        return str(problem)
+    except (expat.ExpatError, ValueError) as problem:
+        return f"is not well-formed: {problem}"
+    return None
+
+
+def runs_code(address: str) -> bool:
+    """Whether following the address could run code instead of leading somewhere."""
+    return CODE_SCHEME.match(IGNORED.sub("", address)) is not None
+
+
+class _Refused(Exception):
+    """Well-formed, and still not taken."""
+
+
+def _parser() -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    styles: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        element = _local(name)
+        if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
+            raise _Refused(f"must not hold the element {name[:40]}{' here' if parser.CharacterDataHandler else ''}")
+        if element == "style":
+            parser.CharacterDataHandler, parser.CommentHandler = styles.append, style_comment
+        for attribute, value in attributes.items():
+            _check_attribute(element, attribute, value)
+
+    def style_comment(text: str) -> None:
+        """A browser takes it for a part of the style sheet, which ends with the next end tag."""
+        if "<" in text:
+            _check_comment(text)
+        styles.append(text)
+
+    def end(name: str) -> None:
+        if parser.CharacterDataHandler is not None:
+            _check_style("".join(styles))
+            parser.CharacterDataHandler, parser.CommentHandler = None, _check_comment
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CommentHandler = _check_comment
+    parser.ProcessingInstructionHandler = _check_instruction
+    parser.StartCdataSectionHandler = _refuse_cdata
+    return parser
+
+
+def _local(name: str) -> str:
+    """Without a prefix, in lower case: which prefix stands for HTML or SVG is up to who writes the markup."""
+    return name.rpartition(":")[2].lower()
+
+
+def _check_attribute(element: str, attribute: str, value: str) -> None:
+    name = _local(attribute)
+    if attribute.startswith("xmlns:"):
+        return
+    if name.startswith("on") or name in REFUSED_ATTRIBUTES:
+        raise _Refused(f"must not hold the attribute {attribute[:40]}")
+    if name == "style":
+        _check_style(value)
+    elif name in ADDRESS_ATTRIBUTES and runs_code(value) and not (element == "img" and PICTURE.match(value)):
+        raise _Refused(f"must not hold an address that runs code, in the attribute {attribute[:40]}")
+
+
+def _check_style(text: str) -> None:
+    plain = CSS_ESCAPE.sub(_unescaped, CSS_COMMENT.sub("", text))
+    if CSS_CODE.search(IGNORED.sub("", plain).lower()):
+        raise _Refused("must not hold a style that runs code or loads other styles")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = int(escape[1], 16) if escape[1] else ord(escape[2])
+    return chr(code) if code < 0x110000 else ""
+
+
+def _check_comment(text: str) -> None:
+    if "<" in text or ">" in text:
+        raise _Refused("must not hold a comment with markup in it, which a browser could read as no comment")
+
+
+def _check_instruction(target: str, text: str) -> None:
+    if "<" in text or ">" in text:
+        raise _Refused("must not hold a processing instruction with markup in it")
+
+
+def _refuse_cdata() -> None:
+    raise _Refused("must not hold a CDATA section; write &lt; and &amp; instead")

@@ -1,0 +1,135 @@
+"""Checked lines as rows of the tables, in the form that COPY reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
+from elements.transfer.checking import Survey
+from elements.transfer.lines import CALLERS, Line
+from facets.configuration import Configuration
+from repository_site.rest.rendering import to_json
+from storage.bulk import copy_row, copy_rows, copy_text
+
+BATCH_LINES = 1_000
+BATCH_SIZE = 8 * 1024 * 1024
+# What a sort key may be long at most: an entry of an index has to fit into a third of a page.
+SORT_LENGTH = 500
+
+ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")
+VERSION_COLUMNS = (
+    "id", "element_id", "state", "major", "minor", "stereotype", "attributes", "sort_name", "valid_from", "valid_until",
+    "created_on", "created_by_id", "changed_on", "changed_by_id", "released_on", "released_by_id",
+)  # fmt: skip
+REFERENCE_COLUMNS = ("id", "version_id", "context", "position", "target_id")
+SHAPE_COLUMNS = ("id", "version_id", "element_id", "position")
+FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position")
+
+
+@dataclass(slots=True)
+class Rows:
+    """The rows of some lines, and the ids that must not be in the storage yet."""
+
+    versions: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+    shapes: list[str] = field(default_factory=list)
+    flows: list[str] = field(default_factory=list)
+    version_ids: list[str] = field(default_factory=list)
+    shape_ids: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def is_full(self) -> bool:
+        return len(self.versions) >= BATCH_LINES or self.size >= BATCH_SIZE
+
+    def write(self) -> None:
+        copy_rows(ElementVersion, VERSION_COLUMNS, self.versions)
+        copy_rows(Reference, REFERENCE_COLUMNS, self.references)
+        copy_rows(Shape, SHAPE_COLUMNS, self.shapes)
+        copy_rows(ShapeFlow, FLOW_COLUMNS, self.flows)
+
+
+class RowMaker:
+    def __init__(self, configuration: Configuration, now: datetime) -> None:
+        self.default_culture = str(configuration.cultures.default)
+        self.now = now.isoformat()
+        self._ids = ascending_ids()
+
+    def add(self, line: Line, rows: Rows) -> None:
+        version, ids = line.version, self._ids
+        rows.version_ids.append(version)
+        row = self._version_row(line)
+        rows.versions.append(row)
+        rows.size += len(row)
+        for context, targets in line.related.items():
+            if context not in CALLERS:
+                name = copy_text(context)
+                rows.references += [
+                    f"{next(ids)}\t{version}\t{name}\t{position}\t{target.id}\n"
+                    for position, target in enumerate(targets)
+                ]
+        for position, shape in enumerate(line.content):
+            rows.shape_ids.append(shape.id)
+            rows.shapes.append(copy_row(shape.id, version, shape.target.id, position))
+            rows.flows += [
+                copy_row(next(ids), shape.id, before, place) for place, before in enumerate(shape.predecessors)
+            ]
+
+    def _version_row(self, line: Line) -> str:
+        stamps = line.stamps
+        created = stamps.get("createdOn", self.now)
+        callers = [targets[0].id if (targets := line.related.get(name)) else None for name in CALLERS]
+        return copy_row(
+            line.version,
+            line.element,
+            line.state,
+            line.major,
+            line.minor,
+            copy_text(line.stereotype),
+            # Line breaks and tabs are escaped in JSON already.
+            to_json(line.attributes).decode().replace("\\", "\\\\"),
+            copy_text(sort_name(line.attributes, self.default_culture)),
+            stamps.get("validFrom"),
+            stamps.get("validUntil"),
+            created,
+            callers[0],
+            stamps.get("changedOn", created),
+            callers[1],
+            stamps.get("relOn"),
+            callers[2],
+        )
+
+
+def ascending_ids() -> Iterator[str]:
+    """Ids that begin alike and are random in that: an index takes them side by side instead of all over its pages."""
+    beginning = str(uuid4())[:24]
+    for number in count():
+        yield f"{beginning}{number:012x}"
+
+
+def write_elements(configuration: Configuration, survey: Survey) -> None:
+    rows: list[str] = []
+    for row in _element_rows(configuration, survey):
+        rows.append(row)
+        if len(rows) >= 10 * BATCH_LINES:
+            copy_rows(Element, ELEMENT_COLUMNS, rows)
+            rows = []
+    copy_rows(Element, ELEMENT_COLUMNS, rows)
+
+
+def _element_rows(configuration: Configuration, survey: Survey) -> Iterator[str]:
+    type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
+    for element, known in survey.elements.items():
+        place = (known.parent, known.position)
+        yield copy_row(element, known.creation, type_ids[known.type.key], *place, known.newest, known.published)
+
+
+def sort_name(attributes: dict[str, dict[str, Any]], default_culture: str) -> str:
+    """What lists are ordered by (D9): the name in the default culture, else in any, ignoring case."""
+    names = attributes.get("name", {})
+    name = names.get(default_culture) or next((names[culture] for culture in sorted(names) if names[culture]), "")
+    return str(name).casefold()[:SORT_LENGTH]
