@@ -39,6 +39,9 @@ class Node:
         value = self.value.get(key, ABSENT) if isinstance(self.value, dict) else ABSENT
         return Node(value, f"{self.place}.{key}" if self.place else key, self.problems)
 
+    def at(self, *path: str) -> Node:
+        return self.child(path[0]).at(*path[1:]) if path else self
+
     def item(self, index: int) -> Node:
         value = self.value[index] if isinstance(self.value, list) else ABSENT
         return Node(value, f"{self.place}[{index}]", self.problems)

@@ -9,6 +9,7 @@ from typing import Any
 from facets import blueprint
 from facets.blueprint import Blueprint
 from facets.data_types import DataType
+from facets.derived_properties import derived_problems
 from facets.template_nodes import COLOR, KEY, MAX_INTEGER, NAME, Node
 from repository_site.problems import Invalid
 
@@ -96,7 +97,7 @@ class _Reader:
         attribute, related = node.child("attribute"), node.child("related")
         if attribute.is_absent == related.is_absent:
             node.problem("needs exactly one of attribute and related")
-        return blueprint.Property(
+        found = blueprint.Property(
             key=key,
             display_names=node.child("displayNames").texts(required=True),
             descriptions=node.child("descriptions").texts(),
@@ -105,6 +106,9 @@ class _Reader:
             attribute=None if attribute.is_absent else self.attribute(attribute),
             related=None if related.is_absent else self.related(related),
         )
+        for path, problem in derived_problems(found):
+            node.at(*path).problem(problem)
+        return found
 
     def attribute(self, node: Node) -> blueprint.Attribute:
         node.fields("dataType", "isInvariantCulture", "selectableValues")

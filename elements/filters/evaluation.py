@@ -60,7 +60,7 @@ def matches(expression: BoundExpression, element: WireElement) -> bool:
             return all(_is_empty(each) for each in _stored(expression.values, element))
         case ValueTest():
             known = _typed(expression.values, element)
-            return any(_passes(expression.test, each) for each in _comparable(known, expression.kind))
+            return any(passes(expression.test, each) for each in _comparable(known, expression.kind))
 
 
 def _stored(values: Values, element: WireElement) -> Iterator[Any]:
@@ -124,7 +124,8 @@ def _as_kind(value: Any, kind: Kind) -> Value | None:
     return None
 
 
-def _passes(test: Test, value: Any) -> bool:
+def passes(test: Test, value: Any) -> bool:
+    """Whether a value of the kind that the test is about passes it."""
     match test:
         case Compare():
             return ORDERS[test.operator](value, test.value)

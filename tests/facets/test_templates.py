@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from elements import derived
+from elements.filters.derived_values import DERIVED_ATTRIBUTES as DERIVED_FOR_FILTERS
 from facets.blueprint import Blueprint
 from facets.data_types import DataType
+from facets.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
 from facets.row_reading import read_blueprint, read_configuration
 from facets.template_reading import read_template
 from facets.template_writing import write_template
@@ -181,6 +184,43 @@ def test_mistakes_in_a_view(field: str, value: Any, problem: str) -> None:
         read_template(document)
     place = f"facets.things, étc..views.Tree.{problem}"
     assert any(detail.startswith(place) for detail in caught.value.details), caught.value.details
+
+
+@pytest.mark.parametrize(
+    ("key", "definition", "problem"),
+    [
+        ("version", {"attribute": {"dataType": "Decimal", "isInvariantCulture": True}}, "attribute.dataType: version is derived by the server, as SingleLineText or MultiLineText"),
+        ("version", {"attribute": {"dataType": "SingleLineText"}}, "attribute.isInvariantCulture: version is derived by the server, the same in all cultures"),
+        ("stereotype", {"attribute": {"dataType": "Html", "isInvariantCulture": True}}, "attribute.dataType: stereotype is derived by the server, as SingleLineText"),
+        ("isReleased", {"attribute": {"dataType": "Integer", "isInvariantCulture": True}}, "attribute.dataType: isReleased is derived by the server, as Boolean"),
+        ("validUntil", {"attribute": {"dataType": "Date", "isInvariantCulture": True}}, "attribute.dataType: validUntil is derived by the server, as DateTime"),
+        ("changedOn", {"related": {"facet": "people"}}, "related: changedOn is derived by the server, as an attribute"),
+        ("gotoUrl", {"attribute": {"dataType": "Url", "isInvariantCulture": True}}, "attribute.isInvariantCulture: gotoUrl is derived by the server, in each data culture"),
+        ("authorNote", {"attribute": {"dataType": "Html"}}, "attribute.dataType: authorNote is derived by the server, as SingleLineText"),
+        ("majorVersion", {"attribute": {"dataType": "SingleLineText", "isInvariantCulture": True}}, "attribute.dataType: majorVersion is derived by the server, as Integer"),
+        ("releaseHistory", {"attribute": {"dataType": "SingleLineText"}}, "attribute: releaseHistory is derived by the server, as a related context"),
+    ],
+)  # fmt: skip
+def test_what_is_derived_cannot_be_defined_as_something_else(key: str, definition: Any, problem: str) -> None:
+    names = {"displayNames": {"1033": key}}
+    for changes, place in (
+        ({f"properties.{key}": names | definition}, f"properties.{key}"),
+        ({"types.box.properties": [{"key": key} | names | definition]}, "types.box.properties[0]"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            read_template(small_template(**changes))
+        assert [each for each in caught.value.details if each.startswith(f"{place}.{problem}")], caught.value.details
+
+
+@pytest.mark.parametrize("data_type", ["Url", "SingleLineText", "MultiLineText"])
+def test_what_is_derived_can_be_defined_as_it_is_rendered(data_type: str) -> None:
+    address = {"displayNames": {"1033": "Page"}, "attribute": {"dataType": data_type}}
+    read_template(small_template(**{"properties.gotoUrl": address}))
+
+
+def test_the_derived_properties_are_those_that_elements_derive() -> None:
+    assert set(DERIVED_ATTRIBUTES) == DERIVED_FOR_FILTERS
+    assert {*derived.CALLERS, derived.RELEASE_HISTORY} == DERIVED_CONTEXTS
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -1,0 +1,164 @@
+"""From a bound filter to an SQL condition (D13) that says of an element in the database what `evaluation.py` says of
+its wire form.
+
+In the SQL `e` is the element and `v` the version of it that is tested. A predicate that comes out as NULL is false, and
+what stands under NOT is made so by IS NOT TRUE; so plain comparisons stay plain, and indexes can serve them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from elements import derived, states
+from elements.filters.binding import (
+    AnyAttributeValues,
+    AttributeValues,
+    BoundAnd,
+    BoundExpression,
+    BoundNot,
+    BoundOr,
+    Field,
+    FieldValue,
+    IsNull,
+    TargetIds,
+    Values,
+    ValueTest,
+)
+from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exists, negation
+from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
+from elements.filters.probes import Filled, Passes, Probe
+from facets.configuration import Configuration
+
+__all__ = ["Condition", "FilterCompiler"]
+
+FILLED = Filled()
+EVER_RELEASED = sorted(states.PUBLISHED | states.RETIRED)
+
+
+class FilterCompiler:
+    """For one reader: `sees_drafts` decides which elements a reference can lead to (D6)."""
+
+    def __init__(self, configuration: Configuration, zone: ZoneInfo, storage_address: str, sees_drafts: bool) -> None:
+        self.configuration = configuration
+        self.zone = zone
+        self.sees_drafts = sees_drafts
+        self.derived = DerivedAttributes(configuration, storage_address)
+        self.versioned = self.derived.versioned
+        self.unversioned = configuration.types.keys() - self.versioned
+
+    def compile(self, expression: BoundExpression) -> Condition:
+        match expression:
+            case BoundOr():
+                return any_of(self.compile(each) for each in expression.operands)
+            case BoundAnd():
+                return all_of(self.compile(each) for each in expression.operands)
+            case BoundNot():
+                return negation(self.compile(expression.operand))
+            case IsNull():
+                return negation(self.some(expression.values, FILLED, on_all_types=True))
+            case ValueTest():
+                return self.some(expression.values, Passes(expression.kind, expression.test, self.zone))
+
+    def some(self, values: Values, probe: Probe, *, on_all_types: bool = False) -> Condition:
+        """Whether the probe says yes to one of the values, on elements of the types that these are about, or on all."""
+        match values:
+            case FieldValue():
+                return self.field(values.field, probe)
+            case TargetIds():
+                types = self.holders.get((values.context, False), frozenset()) if on_all_types else values.types
+                return self.targets(values.context, types, probe)
+            case AttributeValues() | AnyAttributeValues():
+                each = (values,) if isinstance(values, AttributeValues) else values.attributes
+                return self.attributes({one: self.types(one, on_all_types) for one in each}, probe)
+
+    def types(self, values: AttributeValues, on_all_types: bool) -> Set[str]:
+        """Reporting knows attributes that no type is configured with, so these types always count."""
+        return values.types | self.holders.get((values.name, True), frozenset()) if on_all_types else values.types
+
+    @cached_property
+    def holders(self) -> Mapping[tuple[str, bool], Set[str]]:
+        """The types that have a property, by its name and whether it is an attribute."""
+        found: dict[tuple[str, bool], set[str]] = {}
+        for type in self.configuration.types.values():
+            for each in type.properties:
+                found.setdefault((each.key, each.attribute is not None), set()).add(type.key)
+        return found
+
+    def on(self, types: Iterable[str], *conditions: Condition) -> Condition:
+        return all_of([of_types(self.configuration, types), *conditions])
+
+    def field(self, field: Field, probe: Probe) -> Condition:
+        types = self.configuration.types
+        match field:
+            case Field.ID:
+                return probe.id("e.id")
+            case Field.VERSION_ID:
+                return self.on(self.versioned, probe.id("v.id"))
+            case Field.CREATION_ID:
+                return self.on(self.unversioned, probe.id("e.creation_id"))
+            case Field.TYPE:
+                return self.on(key for key in types if probe.constant(key))
+            case Field.FACET_NAME:
+                return self.on(key for key, type in types.items() if probe.constant(type.facet))
+            case Field.STATE:
+                return self.on(self.versioned, probe.text("NULLIF(v.state, '')"))
+            case Field.STEREOTYPE:
+                return probe.text("NULLIF(v.stereotype, '')")
+
+    def targets(self, context: str, types: Set[str], probe: Probe) -> Condition:
+        """Only elements that the reader can see are there as targets."""
+        if context in derived.CALLERS:
+            column = f"v.{derived.CALLERS[context]}"
+            return self.on(types, probe.id(column), self.visible(column))
+        if context == derived.RELEASE_HISTORY:
+            return self.on(types & self.versioned, probe.id("e.id"), self.ever_released())
+        named = Condition("r.version_id = v.id AND r.context = %s::text", (context,))
+        found = all_of([named, probe.id("r.target_id"), self.visible("r.target_id")])
+        return self.on(types, exists("elements_reference r", where=found))
+
+    def visible(self, column: str) -> Condition:
+        published = Condition(f"t.id = {column} AND t.published_id IS NOT NULL", ())
+        return ALWAYS if self.sees_drafts else exists("elements_element t", where=published)
+
+    def ever_released(self) -> Condition:
+        """The history of releases names the element itself, once for each version that the reader can see."""
+        released = "h.element_id = e.id AND (h.released_on IS NOT NULL OR h.state = ANY(%s::text[]))"
+        seen = "" if self.sees_drafts else " AND h.id = e.published_id"
+        return exists("elements_elementversion h", where=Condition(released + seen, (EVER_RELEASED,)))
+
+    def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
+        """Attributes, each on elements of some types."""
+        stored = {each: types for each, types in values.items() if each.name not in DERIVED_ATTRIBUTES}
+        others = [
+            self.derived.condition(each.name, each.cultures, types, probe)
+            for each, types in values.items()
+            if each.name in DERIVED_ATTRIBUTES
+        ]
+        found = self.stored_attribute if len(stored) == 1 else self.stored_attributes
+        return any_of([found(stored, probe), *others])
+
+    def stored_attribute(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
+        """OFFSET 0 keeps the inner query apart, so that a long row of attributes is unpacked once for all cultures."""
+        ((attribute, types),) = values.items()
+        cultures = [str(lcid) for lcid in attribute.cultures]
+        rows = ", ".join("(a.stored -> %s::text)" for _ in cultures)
+        source = f"(SELECT v.attributes -> %s::text AS stored OFFSET 0) AS a, LATERAL (VALUES {rows}) AS x(value)"
+        return self.on(types, exists(source, attribute.name, *cultures, where=probe.json("x.value")))
+
+    def stored_attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
+        """One walk over everything stored, however many attributes there are; what types share is named once."""
+        names: dict[tuple[frozenset[str], tuple[int, ...]], list[str]] = {}
+        for each, types in values.items():
+            names.setdefault((frozenset(types), each.cultures), []).append(each.name)
+        meant = "a.name = ANY(%s::text[]) AND x.culture = ANY(%s::text[])"
+        groups = any_of(
+            self.on(types, Condition(meant, (keys, [str(lcid) for lcid in lcids])))
+            for (types, lcids), keys in names.items()
+        )
+        # Said once more of all, so that most attributes are passed over before their values are unpacked.
+        named = Condition("a.name = ANY(%s::text[])", (sorted({each.name for each in values}),))
+        source = "jsonb_each(v.attributes) AS a(name, stored), LATERAL jsonb_each(a.stored) AS x(culture, value)"
+        found = exists(source, where=all_of([named, groups, probe.json("x.value")]))
+        return all_of([probe.within("v.attributes::text"), found])

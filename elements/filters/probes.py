@@ -1,0 +1,234 @@
+"""What is asked of a single value, as SQL: whether it passes a test, or whether it is there at all.
+
+Each method takes an SQL expression of one kind of value, of our own making and without parameters; values of other
+kinds than a test is about do not pass it. So one walk over the values of an element serves every predicate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from elements.filters.binding import Compare, Kind, OneOf, Test, TextMatch
+from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of, exists
+from elements.filters.evaluation import passes
+from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
+from elements.filters.syntax import BLANKS, MOMENT, Operator, TextFunction, fold_case
+
+SQL_OPERATORS = {Operator.EQ: "=", Operator.GT: ">", Operator.GE: ">=", Operator.LT: "<", Operator.LE: "<="}
+# A date-time on the wire, cut to microseconds and written out in full, compares as a text as it does as a date-time.
+MIDNIGHT = "0000-00-00T00:00:00.000000"
+MAX_REPLACED = 16
+
+
+class Probe(Protocol):
+    def constant(self, value: str) -> bool:
+        """A text that is known without looking at the row."""
+
+    def text(self, sql: str) -> Condition: ...
+    def number(self, sql: str) -> Condition: ...
+    def truth(self, condition: Condition) -> Condition: ...
+    def instant(self, sql: str) -> Condition: ...
+    def id(self, sql: str) -> Condition: ...
+    def json(self, sql: str) -> Condition:
+        """A stored value of whatever data type."""
+
+    def within(self, sql: str) -> Condition:
+        """What must be true of the text of a JSON document that has such a value somewhere in it; quick to rule out."""
+
+
+class Filled:
+    """The value is there, and no blank text or empty list (IsNull is the negation)."""
+
+    def constant(self, value: str) -> bool:
+        return bool(value.strip(BLANKS))
+
+    def text(self, sql: str) -> Condition:
+        return Condition(f"btrim({sql}, %s) <> ''", (BLANKS,))
+
+    def number(self, sql: str) -> Condition:
+        return Condition(f"{sql} IS NOT NULL", ())
+
+    def truth(self, condition: Condition) -> Condition:
+        return Condition(f"({condition.sql}) IS NOT NULL", condition.parameters)
+
+    instant = id = number
+
+    def json(self, sql: str) -> Condition:
+        cases = (
+            "WHEN 'string' THEN btrim({0} #>> '{{}}', %s) <> '' WHEN 'array' THEN {0} <> '[]' WHEN 'null' THEN FALSE"
+        )
+        return Condition(f"CASE jsonb_typeof({sql}) {cases.format(sql)} ELSE {sql} IS NOT NULL END", (BLANKS,))
+
+    def within(self, sql: str) -> Condition:
+        return ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The value passes a test. Local times are those of the zone."""
+
+    kind: Kind
+    test: Test
+    zone: ZoneInfo
+
+    def constant(self, value: str) -> bool:
+        return self.kind in (Kind.TEXT, Kind.KEYS) and passes(self.test, value)
+
+    def text(self, sql: str) -> Condition:
+        return _text(sql, self.test) if self.kind in (Kind.TEXT, Kind.KEYS) else NEVER
+
+    def number(self, sql: str) -> Condition:
+        return _compared(sql, self.test, "numeric") if self.kind is Kind.NUMBER else NEVER
+
+    def truth(self, condition: Condition) -> Condition:
+        passing = [each for each in (True, False) if self.kind is Kind.TRUTH and passes(self.test, each)]
+        if len(passing) == 1:
+            return condition if passing[0] else Condition(f"NOT ({condition.sql})", condition.parameters)
+        return Condition(f"({condition.sql}) IS NOT NULL", condition.parameters) if passing else NEVER
+
+    def instant(self, sql: str) -> Condition:
+        return _instant(sql, self.test, self.zone) if self.kind is Kind.MOMENT else NEVER
+
+    def id(self, sql: str) -> Condition:
+        return _compared(sql, self.test, "uuid") if self.kind is Kind.ID else NEVER
+
+    def json(self, sql: str) -> Condition:
+        """Guarded by what is really there: a cast that fails would fail the whole query."""
+        match self.kind:
+            case Kind.TEXT:
+                return _text(_json_text(sql), self.test)
+            case Kind.KEYS:
+                return exists(f"{_json_items(sql)} AS k(item)", where=_text(_json_text("k.item"), self.test))
+            case Kind.FILES:
+                texts = "LATERAL (VALUES (k.item -> 'title'), (k.item -> 'address')) AS f(text)"
+                return exists(f"{_json_items(sql)} AS k(item), {texts}", where=_text(_json_text("f.text"), self.test))
+            case Kind.NUMBER:
+                return self.number(f"(CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END)")
+            case Kind.TRUTH:
+                return self.truth(Condition(f"CASE jsonb_typeof({sql}) WHEN 'boolean' THEN {sql}::boolean END", ()))
+            case Kind.MOMENT:
+                return _moment(_json_text(sql), self.test)
+            case Kind.ID:
+                return NEVER
+
+    def within(self, sql: str) -> Condition:
+        match self.test:
+            case TextMatch(text=text) if _is_plain(text):
+                return _text_match(sql, TextMatch(TextFunction.CONTAINS, text))
+            case Compare(operator=Operator.EQ, value=str() as text) if _is_plain(text):
+                return Condition(f"strpos({sql}, %s) > 0", (text,))
+        return ALWAYS
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text stands in JSON as it is."""
+    return json.dumps(text, ensure_ascii=False) == f'"{text}"'
+
+
+def _json_text(sql: str) -> str:
+    return f"(CASE jsonb_typeof({sql}) WHEN 'string' THEN {sql} #>> '{{}}' END)"
+
+
+def _json_items(sql: str) -> str:
+    """Also of a value that is no list."""
+    items = f"CASE jsonb_typeof({sql}) WHEN 'array' THEN {sql} ELSE jsonb_build_array({sql}) END"
+    return f"jsonb_array_elements({items})"
+
+
+def _compared(sql: str, test: Test, type: str, convert: Callable[[Any], Any] = lambda value: value) -> Condition:
+    match test:
+        case Compare():
+            return Condition(f"{sql} {SQL_OPERATORS[test.operator]} %s::{type}", (convert(test.value),))
+        case OneOf():
+            return Condition(f"{sql} = ANY(%s::{type}[])", ([convert(each) for each in test.values],))
+        case TextMatch():
+            return NEVER
+
+
+def _text(sql: str, test: Test) -> Condition:
+    return _text_match(sql, test) if isinstance(test, TextMatch) else _compared(_by_code_point(sql), test, "text")
+
+
+def _moment(sql: str, test: Test) -> Condition:
+    whole = f"overlay('{MIDNIGHT}' PLACING left({sql}, {len(MIDNIGHT)}) FROM 1)"
+    guarded = f"(CASE WHEN {sql} ~ '^({MOMENT.pattern})$' THEN {whole} END)"
+    return _compared(_by_code_point(guarded), test, "text", lambda value: value.isoformat(timespec="microseconds"))
+
+
+def _by_code_point(sql: str) -> str:
+    return f'{sql} COLLATE "C"'
+
+
+def _text_match(sql: str, test: TextMatch) -> Condition:
+    """Both sides folded. What is compared is as long as the text, since folding keeps the number of characters."""
+    length = len(test.text)
+    if not length:
+        return Condition(f"{sql} IS NOT NULL", ())
+    part = {TextFunction.STARTS_WITH: f"left({sql}, {length})", TextFunction.ENDS_WITH: f"right({sql}, {length})"}
+    folded, parameters = _folded(part.get(test.function, sql), test.text)
+    if test.function is TextFunction.CONTAINS:
+        return Condition(f"strpos({folded}, %s) > 0", (*parameters, test.text))
+    return Condition(f"{folded} = %s", (*parameters, test.text))
+
+
+def _folded(sql: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """An expression folded as far as matters for looking for a text, and its parameters.
+
+    `lower` under the collation C is for ASCII alone. Of the other letters only those can matter that fold to one of the
+    text, and these are changed one by one: exact, whatever the database knows of Unicode. `replace` is many times
+    faster than `translate`, but is nested as often as there are letters.
+    """
+    lower = f"lower({_by_code_point(sql)})"
+    capitals = {letter: low for low in text for letter in _capitals().get(low, ())}
+    if len(capitals) > MAX_REPLACED:
+        return f"translate({lower}, %s, %s)", ("".join(capitals), "".join(capitals.values()))
+    changes = tuple(letter for pair in capitals.items() for letter in pair)
+    return "replace(" * len(capitals) + lower + ", %s, %s)" * len(capitals), changes
+
+
+@cache
+def _capitals() -> Mapping[str, list[str]]:
+    """Which letters beyond ASCII fold to another character, by that character. Further planes have no letter case."""
+    found: dict[str, list[str]] = {}
+    for letter in map(chr, range(0x80, 0x20000)):
+        if letter.lower() != letter:
+            found.setdefault(fold_case(letter), []).append(letter)
+    return found
+
+
+def _instant(sql: str, test: Test, zone: ZoneInfo) -> Condition:
+    match test:
+        case Compare(operator=Operator.EQ, value=datetime() as local):
+            return _at(sql, instants_of(zone, local))
+        case Compare(operator=(Operator.GE | Operator.LT) as order, value=datetime() as local):
+            return _within(sql, (spans_from if order is Operator.GE else spans_before)(zone, local))
+        case Compare(operator=(Operator.GT | Operator.LE) as order, value=datetime() as local):
+            if local == datetime.max:
+                return Condition(f"{sql} IS NOT NULL", ()) if order is Operator.LE else NEVER
+            return _within(sql, (spans_from if order is Operator.GT else spans_before)(zone, local + SMALLEST))
+        case OneOf():
+            moments = [each for each in test.values if isinstance(each, datetime)]
+            return _at(sql, [instant for local in moments for instant in instants_of(zone, local)])
+    return NEVER
+
+
+def _at(sql: str, instants: list[datetime]) -> Condition:
+    return Condition(f"{sql} = ANY(%s::timestamptz[])", (instants,)) if instants else NEVER
+
+
+def _within(sql: str, spans: list[Span]) -> Condition:
+    """Plain comparisons, so that an index on the column can serve them."""
+    return any_of(
+        all_of(
+            Condition(f"{sql} {sign} %s::timestamptz", (bound,))
+            for sign, bound in ((">=", start), ("<", end))
+            if bound is not None
+        )
+        for start, end in spans
+    )

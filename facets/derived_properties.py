@@ -1,0 +1,55 @@
+"""Properties that the server derives, known by their names, and how it renders them (D8, D14, D20, D21).
+
+A template decides which types have them, but not what they are: a filter or a client that goes by the configuration
+would otherwise expect values that never come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from facets.blueprint import Property
+from facets.data_types import DataType
+
+_TEXT = (DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedAttribute:
+    data_types: tuple[DataType, ...]
+    is_invariant_culture: bool = True
+
+
+DERIVED_ATTRIBUTES = MappingProxyType(
+    {
+        **dict.fromkeys(("version", "state1", "stereotype"), DerivedAttribute(_TEXT)),
+        **dict.fromkeys(
+            ("changedOn", "createdOn", "relOn", "validFrom", "validUntil"), DerivedAttribute((DataType.DATE_TIME,))
+        ),
+        **dict.fromkeys(
+            ("isReleased", "isReleasedOrLastInProcess", "isLastInProcessOrReleased"),
+            DerivedAttribute((DataType.BOOLEAN,)),
+        ),
+        **dict.fromkeys(("majorVersion", "minorVersion"), DerivedAttribute((DataType.INTEGER,))),
+        "gotoUrl": DerivedAttribute((DataType.URL, *_TEXT), is_invariant_culture=False),
+        "authorNote": DerivedAttribute(_TEXT, is_invariant_culture=False),
+    }
+)
+DERIVED_CONTEXTS = frozenset({"changedBy", "createdBy", "relBy", "releaseHistory"})
+
+
+def derived_problems(defined: Property) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where the definition of a property, by the names of its fields, is not as the server renders it, and why."""
+    rendered, subject = DERIVED_ATTRIBUTES.get(defined.key), f"{defined.key} is derived by the server"
+    if defined.attribute and defined.key in DERIVED_CONTEXTS:
+        yield ("attribute",), f"{subject}, as a related context"
+    if defined.related and rendered:
+        yield ("related",), f"{subject}, as an attribute"
+    if defined.attribute and rendered:
+        if defined.attribute.data_type not in rendered.data_types:
+            yield ("attribute", "dataType"), f"{subject}, as {' or '.join(rendered.data_types)}"
+        if defined.attribute.is_invariant_culture != rendered.is_invariant_culture:
+            how = "the same in all cultures" if rendered.is_invariant_culture else "in each data culture"
+            yield ("attribute", "isInvariantCulture"), f"{subject}, {how}"
