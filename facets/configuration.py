@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
@@ -73,8 +73,13 @@ class Configuration:
     facets: Mapping[str, CompiledFacet]
     types: Mapping[str, ElementType]
     type_ids: Mapping[str, UUID]
-    rendered: dict[tuple[str, str, str | None], bytes] = field(default_factory=dict)
-    """Answers that depend on nothing but this configuration, kept as bytes by who renders them."""
+    _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What depends on nothing but this configuration, such as a whole answer, is made once and kept with it."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast("T", self._kept[key])
 
     def facet(self, name: str) -> CompiledFacet:
         """Ignoring letter case (D1)."""

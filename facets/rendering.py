@@ -49,11 +49,9 @@ def render_view_configuration(configuration: Configuration, view: CompiledView, 
     """The whole answer of operation 14; it depends on the configuration alone and so is rendered once a revision."""
     shown = list(view.types.values()) if type_key is None else [view.type(type_key)]
     key = (view.facet.facet.name, view.view.name, None if type_key is None else shown[0].type.key)
-    found = configuration.rendered.get(key)
-    if found is None:
-        found = to_json(counted("values", [_type(each, configuration.cultures) for each in shown]))
-        configuration.rendered[key] = found
-    return found
+    return configuration.keep(
+        ("config", *key), lambda: to_json(counted("values", [_type(each, configuration.cultures) for each in shown]))
+    )
 
 
 def _type(shown: TypeInView, cultures: CultureSet) -> dict[str, Any]:

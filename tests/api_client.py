@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import Any
 
+from django.http import HttpResponse
 from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
@@ -34,8 +35,19 @@ class ApiClient(Client):
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         response = super().generic(method, path, *args, headers=headers, **kwargs)
+        if response.streaming:
+            # As one piece, so that a test reads it like any other.
+            response = _joined(response)
         check_answer(method, path.partition("?")[0], response)
         return response
+
+
+def _joined(streamed: Any) -> Any:
+    whole = HttpResponse(b"".join(streamed), status=streamed.status_code, headers=streamed.headers)
+    whole.wsgi_request = streamed.wsgi_request  # type: ignore[attr-defined]  # as the test client sets it
+    whole.was_streamed = True  # type: ignore[attr-defined]  # for tests
+    whole.json = lambda: json.loads(whole.content)  # type: ignore[attr-defined]  # as the test client does
+    return whole
 
 
 def check_answer(method: str, path: str, response: Any) -> None:
@@ -84,7 +96,12 @@ def _resolve(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validate(value: Any, schema: dict[str, Any]) -> None:
+    _validator(json.dumps(schema)).validate(value)
+
+
+@cache
+def _validator(schema: str) -> Draft202012Validator:
     resource: Resource[Any] = Resource.from_contents(openapi_document(), default_specification=DRAFT202012)
     registry: Registry[Any] = Registry().with_resource("urn:api", resource)
-    absolute = json.loads(json.dumps(schema).replace('"#/', '"urn:api#/'))
-    Draft202012Validator(absolute, registry=registry, format_checker=FormatChecker()).validate(value)
+    absolute = json.loads(schema.replace('"#/', '"urn:api#/'))
+    return Draft202012Validator(absolute, registry=registry, format_checker=FormatChecker())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from decimal import Decimal
 from typing import Any
 
@@ -45,3 +45,15 @@ def answer(payload: Any, status: int = 200, headers: Mapping[str, str] | None = 
 def counted(name: str, values: Sized) -> dict[str, Any]:
     """The envelope of every success: the number of values, then the values under their name."""
     return {"count": len(values), name: values}
+
+
+def stream_counted(name: str, batches: Iterable[tuple[int, Iterable[Any]]]) -> Iterator[bytes]:
+    """The same envelope in pieces, for lists that are not held in memory; each batch comes with the total."""
+    separator = b""
+    for total, values in batches:
+        if not separator:
+            yield b'{"count":%d,"%s":[' % (total, name.encode())
+        # One piece a batch: a client that reads slowly makes few of them, one that reads fast waits for few.
+        yield separator + b",".join(map(to_json, values))
+        separator = b","
+    yield b"]}" if separator else to_json(counted(name, []))

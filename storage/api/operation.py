@@ -16,7 +16,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from repository_site.problems import NotFound, Unauthenticated, Unreadable
+from repository_site.problems import Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts_json
 from repository_site.rest.throttling import Throttle
 from repository_site.rest.versioning import NAME as VERSION_HEADER
@@ -92,6 +92,8 @@ class Operation(APIView):
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         throttle = anonymous_throttle if self.caller.kind is CallerKind.ANONYMOUS else token_throttle
         throttle.take(self.caller.throttle_key)
+        if not self.caller.roles:
+            raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
         return self._answer(handler, request, **names)
 
     def _answer(self, handler: Any, request: Request, **names: str) -> HttpResponseBase:

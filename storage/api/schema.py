@@ -8,7 +8,9 @@ from repository_site.rest.schema import EXACTLY_ONE
 from storage.contexts import ContextType
 
 EXACTLY_ONE.update(
-    Facet=("displayNames", "displayName"), FacetView=("displayNames", "displayName"), Elements=("elements", "values")
+    Facet=("displayNames", "displayName"),
+    FacetView=("displayNames", "displayName"),
+    AdministrationElements=("elements", "values"),
 )
 
 
@@ -99,7 +101,7 @@ class FacetViews(serializers.Serializer[None]):
     values = FacetView(many=True)
 
 
-class Element(serializers.Serializer[None]):
+class AdministrationElement(serializers.Serializer[None]):
     facetName = serializers.CharField()
     id = serializers.UUIDField()
     creationId = serializers.UUIDField()
@@ -108,7 +110,7 @@ class Element(serializers.Serializer[None]):
     attributes = serializers.DictField(child=serializers.DictField())
 
 
-class Elements(serializers.Serializer[None]):
+class AdministrationElements(serializers.Serializer[None]):
     count = serializers.IntegerField()
-    elements = Element(many=True, required=False, help_text="4.0")
-    values = Element(many=True, required=False, help_text="Below 4.0.")
+    elements = AdministrationElement(many=True, required=False, help_text="4.0")
+    values = AdministrationElement(many=True, required=False, help_text="Below 4.0.")

@@ -84,7 +84,7 @@ class ViewsView(AdministrationOperation):
         return answer(counted("values", values))
 
 
-@extend_schema(tags=["administration"], summary="Storages or collections", responses=schema.Elements)
+@extend_schema(tags=["administration"], summary="Storages or collections", responses=schema.AdministrationElements)
 class ElementsView(AdministrationOperation):
     """Every storage of the collection, or every collection of the site, by name."""
 
@@ -97,7 +97,7 @@ class ElementsView(AdministrationOperation):
         return self.elements(administrative_elements.list_elements(self.context, facet, view, self.base))
 
 
-@extend_schema(tags=["administration"], summary="One storage or collection", responses=schema.Elements)
+@extend_schema(tags=["administration"], summary="One storage or collection", responses=schema.AdministrationElements)
 class ElementView(AdministrationOperation):
     """One storage or collection by its id."""
 

@@ -1,0 +1,1 @@
+"""Elements over HTTP."""

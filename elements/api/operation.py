@@ -1,0 +1,169 @@
+"""What the operations on elements share: the view of the address, its vocabulary, the reader, and how lists answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+
+from elements.api.parameters import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
+from elements.filters import read_filter
+from elements.filters.binding import Vocabulary
+from elements.filters.compiling import FilterCompiler
+from elements.filters.conditions import Condition
+from elements.filters.syntax import GUID, printable
+from elements.permissions import sees_drafts
+from elements.reading import selection as selecting
+from elements.reading.assembly import Assembler, Reader
+from elements.reading.rows import Audience, VersionRow, find_version, read_versions, row_columns
+from elements.reading.selection import Selection
+from facets.api.views import ConfiguredOperation
+from facets.blueprint import ElementType
+from facets.configuration import CompiledView, Configuration
+from repository_site.problems import NotFound, Unreadable
+from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
+from storage.tenancy import tenant_scope
+
+# Elements that are read and written at a time when a whole list is asked for.
+BATCH = 500
+
+
+class ElementOperation(ConfiguredOperation):
+    """`parameters` are the `$` parameters it takes; any other is refused, since it would have no effect."""
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+
+    @cached_property
+    def reader(self) -> Reader:
+        audience = Audience(sees_drafts(self.caller))
+        return Reader(self.configuration, audience, ZoneInfo(self.storage.time_zone), self.storage_address)
+
+    @property
+    def storage_address(self) -> str:
+        return f"{self.base}{self.context.path}"
+
+    def query(self, request: Request) -> Query:
+        return Query(request._request.GET, self.parameters)
+
+    def view_of(self, names: dict[str, str]) -> CompiledView:
+        return self.configuration.facet(names["facetId"]).view(names["viewId"])
+
+    def element_in(self, view: CompiledView, element_id: str) -> VersionRow:
+        """The version that the address names, when it is of a type that the view contains."""
+        if not GUID.fullmatch(element_id):
+            raise Unreadable(f"{printable(element_id, 80)!r} is no GUID.")
+        row = find_version(self.reader.audience, element_id)
+        if row is None or self.reader.types[row.type].key not in view.types:
+            where = f"the view {view.view.name} of the facet {view.facet.facet.name}"
+            raise NotFound(f"There is no element {element_id.lower()} in {where}.")
+        return row
+
+    def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
+        """What `$filter` says, if there is one."""
+        text = query.text(FILTER)
+        if text is None:
+            return None
+        reader = self.reader
+        compiler = FilterCompiler(
+            reader.configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
+        )
+        return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
+
+    def matches(self, row: VersionRow, condition: Condition | None) -> bool:
+        if condition is None:
+            return True
+        return bool(selecting.version_ids(selecting.these_versions([row.version]).matching(condition)))
+
+    @property
+    def list_name(self) -> str:
+        """What a list of elements is called at this api-version (D5)."""
+        return "elements" if self.api_version == "4.0" else "values"
+
+    def answer_list(
+        self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
+    ) -> HttpResponseBase:
+        columns = row_columns(with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
+        if paging is not None:
+            return self._answer_page(assembler, selection, paging, columns)
+        rows = selecting.read_page(selection, columns, BATCH + 1)
+        if len(rows) <= BATCH:
+            return answer(counted(self.list_name, assembler.elements(rows)))
+        batches = self._batches(assembler, selection, for_reporting)
+        return StreamingHttpResponse(stream_counted(self.list_name, batches), content_type=JSON_TYPE)
+
+    def _answer_page(
+        self, assembler: Assembler, selection: Selection, paging: Paging, columns: str
+    ) -> HttpResponseBase:
+        page = paging.page
+        if paging.key is not None:
+            place = selecting.place_of(selection, paging.key)
+            if place is None:
+                raise NotFound(f"There is no element {paging.key} in this list.")
+            page = place // paging.size + 1
+        total = selecting.count(selection)
+        rows = selecting.read_page(selection, columns, paging.size, (page - 1) * paging.size)
+        response = answer(counted(self.list_name, assembler.elements(rows)))
+        response["X-Total-Count"] = str(total)
+        response["Link"] = self._links(page, paging.size, total)
+        return response
+
+    def _batches(
+        self, assembler: Assembler, selection: Selection, for_reporting: bool
+    ) -> Iterator[tuple[int, Iterable[Any]]]:
+        """In a scope of its own, since that of the request has ended when these are read; closing it ends the scope."""
+        with tenant_scope(self.storage, snapshot=True):
+            for total, versions in selecting.stream_keys(selection, BATCH):
+                found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
+                yield total, assembler.elements([found[version] for version in versions])
+
+    def _links(self, page: int, size: int, total: int) -> str:
+        last = max(1, -(-total // size))
+        pages = {"first": 1, "last": last}
+        if page > 1:
+            pages["prev"] = min(page - 1, last)
+        if page < last:
+            pages["next"] = page + 1
+        request = self.request._request
+        parameters = request.GET.copy()
+        parameters.pop(PAGE_SELECTION_KEY, None)
+        links = []
+        for relation in ("first", "prev", "next", "last"):
+            if relation in pages:
+                parameters[PAGE], parameters[PAGE_SIZE] = str(pages[relation]), str(size)
+                address = f"{self.base}{request.path}?{parameters.urlencode(safe='$,')}"
+                links.append(f'<{address}>; rel="{relation}"')
+        return ", ".join(links)
+
+    def head(self, request: Request, **names: str) -> HttpResponseBase:
+        """A streamed answer is not read for its headers alone."""
+        response = self.read(request, **names)
+        if response.streaming:
+            response.close()
+            return HttpResponse(content_type=JSON_TYPE)
+        return response
+
+
+def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:
+    key = ("vocabulary", view.facet.facet.name, view.view.name)
+    types = [each.type for each in view.types.values()]
+    return configuration.keep(key, lambda: vocabulary_of(configuration, types))
+
+
+def vocabulary_of(configuration: Configuration, types: Iterable[ElementType]) -> Vocabulary:
+    return Vocabulary.of(types, configuration.cultures.data)
+
+
+def view_names(configuration: Configuration, view: CompiledView) -> Names:
+    """What `$select` and `$expandRelated` may name: every property of the types that the view contains."""
+
+    def make() -> Names:
+        properties = [each for shown in view.types.values() for each in shown.type.properties]
+        contexts = frozenset(each.key for each in properties if each.related)
+        return Names(frozenset(each.key for each in properties), contexts)
+
+    return configuration.keep(("names", view.facet.facet.name, view.view.name), make)

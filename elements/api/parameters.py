@@ -1,0 +1,123 @@
+"""The `$` parameters of element operations (D8, D12): read all together, every problem told at once, with its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.conf import settings
+from django.http import QueryDict
+
+from elements.filters.syntax import GUID, listed, printable
+from elements.reading.projection import RESOURCES
+from repository_site.problems import Unreadable
+
+T = TypeVar("T")
+FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
+PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
+DEFAULT_PAGE_SIZE = 100
+# Beyond this no list has a page; larger numbers would only overflow in the database.
+MAX_PAGE = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """`key` is the id of an element whose page is wanted, and then `page` is to be found."""
+
+    page: int
+    size: int
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What `$select` and `$expandRelated` may name: the properties of the types that a view contains."""
+
+    properties: frozenset[str]
+    contexts: frozenset[str]
+
+
+@dataclass(slots=True)
+class Query:
+    """Reads parameters one by one and remembers what is wrong; `finish` raises it all."""
+
+    given: QueryDict
+    allowed: tuple[str, ...]
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name in self.given:
+            if not name.startswith("$"):
+                continue
+            shown = printable(name, 40)
+            if name not in self.allowed:
+                known = f"takes {listed(self.allowed)}" if self.allowed else "takes no $ parameters"
+                self.problems.append(f"{shown}: this operation {known}.")
+            elif len(self.given.getlist(name)) > 1:
+                self.problems.append(f"{shown}: is given more than once.")
+
+    def text(self, name: str) -> str | None:
+        """The value of a parameter; one that is empty counts as not given."""
+        if name not in self.allowed or len(self.given.getlist(name)) > 1:
+            return None
+        return self.given.get(name) or None
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """What `read` answers; what it finds wrong joins the other problems."""
+        try:
+            return read()
+        except Unreadable as problem:
+            self.problems.extend(problem.details)
+            return None
+
+    def finish(self) -> None:
+        if len(self.problems) == 1:
+            raise Unreadable(self.problems[0])
+        if self.problems:
+            raise Unreadable(f"{len(self.problems)} parameters cannot be used.", self.problems)
+
+    def resources(self, usual: frozenset[str]) -> frozenset[str]:
+        names = self._names(RESOURCES_NAME)
+        return usual if names is None else self._known(RESOURCES_NAME, names, RESOURCES, "resource")
+
+    def select(self, names: Names) -> frozenset[str] | None:
+        wanted = self._names(SELECT)
+        if wanted is None:
+            return None
+        return self._known(SELECT, wanted, names.properties, "attribute or related context of the types of this view")
+
+    def expand(self, names: Names) -> frozenset[str]:
+        wanted = self._names(EXPAND) or []
+        return self._known(EXPAND, wanted, names.contexts, "related context of the types of this view")
+
+    def paging(self) -> Paging | None:
+        """None when the whole list is wanted."""
+        page, size = self._number(PAGE, MAX_PAGE), self._number(PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        key = self.text(PAGE_SELECTION_KEY)
+        if key is not None and not GUID.fullmatch(key):
+            self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is no GUID.")
+        if page is None and size is None and key is None:
+            return None
+        return Paging(page or 1, size or min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE), key and key.lower())
+
+    def _number(self, name: str, most: int) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        if re.fullmatch(r"[0-9]{1,10}", text) and 1 <= int(text) <= most:
+            return int(text)
+        self.problems.append(f"{name}: must be a whole number from 1 to {most}, not {printable(text, 40)!r}.")
+        return None
+
+    def _names(self, name: str) -> list[str] | None:
+        text = self.text(name)
+        return None if text is None else [each.strip() for each in text.split(",")]
+
+    def _known(self, name: str, wanted: list[str], known: Iterable[str], kind: str) -> frozenset[str]:
+        for each in wanted:
+            if each not in known:
+                known_names = f"; there are {listed(RESOURCES)}" if known is RESOURCES else ""
+                self.problems.append(f"{name}: {printable(each, 40)!r} is no {kind}{known_names}.")
+        return frozenset(wanted)

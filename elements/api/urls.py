@@ -1,0 +1,24 @@
+"""Addresses of the operations on elements."""
+
+from django.urls import path
+
+from elements.api import views
+
+FACET = "<str:collectionId>/<str:storageId>/_api/rest/facets/<str:facetId>"
+ELEMENTS = f"{FACET}/views/<str:viewId>/elements"
+ELEMENT = f"{ELEMENTS}/<str:elementId>"
+
+urlpatterns = [
+    path(ELEMENTS, views.ElementsView.as_view()),
+    path(ELEMENT, views.ElementView.as_view()),
+    path(f"{ELEMENT}/attributes", views.AttributesView.as_view()),
+    path(f"{ELEMENT}/attributes/<str:attributeName>", views.AttributeView.as_view()),
+    path(f"{ELEMENT}/related", views.RelatedView.as_view()),
+    path(f"{ELEMENT}/related/<str:relatedId>", views.RelatedContextView.as_view()),
+    path(f"{ELEMENT}/children", views.ChildrenView.as_view()),
+    path(f"{ELEMENT}/content", views.ContentView.as_view()),
+    path(f"{ELEMENT}/info", views.InfoView.as_view()),
+    path(f"{ELEMENT}/versions", views.VersionsView.as_view()),
+    path(f"{FACET}/reporting", views.ReportingView.as_view()),
+    path(f"{FACET}/reporting/<str:elementId>", views.ReportingElementView.as_view()),
+]

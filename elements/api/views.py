@@ -1,0 +1,363 @@
+"""Operations 3, 4, 6 to 10, 12, 13 and 15: parse, read, render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from elements import derived
+from elements.api import schema
+from elements.api.operation import ElementOperation, view_names, view_vocabulary, vocabulary_of
+from elements.api.parameters import (
+    EXPAND,
+    FILTER,
+    PAGE,
+    PAGE_SELECTION_KEY,
+    PAGE_SIZE,
+    RESOURCES_NAME,
+    SELECT,
+)
+from elements.contexts import accepts
+from elements.filters.binding import Vocabulary
+from elements.permissions import require_reporting
+from elements.reading import selection as selecting
+from elements.reading.addresses import REPORTING
+from elements.reading.assembly import Assembler
+from elements.reading.content import ContentAssembler, content_wanted
+from elements.reading.info import element_info
+from elements.reading.projection import (
+    ATTRIBUTES,
+    RELATED,
+    REPORTING_ATTRIBUTES,
+    REPORTING_RESOURCES,
+    USUAL_RESOURCES,
+    Wanted,
+)
+from elements.reading.related import RelatedAssembler
+from elements.reading.reporting import ReportAssembler
+from elements.reading.rows import VersionRow
+from elements.reading.selection import Selection
+from facets.blueprint import Attribute, ElementType, Property
+from facets.configuration import CompiledView
+from repository_site.problems import NotFound
+from repository_site.rest.rendering import answer, counted
+from repository_site.rest.versioning import ApiVersions
+from storage.cultures import preferred_culture
+
+ELEMENT_PARAMETERS = (FILTER, RESOURCES_NAME, SELECT, EXPAND)
+
+
+def list_selection(operation: ElementOperation, view: CompiledView) -> Selection:
+    """What a view lists (D7): a hierarchical one its roots, a flat one every element of its types."""
+    audience, ids = operation.reader.audience, operation.configuration.type_ids
+    if view.view.is_hierarchical:
+        return selecting.roots_of_types(audience, [str(ids[key]) for key, each in view.types.items() if each.is_root])
+    return selecting.of_types(audience, [str(ids[key]) for key in view.types])
+
+
+@extend_schema(tags=["elements"], summary="Elements of a view", parameters=schema.LIST, responses=schema.ELEMENT_LIST)
+class ElementsView(ElementOperation):
+    """The roots of a hierarchical view, every element of a flat one; paged, or streamed as a whole."""
+
+    operation_id = "listElements"
+    versions = ApiVersions.up_to("4.0")
+    parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE, PAGE_SELECTION_KEY)
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        paging = query.paging()
+        query.finish()
+        selection = list_selection(self, view).matching(condition)
+        return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
+
+
+@extend_schema(tags=["elements"], summary="One element", parameters=schema.ONE, responses=schema.Elements)
+class ElementView(ElementOperation):
+    """One element by its id, or one of its versions by the version's id."""
+
+    operation_id = "getElement"
+    versions = ApiVersions.up_to("4.0")
+    parameters = ELEMENT_PARAMETERS
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+        rows = [row] if self.matches(row, condition) else []
+        return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+
+
+@extend_schema(
+    tags=["elements"], summary="Attributes of an element", parameters=schema.PART, responses=schema.AttributeMap
+)
+class AttributesView(ElementOperation):
+    """The attributes that the view shows, or those that `$select` names."""
+
+    operation_id = "listAttributes"
+    versions = ApiVersions.up_to("1.0")
+    parameters: ClassVar[tuple[str, ...]] = (FILTER, SELECT)
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        view = self.view_of(names)
+        query = self.query(request)
+        select = query.select(view_names(self.configuration, view))
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+        if "attributeName" in names:
+            select = self._only(names["attributeName"], row)
+        rows = [row] if self.matches(row, condition) else []
+        found = Assembler(self.reader, view, Wanted(frozenset({ATTRIBUTES}), select)).elements(rows)
+        return answer(counted("values", found[0].get(ATTRIBUTES, {}) if found else {}))
+
+    def _only(self, name: str, row: VersionRow) -> frozenset[str]:
+        type = self.reader.types[row.type]
+        if not any(each.key == name and each.attribute for each in type.properties):
+            raise NotFound(f"The type {type.key} has no attribute {name}.")
+        return frozenset({name})
+
+
+@extend_schema(
+    tags=["elements"],
+    summary="One attribute of an element",
+    parameters=schema.FILTER_ONLY,
+    responses=schema.AttributeMap,
+)
+class AttributeView(AttributesView):
+    """The one attribute that the address names; it may be one that the view does not show."""
+
+    operation_id = "getAttribute"
+    parameters = (FILTER,)
+
+
+class RelatedOperation(ElementOperation):
+    versions = ApiVersions.up_to("1.0")
+
+    def answer_contexts(self, request: Request, view: CompiledView, named: str | None, element_id: str) -> HttpResponse:
+        """All contexts of an element, or the one that is named; `$filter` is about what they refer to."""
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        select = query.select(allowed) if named is None else frozenset({named})
+        wanted = Wanted(frozenset({RELATED}), select, query.expand(allowed))
+        condition = self.condition(query, self._target_vocabulary(view, named))
+        query.finish()
+        row = self.element_in(view, element_id)
+        type = self.reader.types[row.type]
+        if named is not None and not any(each.key == named and each.related for each in type.properties):
+            raise NotFound(f"The type {type.key} has no related context {named}.")
+        assembler = RelatedAssembler(self.reader, view, wanted)
+        return answer(counted("values", assembler.contexts(row, condition, with_attributes=named is not None)))
+
+    def _target_vocabulary(self, view: CompiledView, named: str | None) -> Vocabulary:
+        key = ("target vocabulary", view.facet.facet.name, view.view.name)
+        if named is None:
+            return self.configuration.keep(key, lambda: vocabulary_of(self.configuration, self._targets(view, None)))
+        return vocabulary_of(self.configuration, self._targets(view, named))
+
+    def _targets(self, view: CompiledView, named: str | None) -> Iterable[ElementType]:
+        """The types that the contexts of the view's types can refer to; a release history refers to its own type."""
+        contexts = {
+            (shown.type.key, each.key, each.related)
+            for shown in view.types.values()
+            for each in shown.type.properties
+            if each.related and named in (None, each.key)
+        }
+        return [
+            type
+            for type in self.configuration.types.values()
+            if any(
+                type.key == owner if context == derived.RELEASE_HISTORY else accepts(context, related, type)
+                for owner, context, related in contexts
+            )
+        ]
+
+
+@extend_schema(
+    tags=["elements"], summary="Related contexts of an element", parameters=schema.RELATED, responses=schema.RelatedMap
+)
+class RelatedView(RelatedOperation):
+    """The contexts that the view shows, or those that `$select` names, with their references."""
+
+    operation_id = "listRelated"
+    parameters = (FILTER, SELECT, EXPAND)
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        return self.answer_contexts(request, self.view_of(names), None, names["elementId"])
+
+
+@extend_schema(
+    tags=["elements"],
+    summary="One related context of an element",
+    parameters=schema.ONE_RELATED,
+    responses=schema.RelatedMap,
+)
+class RelatedContextView(RelatedOperation):
+    """The one context that the address names; expanded references carry the attributes of what is innermost."""
+
+    operation_id = "getRelated"
+    parameters = (FILTER, EXPAND)
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        return self.answer_contexts(request, self.view_of(names), names["relatedId"], names["elementId"])
+
+
+@extend_schema(tags=["elements"], summary="Children of an element", responses=schema.ELEMENT_LIST)
+class ChildrenView(ElementOperation):
+    """The children in their order, as far as the view contains their types, each as the view shows it."""
+
+    operation_id = "listChildren"
+    versions = ApiVersions.up_to("4.0")
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        view = self.view_of(names)
+        self.query(request).finish()
+        row = self.element_in(view, names["elementId"])
+        assembler = Assembler(self.reader, view, Wanted())
+        selection = selecting.children_of(self.reader.audience, row.element, assembler.child_types)
+        return self.answer_list(assembler, selection, None)
+
+
+@extend_schema(tags=["elements"], summary="Content of a diagram", responses=schema.Content)
+class ContentView(ElementOperation):
+    """The shapes of the element's diagram in their order, with what each shows and what precedes it."""
+
+    operation_id = "getContent"
+    versions = ApiVersions.up_to("2.0")
+    http_method_names = ["get", "head"]  # POST draws, it does not read (D2)
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        view = self.view_of(names)
+        self.query(request).finish()
+        row = self.element_in(view, names["elementId"])
+        return answer(counted("elements", ContentAssembler(self.reader, view, content_wanted()).shapes(row)))
+
+
+@extend_schema(tags=["elements"], summary="What the caller can do with an element", responses=schema.ElementInfos)
+class InfoView(ElementOperation):
+    """Permissions and capabilities, computed for the caller by the rules that writing enforces."""
+
+    operation_id = "getElementInfo"
+    versions = ApiVersions.up_to("1.0")
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        view = self.view_of(names)
+        self.query(request).finish()
+        row = self.element_in(view, names["elementId"])
+        cultures = self.configuration.cultures
+        self.varies_by_language = True
+        accepted = request.headers.get("Accept-Language", "")
+        culture = preferred_culture(accepted, cultures.data, cultures.default)
+        return answer(counted("values", [element_info(self.reader, self.caller, view, row, culture)]))
+
+
+@extend_schema(
+    tags=["elements"], summary="Versions of an element", parameters=schema.ONE, responses=schema.ELEMENT_LIST
+)
+class VersionsView(ElementOperation):
+    """All versions, oldest first, each with the release history."""
+
+    operation_id = "listVersions"
+    versions = ApiVersions.up_to("4.0")
+    parameters = ELEMENT_PARAMETERS
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(
+            query.resources(USUAL_RESOURCES),
+            query.select(allowed),
+            query.expand(allowed),
+            also=frozenset({derived.RELEASE_HISTORY}),
+        )
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+        selection = selecting.versions_of(self.reader.audience, row.element).matching(condition)
+        return self.answer_list(Assembler(self.reader, view, wanted), selection, None)
+
+
+class ReportingOperation(ElementOperation):
+    """Reads the facet through its view `reporting`, with attributes of its own (D14)."""
+
+    versions = ApiVersions.up_to("4.0")
+    list_name = "values"
+
+    def report(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
+        require_reporting(self.caller)
+        view = self.configuration.facet(names["facetId"]).view(REPORTING)
+        query = self.query(request)
+        plain = view_names(self.configuration, view)
+        allowed = replace(plain, properties=plain.properties | REPORTING_ATTRIBUTES.keys())
+        wanted = Wanted(
+            query.resources(REPORTING_RESOURCES),
+            query.select(allowed),
+            query.expand(allowed),
+            also=frozenset(REPORTING_ATTRIBUTES),
+        )
+        condition = self.condition(query, self._vocabulary(view))
+        paging = query.paging()
+        query.finish()
+        if "elementId" in names:
+            row = self.element_in(view, names["elementId"])
+            selection = selecting.these_versions([row.version])
+        else:
+            selection = list_selection(self, view)
+        assembler = ReportAssembler(self.reader, view, wanted)
+        return self.answer_list(assembler, selection.matching(condition), paging, for_reporting=True)
+
+    def _vocabulary(self, view: CompiledView) -> Vocabulary:
+        def make() -> Vocabulary:
+            return vocabulary_of(self.configuration, map(_reporting_type, (each.type for each in view.types.values())))
+
+        return self.configuration.keep(("reporting vocabulary", view.facet.facet.name), make)
+
+
+def _reporting_type(type: ElementType) -> ElementType:
+    if not type.is_versioned:
+        return type
+    own = {each.key for each in type.properties}
+    extras = tuple(
+        Property(name, (), attribute=Attribute(data_type, is_invariant_culture=True))
+        for name, data_type in REPORTING_ATTRIBUTES.items()
+        if name not in own
+    )
+    return replace(type, properties=(*type.properties, *extras))
+
+
+@extend_schema(
+    tags=["reporting"], summary="Elements of a facet for reporting", parameters=schema.REPORT, responses=schema.Report
+)
+class ReportingView(ReportingOperation):
+    """The roots of the facet's view `reporting`, with children, content and versions written out."""
+
+    operation_id = "listReporting"
+    parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE)
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        return self.report(request, names)
+
+
+@extend_schema(tags=["reporting"], summary="One element for reporting", parameters=schema.ONE, responses=schema.Report)
+class ReportingElementView(ReportingOperation):
+    """One element, with children, content and versions written out."""
+
+    operation_id = "getReporting"
+    parameters = ELEMENT_PARAMETERS
+
+    def read(self, request: Request, **names: str) -> HttpResponseBase:
+        return self.report(request, names)

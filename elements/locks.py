@@ -1,0 +1,43 @@
+"""Why an element cannot be changed now, if so: operation 12 tells it and writing refuses by it (D15, D20)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from uuid import UUID
+
+from elements import states
+from elements.permissions import Permission, granted_to, permissions, role_permissions
+from facets.blueprint import ElementType
+from storage.callers import Caller
+
+
+class Lock(StrEnum):
+    """The values of readOnlyContext."""
+
+    NONE = "None"
+    DIAGRAM = "Diagram"
+    """It lives in the diagram of a version that is no draft."""
+    ARCHITECT = "Architect"
+    """Its type is for architects to change."""
+    ALL = "All"
+    """Its version is no draft, so nobody can change it."""
+    NOT_CURRENT_USER = "NotCurrentUser"
+    """It has authors, and the caller is none of them."""
+    NEVER = "Never"
+    """The caller's roles do not allow to change anything."""
+
+
+def find_lock(
+    caller: Caller, type: ElementType, state: str, authors: Collection[UUID], diagram_states: Collection[str]
+) -> Lock:
+    """`diagram_states` are those of the versions in whose diagrams the element is drawn."""
+    if Permission.EDIT not in role_permissions(caller, type):
+        return Lock.ARCHITECT if Permission.EDIT in granted_to(caller) else Lock.NEVER
+    if Permission.EDIT not in permissions(caller, type, authors):
+        return Lock.NOT_CURRENT_USER
+    if type.lives_in_diagrams and any(each and each not in states.DRAFT for each in diagram_states):
+        return Lock.DIAGRAM
+    if type.is_versioned and state not in states.DRAFT:
+        return Lock.ALL
+    return Lock.NONE

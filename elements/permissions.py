@@ -1,0 +1,69 @@
+"""What a caller may do with an element (D20). Operation 12 shows it and writing enforces it, both from here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from uuid import UUID
+
+from facets.blueprint import ElementType
+from repository_site.problems import Forbidden
+from storage.callers import Caller
+from storage.roles import Role
+
+
+class Permission(StrEnum):
+    """In the order of answers."""
+
+    NEW = "NewElement"
+    EDIT = "EditElement"
+    DELETE = "DeleteElement"
+    SHOW = "ShowElement"
+    APPROVE = "ApproveElement"
+    OPEN = "OpenElement"
+
+
+READING = frozenset({Permission.SHOW, Permission.OPEN})
+CHANGING = frozenset({Permission.NEW, Permission.EDIT, Permission.DELETE})
+ROLE_PERMISSIONS = {
+    Role.VIEWER: READING,
+    Role.ANALYZER: READING,
+    Role.EDITOR: READING | CHANGING,
+    Role.APPROVER: READING | {Permission.APPROVE},
+    Role.ARCHITECT: frozenset(Permission),
+    Role.ADMINISTRATOR: frozenset(Permission),
+}
+ARCHITECTS = frozenset({Role.ARCHITECT, Role.ADMINISTRATOR})
+
+
+def sees_drafts(caller: Caller) -> bool:
+    """Every role above viewer sees all states."""
+    return bool(caller.roles - {Role.VIEWER})
+
+
+def is_architect(caller: Caller) -> bool:
+    return bool(caller.roles & ARCHITECTS)
+
+
+def require_reporting(caller: Caller) -> None:
+    if not sees_drafts(caller):
+        raise Forbidden("Reporting needs the role analyzer or one above it.")
+
+
+def granted_to(caller: Caller) -> frozenset[Permission]:
+    """What the caller's roles allow at all."""
+    return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))
+
+
+def role_permissions(caller: Caller, type: ElementType) -> frozenset[Permission]:
+    """What the caller's roles allow on elements of a type; architectural types are for architects to change."""
+    granted = granted_to(caller)
+    return granted - CHANGING if type.is_architectural and not is_architect(caller) else granted
+
+
+def permissions(caller: Caller, type: ElementType, authors: Collection[UUID]) -> frozenset[Permission]:
+    """On one element: where authors are set, only they and architects may change it."""
+    granted = role_permissions(caller, type)
+    if authors and caller.element_id not in authors and not is_architect(caller):
+        return granted - {Permission.EDIT, Permission.DELETE}
+    return granted

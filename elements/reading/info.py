@@ -1,0 +1,118 @@
+"""What a caller can do with an element, operation 12; the rules are those of `permissions` and `locks`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from elements import derived, states
+from elements.locks import Lock, find_lock
+from elements.permissions import Permission, permissions
+from elements.reading import rows
+from elements.reading.assembly import Reader, ancestors
+from elements.reading.rows import Audience, Identity, VersionRow, fetch
+from facets.blueprint import ElementType
+from facets.configuration import CompiledView
+from storage.callers import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A shape that shows an element, and the version whose diagram it is in, with its state."""
+
+    shape: str
+    version: str
+    state: str
+
+
+def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
+    type = reader.types[row.type]
+    drawn = read_drawn(reader.audience, row.element)
+    authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
+    granted = permissions(caller, type, authors)
+    lock = find_lock(caller, type, row.state, authors, [each.state for each in drawn])
+    is_locked = lock is not Lock.NONE
+    own_id = row.version
+    path = _root_path(reader, view, row) if view.view.is_hierarchical else []
+    return {
+        "elementTypeName": type.element_type_name,
+        "entityIds": [own_id, *(each.shape for each in drawn)],
+        "entityTypeName": type.entity_type_name,
+        "facetTypeName": view.facet.facet.type_name,
+        "facetViewKey": view.view.key,
+        "hasDiagram": type.has_diagram,
+        "hasEditPermission": Permission.EDIT in granted,
+        "id": own_id,
+        "insertableDynamicTypes": {},
+        "isCurrentCopyable": False,
+        "isCurrentInsertable": not is_locked and _takes_others(reader, type),
+        "isCurrentMovable": not is_locked and bool(type.parents) and not type.lives_in_diagrams,
+        "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not has_obstacles(type, row),
+        "isReadOnly": is_locked,
+        "isReadOnlyCollection": is_locked or Permission.NEW not in granted,
+        "name": _name(reader, row, culture),
+        "permissions": [each.value for each in Permission if each in granted],
+        "readOnlyCollectionContext": lock.value,
+        "readOnlyContext": lock.value,
+        "rootPath": [own_id, *path],
+        "shapeId": drawn[0].shape if drawn and type.lives_in_diagrams else own_id,
+        "typeColor": type.color,
+        "uid": f"{path[0] if path else ''}_{own_id}",
+    }
+
+
+def read_drawn(audience: Audience, element: str) -> list[Drawn]:
+    """Every shape that shows an element, in diagrams that the reader may see."""
+    visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
+    sql = f"""SELECT s.id::text, v.id::text, v.state FROM elements_shape s
+        JOIN elements_elementversion v ON v.id = s.version_id
+        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
+    return [Drawn(*found) for found in fetch(sql, [element])]
+
+
+def has_obstacles(type: ElementType, row: VersionRow) -> bool:
+    """Whether something keeps an element from being deleted (D19). A draft beside other versions goes by itself."""
+    if row.released_on is not None or row.state in states.PUBLISHED | states.RETIRED:
+        return True
+    # What lives in a diagram leaves it when it is deleted. One EXISTS a column: each is a look-up in an index.
+    sql = """WITH gone AS (SELECT %s::uuid AS element, %s::uuid AS version)
+        SELECT EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.element_id = element AND v.id <> version),
+            EXISTS (SELECT FROM elements_element c, gone WHERE c.parent_id = element)
+            OR EXISTS (SELECT FROM elements_reference r, gone WHERE r.target_id = element AND r.version_id <> version)
+            OR EXISTS (SELECT FROM elements_shape s, gone WHERE s.element_id = element AND NOT %s)
+            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.created_by_id = element AND v.id <> version)
+            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.changed_by_id = element AND v.id <> version)
+            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.released_by_id = element AND v.id <> version)
+    """
+    has_other_versions, is_held = fetch(sql, [row.element, row.version, type.lives_in_diagrams])[0]
+    return bool(is_held and not has_other_versions)
+
+
+def _authors(versions: list[str]) -> set[UUID]:
+    """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
+    held = rows.read_references(versions, derived.AUTHOR_CONTEXTS)
+    return {UUID(target) for contexts in held.values() for targets in contexts.values() for target in targets}
+
+
+def _takes_others(reader: Reader, type: ElementType) -> bool:
+    """Whether something can be put below it, or into its diagram."""
+    return bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
+
+
+def _root_path(reader: Reader, view: CompiledView, row: VersionRow) -> list[str]:
+    parents = rows.read_parents({row.parent} if row.parent else ())
+    identities = rows.read_identities(reader.audience, parents.keys())
+    found: list[Identity] = [identities[each] for each in ancestors(row.parent, parents) if each in identities]
+    return [each.version for each in found if reader.types[each.type].key in view.types]
+
+
+def _name(reader: Reader, row: VersionRow, culture: int) -> str:
+    """In the culture that is asked for, else the default one, else any."""
+    names = orjson.loads(row.attributes).get("name", {})
+    for lcid in (culture, reader.configuration.cultures.default):
+        if text := names.get(str(lcid)):
+            return str(text)
+    return str(next((text for text in names.values() if text), ""))

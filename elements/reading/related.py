@@ -1,0 +1,33 @@
+"""Related contexts on their own, operations 7 and 8: references keep their addresses when they are expanded (D10)."""
+
+from __future__ import annotations
+
+from elements.filters.conditions import Condition
+from elements.reading.assembly import Assembler, Expansions, Wire, add_part, expand
+from elements.reading.links import read_links
+from elements.reading.projection import RELATED
+from elements.reading.rows import Identity, VersionRow
+from elements.reading.selection import these_versions, version_ids
+
+
+class RelatedAssembler(Assembler):
+    def contexts(self, row: VersionRow, condition: Condition | None, *, with_attributes: bool) -> Wire:
+        """The contexts of one element. `condition` tests the targets; `with_attributes` is for what is innermost."""
+        found = read_links(self.reader.audience, [row], self.projection).related(row, self.contexts_of(row))
+        if condition is not None:
+            found = _matching(found, condition)
+        to_expand = {each.version for context in self.wanted.expand for each in found.get(context, ())}
+        expansions = expand(self.reader, sorted(to_expand), with_attributes=with_attributes) if to_expand else {}
+        return self.references(found, expansions)
+
+    def expanded(self, target: Identity, expansions: Expansions) -> Wire:
+        found = dict(self.reference(target))
+        add_part(found, RELATED, expansions.get(target.version))
+        return found
+
+
+def _matching(found: dict[str, list[Identity]], condition: Condition) -> dict[str, list[Identity]]:
+    versions = sorted({target.version for targets in found.values() for target in targets})
+    matching = version_ids(these_versions(versions).matching(condition)) if versions else set()
+    kept = ((name, [each for each in targets if each.version in matching]) for name, targets in found.items())
+    return {name: targets for name, targets in kept if targets}

@@ -1,0 +1,205 @@
+"""The statements that reading consists of, each for many elements at once, and the tuples they answer.
+
+Ids are read as texts, which is what answers need, and model instances are not built on this path. Row-level security
+adds the storage to each condition, so that every look-up here is by an index that begins with it. What a caller may
+not see is left out in SQL, by joining through the element's pointer of the caller's audience (D6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from elements import states
+
+Parameters = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who sees drafts reads the newest version of an element; a viewer reads the published one and no other."""
+
+    sees_drafts: bool
+
+    @property
+    def pointer(self) -> str:
+        return "newest_id" if self.sees_drafts else "published_id"
+
+
+class Identity(NamedTuple):
+    """An element as a reference names it, in the version that the reader gets to see."""
+
+    element: str
+    creation: str
+    type: str
+    version: str
+    state: str
+    stereotype: str
+
+
+class VersionRow(NamedTuple):
+    """A version with its element. The first fields are those of an Identity."""
+
+    element: str
+    creation: str
+    type: str
+    version: str
+    state: str
+    stereotype: str
+    parent: str | None
+    major: int | None
+    minor: int | None
+    changed_on: datetime
+    created_on: datetime
+    released_on: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    changed_by: str | None
+    created_by: str | None
+    released_by: str | None
+    newest: str
+    published: str | None
+    newest_state: str
+    """For reporting only, which nobody reads who does not see drafts; else empty."""
+    attributes: str
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(*self[:6])
+
+
+class KnownVersion(NamedTuple):
+    """One of the versions of an element, and whether it was ever released."""
+
+    identity: Identity
+    was_released: bool
+
+
+IDENTITY = "e.id::text, e.creation_id::text, e.type_id::text, v.id::text, v.state, v.stereotype"
+ROW = f"""{IDENTITY}, e.parent_id::text, v.major, v.minor, v.changed_on, v.created_on, v.released_on, v.valid_from,
+    v.valid_until, v.changed_by_id::text, v.created_by_id::text, v.released_by_id::text, e.newest_id::text,
+    e.published_id::text"""
+NEWEST_STATE = "(SELECT n.state FROM elements_elementversion n WHERE n.id = e.newest_id)"
+VERSION_AND_ELEMENT = "elements_elementversion v JOIN elements_element e ON e.id = v.element_id"
+
+
+def fetch(sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
+
+
+def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) -> str:
+    newest_state = NEWEST_STATE if for_reporting else "''"
+    return f"{ROW}, {newest_state}, {'v.attributes' if with_attributes else 'NULL'}"
+
+
+def find_version(audience: Audience, identity: str) -> VersionRow | None:
+    """The version that an id addresses: itself, or the one of that element that the reader gets to see (D6)."""
+    visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
+    current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants of ours
+    sql = f"""SELECT {row_columns()} FROM {VERSION_AND_ELEMENT}
+        WHERE v.id = coalesce(({current}), %s::uuid){visible}"""  # noqa: S608  constants of ours
+    rows = fetch(sql, [identity, identity])
+    return VersionRow(*rows[0]) if rows else None
+
+
+def read_versions(
+    versions: Collection[str], *, with_attributes: bool = True, for_reporting: bool = False
+) -> dict[str, VersionRow]:
+    """Exactly these versions, by id; who may see them was decided when their ids were found."""
+    if not versions:
+        return {}
+    columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
+    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants of ours
+    return {row[3]: VersionRow(*row) for row in fetch(sql, [list(versions)])}
+
+
+def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:
+    """By element id; what the reader does not get to see is missing."""
+    if not elements:
+        return {}
+    sql = f"""SELECT {IDENTITY} FROM elements_element e
+        JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants of ours
+    return {row[0]: Identity(*row) for row in fetch(sql, [list(elements)])}
+
+
+def read_references(versions: Sequence[str], contexts: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    """Target ids by version and context, in their order."""
+    found: dict[str, dict[str, list[str]]] = {}
+    if versions and contexts:
+        sql = """SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
+            WHERE r.version_id = ANY(%s::uuid[]) AND r.context = ANY(%s) ORDER BY r.version_id, r.context, r.position"""
+        for version, context, target in fetch(sql, [list(versions), list(contexts)]):
+            found.setdefault(version, {}).setdefault(context, []).append(target)
+    return found
+
+
+def read_children(audience: Audience, parents: Sequence[str], types: Sequence[str]) -> dict[str, list[Identity]]:
+    """By parent, in their order."""
+    found: dict[str, list[Identity]] = {}
+    if parents and types:
+        sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
+            JOIN elements_elementversion v ON v.id = e.{audience.pointer}
+            WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
+            ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
+        for parent, *identity in fetch(sql, [list(parents), list(types)]):
+            found.setdefault(parent, []).append(Identity(*identity))
+    return found
+
+
+class ShapeRow(NamedTuple):
+    version: str
+    shape: str
+    element: str
+
+
+def read_shapes(versions: Sequence[str]) -> dict[str, list[ShapeRow]]:
+    """The diagrams of versions: shapes by version, in their order."""
+    found: dict[str, list[ShapeRow]] = {}
+    if versions:
+        sql = """SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
+            WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position"""
+        for row in fetch(sql, [list(versions)]):
+            found.setdefault(row[0], []).append(ShapeRow(*row))
+    return found
+
+
+def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
+    """Shape ids by the shape they precede, in their order."""
+    found: dict[str, list[str]] = {}
+    if shapes:
+        sql = """SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
+            WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position"""
+        for shape, predecessor in fetch(sql, [list(shapes)]):
+            found.setdefault(shape, []).append(predecessor)
+    return found
+
+
+def read_parents(elements: Collection[str]) -> dict[str, str | None]:
+    """The parents of elements, and theirs, up to the roots: each element's parent by its id."""
+    if not elements:
+        return {}
+    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end.
+    sql = """WITH RECURSIVE above AS (
+            SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
+            UNION SELECT e.id, e.parent_id FROM above JOIN elements_element e ON e.id = above.parent_id)
+        SELECT id::text, parent_id::text FROM above"""
+    return dict(fetch(sql, [list(elements)]))
+
+
+def read_known_versions(audience: Audience, elements: Collection[str]) -> dict[str, list[KnownVersion]]:
+    """The versions of elements that the reader may see, oldest first."""
+    found: dict[str, list[KnownVersion]] = {}
+    if elements:
+        visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
+        sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.state = ANY(%s) FROM {VERSION_AND_ELEMENT}
+            WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
+        for *identity, was_released in fetch(sql, [sorted(states.PUBLISHED | states.RETIRED), list(elements)]):
+            known = KnownVersion(Identity(*identity), was_released)
+            found.setdefault(known.identity.element, []).append(known)
+    return found

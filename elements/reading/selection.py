@@ -1,0 +1,135 @@
+"""Which elements a list holds, in which order (D9), and how a page of them is found (D12).
+
+Pages are found by narrow keys first; the wide columns are read for the rows of the page only, since a column that an
+OFFSET passes over is computed all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+
+from elements.filters.conditions import Condition
+from elements.reading import rows
+from elements.reading.rows import Audience, VersionRow, fetch
+
+BY_NAME = "v.sort_name, e.id"
+BY_POSITION = "e.position, e.id"
+BY_AGE = "v.major, v.minor, v.id"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`tables` names e, the element, and v, its version; `conditions` are joined by AND."""
+
+    tables: str
+    conditions: tuple[Condition, ...]
+    order: str
+    without_versions: str = ""
+    """How to count without a look at the versions, while no condition is about them."""
+
+    @property
+    def source(self) -> str:
+        return f"{self.tables} WHERE {self._where}"
+
+    @property
+    def counted(self) -> str:
+        return f"{self.without_versions} AND {self._where}" if self.without_versions else self.source
+
+    @property
+    def _where(self) -> str:
+        return " AND ".join(f"({each.sql})" for each in self.conditions)
+
+    @property
+    def parameters(self) -> list[Any]:
+        return [value for each in self.conditions for value in each.parameters]
+
+    def matching(self, condition: Condition | None) -> Selection:
+        if condition is None:
+            return self
+        return replace(self, conditions=(*self.conditions, condition), without_versions="")
+
+
+def current_versions(audience: Audience) -> str:
+    return f"elements_element e JOIN elements_elementversion v ON v.id = e.{audience.pointer}"
+
+
+def of_types(audience: Audience, types: Sequence[str]) -> Selection:
+    """Every element of these types."""
+    return Selection(current_versions(audience), (_of_types(types),), BY_NAME, _counted(audience))
+
+
+def roots_of_types(audience: Audience, types: Sequence[str]) -> Selection:
+    """Elements of these types that have no parent."""
+    conditions = (_of_types(types), Condition("e.parent_id IS NULL", ()))
+    return Selection(current_versions(audience), conditions, BY_NAME, _counted(audience))
+
+
+def children_of(audience: Audience, element: str, types: Sequence[str]) -> Selection:
+    parent = Condition("e.parent_id = %s::uuid", (element,))
+    return Selection(current_versions(audience), (parent, _of_types(types)), BY_POSITION)
+
+
+def versions_of(audience: Audience, element: str) -> Selection:
+    """All versions that the reader may see."""
+    tables = "elements_element e JOIN elements_elementversion v ON v.element_id = e.id"
+    conditions = [Condition("e.id = %s::uuid", (element,))]
+    if not audience.sees_drafts:
+        conditions.append(Condition("v.id = e.published_id", ()))
+    return Selection(tables, tuple(conditions), BY_AGE)
+
+
+def these_versions(versions: Sequence[str]) -> Selection:
+    """For testing a filter on versions that were found already."""
+    return Selection(rows.VERSION_AND_ELEMENT, (Condition("v.id = ANY(%s::uuid[])", (list(versions),)),), BY_AGE)
+
+
+def _counted(audience: Audience) -> str:
+    return f"elements_element e WHERE e.{audience.pointer} IS NOT NULL"
+
+
+def _of_types(types: Sequence[str]) -> Condition:
+    return Condition("e.type_id = ANY(%s::uuid[])", (list(types),))
+
+
+def count(selection: Selection) -> int:
+    return int(fetch(f"SELECT count(*) FROM {selection.counted}", selection.parameters)[0][0])  # noqa: S608  constants of ours
+
+
+def version_ids(selection: Selection) -> set[str]:
+    return {row[0] for row in fetch(f"SELECT v.id::text FROM {selection.source}", selection.parameters)}  # noqa: S608  constants of ours
+
+
+def place_of(selection: Selection, identity: str) -> int | None:
+    """How many come before the element or version with this id, or None when it is not among them."""
+    # A row of keys is smaller than another exactly when it comes before it; no key is ever null.
+    sql = f"""WITH wanted AS (SELECT {selection.order} FROM {selection.source} AND %s::uuid IN (e.id, v.id) LIMIT 1)
+        SELECT count(*) FROM {selection.source} AND ({selection.order}) < (SELECT * FROM wanted)
+        HAVING EXISTS (SELECT FROM wanted)"""  # noqa: S608  constants of ours
+    found = fetch(sql, [*selection.parameters, identity, *selection.parameters])
+    return int(found[0][0]) if found else None
+
+
+def read_page(selection: Selection, columns: str, limit: int | None, offset: int = 0) -> list[VersionRow]:
+    """The rows of a page; without a limit, all."""
+    # MATERIALIZED: inlined, the wide columns would be computed before OFFSET drops them.
+    sql = f"""WITH page AS MATERIALIZED (
+            SELECT v.id AS version_id FROM {selection.source} ORDER BY {selection.order} LIMIT %s OFFSET %s)
+        SELECT {columns} FROM page JOIN elements_elementversion v ON v.id = page.version_id
+        JOIN elements_element e ON e.id = v.element_id ORDER BY {selection.order}"""  # noqa: S608  constants of ours
+    return [VersionRow(*row) for row in fetch(sql, [*selection.parameters, limit, offset])]
+
+
+def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str]]]:
+    """Every version id, in batches from a server-side cursor, with how many there are in all.
+
+    The total comes with the keys, and so from the same snapshot: `count` stands before the elements in an answer.
+    """
+    sql = f"SELECT v.id::text, count(*) OVER () FROM {selection.source} ORDER BY {selection.order}"  # noqa: S608  constants of ours
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(sql, selection.parameters)
+        while batch := cursor.fetchmany(size):
+            yield batch[0][1], [row[0] for row in batch]

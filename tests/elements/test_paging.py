@@ -1,0 +1,186 @@
+"""Pages of a list (D12), and whole lists in pieces."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from elements.api import operation
+from elements.reading import selection
+from storage.models import Storage
+from storage.roles import Role
+from tests.api_client import ApiClient
+from tests.elements.handbook import FACETS, ID
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+LIST = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
+HOST = f"{FACETS}/processes/views/list/elements"
+# What a caller who sees drafts gets, in order.
+EVERY = ["order", "invoice", "loose", "retired", "sales", "ship"]
+
+
+@pytest.fixture
+def editor(handbook: Storage) -> str:
+    return token_for(handbook, Role.EDITOR)
+
+
+def page(api: ApiClient, token: str, query: str) -> tuple[list[str], str, str]:
+    answer = api.get(f"{LIST}?{query}", token=token)
+    assert answer.status_code == 200, answer.content
+    body = answer.json()
+    assert body["count"] == len(body["elements"])
+    known = {value: name for name, value in ID.items()}
+    return [known[each["id"]] for each in body["elements"]], answer["X-Total-Count"], answer["Link"]
+
+
+def links(size: int, **pages: int) -> str:
+    return ", ".join(f'<{HOST}?$page={page}&$pageSize={size}>; rel="{name}"' for name, page in pages.items())
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "expected_links"),
+    [
+        ("$page=1&$pageSize=4", EVERY[:4], links(4, first=1, next=2, last=2)),
+        ("$page=2&$pageSize=4", EVERY[4:], links(4, first=1, prev=1, last=2)),
+        ("$page=2&$pageSize=2", EVERY[2:4], links(2, first=1, prev=1, next=3, last=3)),
+        ("$page=3&$pageSize=3", [], links(3, first=1, prev=2, last=2)),
+        ("$page=9&$pageSize=3", [], links(3, first=1, prev=2, last=2)),
+        ("$page=1", EVERY, links(100, first=1, last=1)),
+        ("$page=1&$pageSize=1000", EVERY, links(1000, first=1, last=1)),
+    ],
+)
+def test_a_page_of_a_list(
+    handbook: Storage, api: ApiClient, editor: str, query: str, expected: list[str], expected_links: str
+) -> None:
+    assert page(api, editor, query) == (expected, "6", expected_links)
+
+
+def test_a_page_size_alone_means_the_first_page(handbook: Storage, api: ApiClient, editor: str) -> None:
+    found, total, header = page(api, editor, "$pageSize=5")
+    assert (found, total) == (EVERY[:5], "6")
+    assert header == (
+        f'<{HOST}?$pageSize=5&$page=1>; rel="first", <{HOST}?$pageSize=5&$page=2>; rel="next", '
+        f'<{HOST}?$pageSize=5&$page=2>; rel="last"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "number"),
+    [("order", 1), ("order-2", None), ("order-3", 1), ("retired", 2), ("sales-1", 3), ("ship", 3), ("house", None)],
+)
+def test_the_page_with_a_certain_element(
+    handbook: Storage, api: ApiClient, editor: str, key: str, number: int | None
+) -> None:
+    """By the id of the element or of the version in the list; a key overrides the number of a page."""
+    query = f"$pageSelectionKey={ID[key].upper()}&$pageSize=2&$page=9"
+    if number is None:
+        missing = api.get(f"{LIST}?{query}", token=editor)
+        assert (missing.status_code, missing.json()["message"]) == (404, f"There is no element {ID[key]} in this list.")
+    else:
+        found, total, header = page(api, editor, query)
+        assert (found, total) == (EVERY[2 * number - 2 : 2 * number], "6")
+        assert "$pageSelectionKey" not in header
+
+
+def test_a_key_alone_uses_the_usual_page_size(handbook: Storage, api: ApiClient, editor: str) -> None:
+    assert page(api, editor, f"$pageSelectionKey={ID['ship']}")[0] == EVERY
+
+
+def test_pages_of_a_filtered_list_count_what_matches(handbook: Storage, api: ApiClient, editor: str) -> None:
+    found, total, header = page(api, editor, "$filter=Contains(name,'e')&$page=2&$pageSize=2")
+    assert (found, total) == (["loose", "retired"], "5")
+    assert f'<{HOST}?$filter=Contains%28name,%27e%27%29&$page=3&$pageSize=2>; rel="next"' in header
+    hidden = api.get(f"{LIST}?$filter=state -eq inProcess&$pageSelectionKey={ID['ship']}", token=editor)
+    assert hidden.status_code == 404
+
+
+def test_a_viewer_counts_what_a_viewer_sees(handbook: Storage, api: ApiClient) -> None:
+    answer = api.get(f"{LIST}?$pageSize=2")
+    assert (answer["X-Total-Count"], answer.json()["count"]) == ("4", 2)
+    assert api.get(f"{LIST}?$pageSelectionKey={ID['invoice']}").status_code == 404
+    assert api.get(f"{LIST}?$pageSelectionKey={ID['order-3']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("$page=0", "$page: must be a whole number from 1 to 1000000000, not '0'."),
+        ("$page=-1", "$page: must be a whole number from 1 to 1000000000, not '-1'."),
+        ("$page=1.0", "$page: must be a whole number from 1 to 1000000000, not '1.0'."),
+        ("$page=٣", "$page: must be a whole number from 1 to 1000000000, not '٣'."),
+        ("$pageSize=1001", "$pageSize: must be a whole number from 1 to 1000, not '1001'."),
+        ("$pageSize=99999999999999999999", "$pageSize: must be a whole number from 1 to 1000, not '99999999999999999999'."),
+        ("$pageSelectionKey=order", "$pageSelectionKey: 'order' is no GUID."),
+    ],
+)  # fmt: skip
+def test_bad_pages(handbook: Storage, api: ApiClient, query: str, message: str) -> None:
+    answer = api.get(f"{LIST}?{query}")
+    assert (answer.status_code, answer.json()["message"]) == (400, message)
+
+
+def test_the_largest_page_size_is_a_setting(handbook: Storage, api: ApiClient, settings: Settings) -> None:
+    settings.MAX_PAGE_SIZE = 3
+    assert api.get(f"{LIST}?$pageSize=4").status_code == 400
+    assert api.get(f"{LIST}?$page=1").json()["count"] == 3
+
+
+def test_a_long_list_is_written_in_pieces_and_is_the_same(
+    handbook: Storage, api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses = [LIST, LIST.replace("list", "detail"), f"{LIST}?$filter=Contains(name,'e')&$select=name"]
+    whole = [api.get(address, token=editor) for address in addresses]
+    assert not any(hasattr(each, "was_streamed") for each in whole)
+    for size in (1, 2, 3):
+        monkeypatch.setattr(operation, "BATCH", size)
+        pieces = [api.get(address, token=editor) for address in addresses]
+        assert all(hasattr(each, "was_streamed") for each in pieces)
+        assert [each.content for each in pieces] == [each.content for each in whole]
+        assert [each["api-version"] for each in pieces] == ["4.0"] * 3
+
+
+def test_a_long_list_is_not_read_for_its_headers(
+    handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(selection, "stream_keys", lambda *_: pytest.fail("was read"))
+    answer = api.head(LIST)
+    assert (answer.status_code, answer.content, answer["Content-Type"]) == (200, b"", "application/json")
+
+
+def test_a_list_that_empties_before_it_is_written_is_empty(
+    handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(selection, "stream_keys", lambda *_: iter(()))
+    assert api.get(LIST).json() == {"count": 0, "elements": []}
+
+
+def test_memory_does_not_grow_with_the_length_of_a_list(
+    handbook: Storage, editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same few keys again and again stand for a long list: what was written must not be kept."""
+
+    def peak(times: int) -> int:
+        def keys(chosen: selection.Selection, size: int) -> Any:
+            versions = sorted(selection.version_ids(chosen))
+            for _ in range(times):
+                yield len(versions) * times, versions
+
+        with monkeypatch.context() as patched:
+            patched.setattr(operation, "BATCH", 5)
+            patched.setattr(selection, "stream_keys", keys)
+            answer: Any = Client().get(LIST, headers={"Authorization": f"Bearer {editor}"})
+            tracemalloc.start()
+            length = sum(len(piece) for piece in answer.streaming_content)
+            top = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert length > times * 2_000
+        return top
+
+    peak(3)
+    assert peak(300) < peak(30) + 200_000

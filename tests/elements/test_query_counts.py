@@ -1,0 +1,116 @@
+"""Every operation costs the same number of statements, with ten elements and with a thousand.
+
+The numbers stand in `query_counts.json`, so that a change of them shows in review. To write them anew after a change
+that is meant: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_query_counts.py"`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from elements.sample import sample_lines
+from storage.models import Storage
+from storage.roles import Role
+from tests.elements.conftest import StorageMaker
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+BASELINE = Path(__file__).with_name("query_counts.json")
+SIZES = (10, 1000)
+# The first process of a sample; it has children, references and, here, a diagram.
+ROOT, CHILD = "00000000-0000-0003-0000-000000000000", "00000000-0000-0003-0000-000000000001"
+VIEWS = "facets/processes/views"
+OPERATIONS = {
+    "listFacets": "facets",
+    "listViews": VIEWS,
+    "getViewConfiguration": f"{VIEWS}/detail/config",
+    "listElements": f"{VIEWS}/detail/elements",
+    "listElements, tree": f"{VIEWS}/tree/elements",
+    "listElements, a page": f"{VIEWS}/detail/elements?$page=1&$pageSize=1000",
+    "listElements, the page of an element": f"{VIEWS}/detail/elements?$pageSelectionKey={CHILD}",
+    "listElements, filtered": f"{VIEWS}/detail/elements?$filter=Contains(attributes, 'order') AND NOT IsNull(systems)",
+    "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
+    "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",
+    "getElement": f"{VIEWS}/detail/elements/{ROOT}",
+    "getElement, filtered": f"{VIEWS}/detail/elements/{ROOT}?$filter=type -eq mainProcess",
+    "listAttributes": f"{VIEWS}/detail/elements/{ROOT}/attributes",
+    "getAttribute": f"{VIEWS}/detail/elements/{ROOT}/attributes/name",
+    "listRelated": f"{VIEWS}/detail/elements/{ROOT}/related",
+    "listRelated, filtered": f"{VIEWS}/detail/elements/{ROOT}/related?$filter=NOT IsNull(name)",
+    "getRelated, expanded": f"{VIEWS}/detail/elements/{ROOT}/related/systems?$expandRelated=systems",
+    "listChildren": f"{VIEWS}/tree/elements/{ROOT}/children",
+    "getContent": f"{VIEWS}/detail/elements/{ROOT}/content",
+    "getElementInfo": f"{VIEWS}/tree/elements/{CHILD}/info",
+    "listVersions": f"{VIEWS}/detail/elements/{ROOT}/versions",
+    "listReporting": "facets/it/reporting",
+    "getReporting": f"facets/processes/reporting/{ROOT}",
+}
+
+
+def drawn(lines: Iterable[bytes], count: int) -> Iterator[bytes]:
+    """The sample with a diagram of `count` tasks, each after the one before, for its first process."""
+    tasks = [
+        {"facetName": "processes", "id": f"00000000-0000-00fe-0000-{each:012x}", "type": "task"}
+        for each in range(count)
+    ]
+    shapes = [f"00000000-0000-00ff-0000-{each:012x}" for each in range(count)]
+    for line in lines:
+        document = json.loads(line)
+        if document["id"] == ROOT:
+            document["content"] = [
+                {
+                    "properties": {
+                        "shapeId": shape,
+                        "predecessors": [{"properties": {"shapeId": before}}] if before else [],
+                    },
+                    **task,
+                }
+                for shape, before, task in zip(shapes, ["", *shapes], tasks, strict=False)
+            ]
+        yield json.dumps(document).encode() + b"\n"
+    for task in tasks:
+        yield json.dumps({**task, "creationId": task["id"], "attributes": {"name": {"1033": "Task"}}}).encode() + b"\n"
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def sample(
+    request: pytest.FixtureRequest, filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Storage]:
+    file = tmp_path_factory.mktemp("sample") / "lines.ndjson"
+    file.write_bytes(b"".join(drawn(sample_lines(request.param), request.param)))
+    with filled_storage(file, key="sample", template="standard") as storage:
+        yield storage
+
+
+def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Django's own client: holding answers of this size against the document takes too long.
+    client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
+    monkeypatch.setattr("elements.api.operation.BATCH", 5_000)
+    counts = {}
+    for name, address in OPERATIONS.items():
+        path = f"/acme/sample/_api/rest/{address}"
+        assert client.get(path).status_code == 200, name
+        with CaptureQueriesContext(connection) as captured:
+            client.get(path)
+        counts[name] = len(captured)
+    if os.environ.get("WRITE_QUERY_COUNTS"):
+        BASELINE.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+    assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
+
+
+def test_every_operation_is_counted() -> None:
+    """A new operation of these apps must join the list."""
+    from elements.api.urls import urlpatterns
+
+    known = {name.partition(",")[0] for name in OPERATIONS}
+    views: list[Any] = [pattern.callback for pattern in urlpatterns]
+    assert {view.cls.operation_id for view in views} <= known
