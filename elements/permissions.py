@@ -50,6 +50,12 @@ def require_reporting(caller: Caller) -> None:
         raise Forbidden("Reporting needs the role analyzer or one above it.")
 
 
+def require_history(caller: Caller) -> None:
+    """The record of changes tells of drafts."""
+    if not sees_drafts(caller):
+        raise Forbidden("The changes of an element need the role analyzer or one above it.")
+
+
 def granted_to(caller: Caller) -> frozenset[Permission]:
     """What the caller's roles allow at all."""
     return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))

@@ -212,6 +212,9 @@ TRUSTED_PROXIES = Variable(
     "Addresses or networks of reverse proxies, separated by commas, whose `X-Forwarded-*` headers are believed.",
 )
 BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", _positive, str(10 * 1024 * 1024), "Largest request body in bytes.")
+MAX_ELEMENTS = Variable(
+    "REPOSITORY_MAX_ELEMENTS", _positive, "1000", "Most elements, or content items, in one request."
+)
 MAX_PAGE_SIZE = Variable("REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` a client may ask for.")
 TOKEN_RATE = Variable(
     "REPOSITORY_TOKEN_RATE",

@@ -34,6 +34,10 @@ class Conflict(Problem):
     """The request contradicts the state of what it addresses."""
 
 
+class PreconditionFailed(Problem):
+    """What the client says it has read is no longer so."""
+
+
 class Invalid(Problem):
     """Well-formed, but against the configuration; every problem is in `details`."""
 

@@ -23,6 +23,7 @@ try:
     ALLOWED_HOSTS = environment.ALLOWED_HOSTS.read()
     POOL_SIZE = environment.POOL_SIZE.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
+    MAX_ELEMENTS = environment.MAX_ELEMENTS.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()

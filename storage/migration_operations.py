@@ -18,6 +18,8 @@ from django.db.migrations.state import ProjectState
 from storage.models.tenant import SCOPE_PARAMETER
 
 POLICY = "tenant"
+# While a storage is being removed this parameter holds its id.
+REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
 POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
 
@@ -164,3 +166,31 @@ class BumpConfigurationRevision(TableOperation):
 
     def describe(self) -> str:
         return f"Renew the configuration revision with every change of {self.model_name}"
+
+
+class AppendOnly(TableOperation):
+    """Rows can be added and read, nothing else; they go with their storage alone, see `storage.provisioning`."""
+
+    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
+        table = model._meta.db_table
+        function = f"{table}_stays"
+        editor.execute(
+            f"CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF TG_OP = 'DELETE' AND current_setting('{REMOVAL_PARAMETER}', true) = OLD.storage_id::text THEN"
+            f"  RETURN OLD; END IF;"
+            f" RAISE EXCEPTION 'rows of {table} are only ever added' USING ERRCODE = 'insufficient_privilege';"
+            f" END $$"
+        )
+        editor.execute(
+            f'CREATE TRIGGER only_added BEFORE UPDATE OR DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {function}()'
+        )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        schema_editor.execute(f'DROP TRIGGER only_added ON "{table}"')
+        schema_editor.execute(f"DROP FUNCTION {table}_stays()")
+
+    def describe(self) -> str:
+        return f"Let rows of {self.model_name} only be added"

@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from repository_site.problems import Conflict, Invalid
 from storage.addresses import key_problem
 from storage.cultures import CultureProblem, CultureSet, culture_set
+from storage.migration_operations import REMOVAL_PARAMETER
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.regions import UnknownRegion, region_info
 from storage.template_documents import TemplateDocument, load_template
@@ -112,6 +113,7 @@ def remove_storage(storage: Storage) -> dict[str, int]:
         # The plans by which foreign keys are checked are kept a session; one made while a table was small reads all of
         # it for each row that goes.
         cursor.execute("DISCARD PLANS")
+        cursor.execute("SELECT set_config(%s, %s, true)", [REMOVAL_PARAMETER, str(storage.id)])
         # Row-level security keeps each statement inside this storage. Foreign keys between tenant tables are deferred,
         # so their order does not matter, with one exception: somebody may be adding parts (references, shapes) to an
         # owner just now. Those wait for the owner and then find none, or they were there first and go after it.

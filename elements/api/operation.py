@@ -108,9 +108,12 @@ class ElementOperation(ConfiguredOperation):
         total = selecting.count(selection)
         rows = selecting.read_page(selection, columns, paging.size, (page - 1) * paging.size)
         response = answer(counted(self.list_name, assembler.elements(rows)))
-        response["X-Total-Count"] = str(total)
-        response["Link"] = self._links(page, paging.size, total)
+        self.add_page_headers(response, page, paging.size, total)
         return response
+
+    def add_page_headers(self, response: HttpResponse, page: int, size: int, total: int) -> None:
+        response["X-Total-Count"] = str(total)
+        response["Link"] = self._links(page, size, total)
 
     def _batches(
         self, assembler: Assembler, selection: Selection, for_reporting: bool

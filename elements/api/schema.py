@@ -33,6 +33,7 @@ _PAGE_SELECTION_KEY = _query("$pageSelectionKey", "Id of an element or version; 
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
 LIST = [*ONE, _PAGE, _PAGE_SIZE, _PAGE_SELECTION_KEY]
 REPORT = [*ONE, _PAGE, _PAGE_SIZE]
+PAGES = [_PAGE, _PAGE_SIZE]
 PART = [_FILTER, _SELECT]
 FILTER_ONLY = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]
@@ -169,3 +170,73 @@ class ElementInfo(serializers.Serializer[None]):
 class ElementInfos(serializers.Serializer[None]):
     count = serializers.IntegerField()
     values = ElementInfo(many=True)
+
+
+class ReferenceToWrite(serializers.Serializer[None]):
+    """An element by its id or that of one of its versions; or, where new ones can be made, its type and attributes."""
+
+    id = serializers.UUIDField(required=False)
+    versionId = serializers.UUIDField(required=False)
+    type = serializers.CharField(required=False)
+    facetName = serializers.CharField(required=False)
+    stereotype = serializers.CharField(required=False)
+    attributes = attribute_map()
+
+
+class ElementToWrite(ReferenceToWrite):
+    """What was read may be posted back: whatever the server owns is accepted and passed over."""
+
+    state = serializers.CharField(required=False)
+    related = serializers.DictField(child=ReferenceToWrite(many=True), required=False)
+    rootPath = ReferenceToWrite(many=True, required=False)
+
+
+class Update(serializers.Serializer[None]):
+    count = serializers.IntegerField(required=False, help_text="When given, the number of elements.")
+    elements = ElementToWrite(many=True, help_text="`values` below 4.0.")
+
+
+class Success(serializers.Serializer[None]):
+    message = serializers.CharField()
+    output = serializers.ChoiceField(choices=["volatile"])
+    type = serializers.ChoiceField(choices=["success"])
+
+
+class ShapeInfo(serializers.Serializer[None]):
+    index = serializers.IntegerField(min_value=0, help_text="Local to the request.")
+    id = serializers.UUIDField(required=False, help_text="An existing shape to draw on from.")
+    predecessors = serializers.ListField(child=serializers.IntegerField(), required=False)
+
+
+class ContentItem(serializers.Serializer[None]):
+    shapeInfo = ShapeInfo()
+    element = ReferenceToWrite(required=False)
+
+
+class ContentToDraw(serializers.Serializer[None]):
+    values = ContentItem(many=True)
+
+
+class DrawnShape(serializers.Serializer[None]):
+    id = serializers.UUIDField()
+    index = serializers.IntegerField()
+
+
+class DrawnContent(serializers.Serializer[None]):
+    values = DrawnShape(many=True)
+
+
+class ElementChange(serializers.Serializer[None]):
+    versionId = serializers.UUIDField()
+    action = serializers.ChoiceField(choices=["created", "updated", "drawn", "deleted"])
+    changedOn = serializers.CharField()
+    caller = serializers.CharField()
+    requestId = serializers.CharField()
+    before = serializers.DictField()
+    after = serializers.DictField()
+    changedBy = Reference(required=False)
+
+
+class Changes(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = ElementChange(many=True)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from elements.api import views
+from elements.api import views, writing_views
 
 FACET = "<str:collectionId>/<str:storageId>/_api/rest/facets/<str:facetId>"
 ELEMENTS = f"{FACET}/views/<str:viewId>/elements"
@@ -17,6 +17,10 @@ urlpatterns = [
     path(f"{ELEMENT}/related/<str:relatedId>", views.RelatedContextView.as_view()),
     path(f"{ELEMENT}/children", views.ChildrenView.as_view()),
     path(f"{ELEMENT}/content", views.ContentView.as_view()),
+    path(f"{ELEMENT}/content/<str:shapeId>", writing_views.ShapeView.as_view()),
+    path(f"{ELEMENT}/content/<str:shapeId>/delete", writing_views.ShapeDeletionView.as_view()),
+    path(f"{ELEMENT}/delete", writing_views.ElementDeletionView.as_view()),
+    path(f"{ELEMENT}/history", writing_views.HistoryView.as_view()),
     path(f"{ELEMENT}/info", views.InfoView.as_view()),
     path(f"{ELEMENT}/versions", views.VersionsView.as_view()),
     path(f"{FACET}/reporting", views.ReportingView.as_view()),

@@ -22,15 +22,17 @@ from elements.api.parameters import (
     PAGE_SIZE,
     RESOURCES_NAME,
     SELECT,
+    Query,
 )
+from elements.api.writing import DeletingOperation, WritingOperation, entity_tag, refuse_many
 from elements.contexts import accepts
 from elements.filters.binding import Vocabulary
+from elements.info import element_info
 from elements.permissions import require_reporting
 from elements.reading import selection as selecting
 from elements.reading.addresses import REPORTING
 from elements.reading.assembly import Assembler
 from elements.reading.content import ContentAssembler, content_wanted
-from elements.reading.info import element_info
 from elements.reading.projection import (
     ATTRIBUTES,
     RELATED,
@@ -43,11 +45,16 @@ from elements.reading.related import RelatedAssembler
 from elements.reading.reporting import ReportAssembler
 from elements.reading.rows import VersionRow
 from elements.reading.selection import Selection
+from elements.writing.drawing import ItemReader, draw
+from elements.writing.findings import Findings
+from elements.writing.inputs import InputReader
+from elements.writing.updating import update_elements
 from facets.blueprint import Attribute, ElementType, Property
 from facets.configuration import CompiledView
 from repository_site.problems import NotFound
 from repository_site.rest.rendering import answer, counted
 from repository_site.rest.versioning import ApiVersions
+from storage.api.operation import has_no_body
 from storage.cultures import preferred_culture
 
 ELEMENT_PARAMETERS = (FILTER, RESOURCES_NAME, SELECT, EXPAND)
@@ -62,10 +69,12 @@ def list_selection(operation: ElementOperation, view: CompiledView) -> Selection
 
 
 @extend_schema(tags=["elements"], summary="Elements of a view", parameters=schema.LIST, responses=schema.ELEMENT_LIST)
-class ElementsView(ElementOperation):
+class ElementsView(WritingOperation):
     """The roots of a hierarchical view, every element of a flat one; paged, or streamed as a whole."""
 
     operation_id = "listElements"
+    writing_ids = {"POST": "updateElements"}
+    writing_body = schema.Update
     versions = ApiVersions.up_to("4.0")
     parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE, PAGE_SELECTION_KEY)
 
@@ -80,12 +89,31 @@ class ElementsView(ElementOperation):
         selection = list_selection(self, view).matching(condition)
         return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
 
+    @extend_schema(summary="Update and create elements", responses=schema.ELEMENT_LIST)
+    def post(self, request: Request, **names: str) -> HttpResponseBase:
+        """With a body: update and create, operation 5."""
+        if has_no_body(request):
+            return self.read(request, **names)
+        return self.once(request, lambda: self.update(request, names))
+
+    def update(self, request: Request, names: dict[str, str]) -> HttpResponse:
+        writer = self.writer(request)
+        view = self.view_of(names)
+        Query(request._request.GET, ()).finish()
+        document = request.data
+        findings = Findings()
+        given = InputReader(findings).elements(document)
+        refuse_many(given, "elements")
+        versions = update_elements(writer, view, given, findings, lambda rows: self.check_match(request, rows))
+        return self.answer_versions(view, versions)
+
 
 @extend_schema(tags=["elements"], summary="One element", parameters=schema.ONE, responses=schema.Elements)
-class ElementView(ElementOperation):
+class ElementView(DeletingOperation):
     """One element by its id, or one of its versions by the version's id."""
 
     operation_id = "getElement"
+    writing_ids = {"DELETE": "deleteElement"}
     versions = ApiVersions.up_to("4.0")
     parameters = ELEMENT_PARAMETERS
 
@@ -98,7 +126,13 @@ class ElementView(ElementOperation):
         query.finish()
         row = self.element_in(view, names["elementId"])
         rows = [row] if self.matches(row, condition) else []
-        return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+        response = answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+        response["ETag"] = entity_tag(row)
+        return response
+
+    @extend_schema(summary="Delete an element or a draft", parameters=[], responses=schema.Success)
+    def delete(self, request: Request, **names: str) -> HttpResponseBase:
+        return self.delete_element(request, names)
 
 
 @extend_schema(
@@ -232,18 +266,37 @@ class ChildrenView(ElementOperation):
 
 
 @extend_schema(tags=["elements"], summary="Content of a diagram", responses=schema.Content)
-class ContentView(ElementOperation):
+class ContentView(WritingOperation):
     """The shapes of the element's diagram in their order, with what each shows and what precedes it."""
 
     operation_id = "getContent"
     versions = ApiVersions.up_to("2.0")
-    http_method_names = ["get", "head"]  # POST draws, it does not read (D2)
+    writing_versions = ApiVersions.up_to("3.0")
+    writing_ids = {"POST": "createContent"}
+    writing_body = schema.ContentToDraw
 
     def read(self, request: Request, **names: str) -> HttpResponse:
         view = self.view_of(names)
         self.query(request).finish()
         row = self.element_in(view, names["elementId"])
         return answer(counted("elements", ContentAssembler(self.reader, view, content_wanted()).shapes(row)))
+
+    @extend_schema(summary="Draw in a diagram", responses=schema.DrawnContent)
+    def post(self, request: Request, **names: str) -> HttpResponseBase:
+        """Create content, operation 11. It never reads (D2)."""
+        return self.once(request, lambda: self.draw(request, names))
+
+    def draw(self, request: Request, names: dict[str, str]) -> HttpResponse:
+        writer = self.writer(request)
+        view = self.view_of(names)
+        self.query(request).finish()
+        owner = self.element_in(view, names["elementId"])
+        findings = Findings()
+        items = ItemReader(findings).items(request.data)
+        refuse_many(items, "items")
+        shapes = draw(writer, view, owner, items, findings, lambda rows: self.check_match(request, rows))
+        drawn = [{"id": shape, "index": item.index} for shape, item in zip(shapes, items, strict=True)]
+        return answer({"values": drawn})
 
 
 @extend_schema(tags=["elements"], summary="What the caller can do with an element", responses=schema.ElementInfos)

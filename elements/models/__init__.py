@@ -1,7 +1,8 @@
 """Elements, their versions, references and diagrams."""
 
+from elements.models.changes import ElementChange
 from elements.models.diagrams import Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
 from elements.models.references import Reference
 
-__all__ = ["Element", "ElementVersion", "Reference", "Shape", "ShapeFlow"]
+__all__ = ["Element", "ElementChange", "ElementVersion", "Reference", "Shape", "ShapeFlow"]

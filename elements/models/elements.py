@@ -55,6 +55,9 @@ class ElementVersion(TenantModel):
     changed_by = tenant_link("elements.Element", "+", null=True)
     released_on = models.DateTimeField(null=True)
     released_by = tenant_link("elements.Element", "+", null=True)
+    revision = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="Counts the changes; the ETag holds it."
+    )
 
     class Meta:
         indexes = [

@@ -37,7 +37,7 @@ class AttributeWriter:
         """Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order."""
         found: dict[str, Values] = {}
         if shown.stored:
-            stored = _exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
+            stored = read_exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
             names = shown.stored
             found = {name: values for name, values in stored.items() if name in names}
             for name in shown.files:
@@ -68,9 +68,9 @@ def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:
     return [dict(sorted(file.items())) for file in files]
 
 
-def _exactly(text: str) -> dict[str, Values]:
-    """Decimals of any length, which floats would cut."""
-    found: dict[str, Values] = json.loads(text, parse_float=Decimal, parse_int=_integer)
+def read_exactly(text: str) -> dict[str, dict[str, Any]]:
+    """Stored attributes with decimals of any length, which floats would cut."""
+    found: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal, parse_int=_integer)
     return found
 
 

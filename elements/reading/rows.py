@@ -63,6 +63,7 @@ class VersionRow(NamedTuple):
     released_by: str | None
     newest: str
     published: str | None
+    revision: int
     newest_state: str
     """For reporting only, which nobody reads who does not see drafts; else empty."""
     attributes: str
@@ -82,7 +83,7 @@ class KnownVersion(NamedTuple):
 IDENTITY = "e.id::text, e.creation_id::text, e.type_id::text, v.id::text, v.state, v.stereotype"
 ROW = f"""{IDENTITY}, e.parent_id::text, v.major, v.minor, v.changed_on, v.created_on, v.released_on, v.valid_from,
     v.valid_until, v.changed_by_id::text, v.created_by_id::text, v.released_by_id::text, e.newest_id::text,
-    e.published_id::text"""
+    e.published_id::text, v.revision"""
 NEWEST_STATE = "(SELECT n.state FROM elements_elementversion n WHERE n.id = e.newest_id)"
 VERSION_AND_ELEMENT = "elements_elementversion v JOIN elements_element e ON e.id = v.element_id"
 
@@ -128,13 +129,15 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
     return {row[0]: Identity(*row) for row in fetch(sql, [list(elements)])}
 
 
-def read_references(versions: Sequence[str], contexts: Collection[str]) -> dict[str, dict[str, list[str]]]:
-    """Target ids by version and context, in their order."""
+def read_references(versions: Sequence[str], contexts: Collection[str] | None) -> dict[str, dict[str, list[str]]]:
+    """Target ids by version and context, in their order; None means every context."""
     found: dict[str, dict[str, list[str]]] = {}
-    if versions and contexts:
-        sql = """SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-            WHERE r.version_id = ANY(%s::uuid[]) AND r.context = ANY(%s) ORDER BY r.version_id, r.context, r.position"""
-        for version, context, target in fetch(sql, [list(versions), list(contexts)]):
+    if versions and (contexts is None or contexts):
+        only = "" if contexts is None else " AND r.context = ANY(%s)"
+        sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
+            WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
+        parameters = [list(versions)] if contexts is None else [list(versions), list(contexts)]
+        for version, context, target in fetch(sql, parameters):
             found.setdefault(version, {}).setdefault(context, []).append(target)
     return found
 

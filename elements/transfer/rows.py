@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
-from typing import Any
 from uuid import uuid4
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
+from elements.naming import sort_name
 from elements.transfer.checking import Survey
 from elements.transfer.lines import CALLERS, Line
 from facets.configuration import Configuration
@@ -18,8 +18,6 @@ from storage.bulk import copy_row, copy_rows, copy_text
 
 BATCH_LINES = 1_000
 BATCH_SIZE = 8 * 1024 * 1024
-# What a sort key may be long at most: an entry of an index has to fit into a third of a page.
-SORT_LENGTH = 500
 
 ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")
 VERSION_COLUMNS = (
@@ -126,10 +124,3 @@ def _element_rows(configuration: Configuration, survey: Survey) -> Iterator[str]
     for element, known in survey.elements.items():
         place = (known.parent, known.position)
         yield copy_row(element, known.creation, type_ids[known.type.key], *place, known.newest, known.published)
-
-
-def sort_name(attributes: dict[str, dict[str, Any]], default_culture: str) -> str:
-    """What lists are ordered by (D9): the name in the default culture, else in any, ignoring case."""
-    names = attributes.get("name", {})
-    name = names.get(default_culture) or next((names[culture] for culture in sorted(names) if names[culture]), "")
-    return str(name).casefold()[:SORT_LENGTH]

@@ -41,6 +41,7 @@ BY_PROBLEM: dict[type[problems.Problem], Kind] = {
     problems.Forbidden: Kind(403, "unauthorized", "volatile"),
     problems.NotFound: Kind(404, "error", "volatile"),
     problems.Conflict: Kind(409, "error", "dialog"),
+    problems.PreconditionFailed: Kind(412, "error", "dialog"),
     problems.TooLarge: Kind(413, "error", "volatile"),
     problems.Invalid: Kind(422, "error", "inline"),
     problems.TooManyRequests: Kind(429, "error", "volatile"),

@@ -17,6 +17,11 @@ def to_json(payload: Any) -> bytes:
     return orjson.dumps(payload, default=_exactly, option=orjson.OPT_NON_STR_KEYS)
 
 
+def canonical_json(payload: Any) -> bytes:
+    """Equal for values that are the same JSON, whatever the order of their keys; 1 and 1.0 are not the same."""
+    return orjson.dumps(payload, default=_exactly, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)
+
+
 def _exactly(value: Any) -> Any:
     """Decimals keep every digit (D16); as floats they would lose some."""
     if isinstance(value, Decimal):

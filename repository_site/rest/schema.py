@@ -22,11 +22,20 @@ ERRORS = {
     "500": "A fault of the service; the message holds the request id.",
     "503": "The database cannot be reached; try again shortly.",
 }
+# What only an operation that writes can answer.
+WRITING_ERRORS = {
+    "409": "The request contradicts the state of what it addresses.",
+    "412": "`If-Match` does not match.",
+    "422": "Readable, but against the configuration; `data` names element, property and culture.",
+}
 # `type` and `output` of each status (D3), where they are not error and volatile.
 ERROR_KINDS = {
     "400": ("error", "inline"),
     "401": ("unauthorized", "volatile"),
     "403": ("unauthorized", "volatile"),
+    "409": ("error", "dialog"),
+    "412": ("error", "dialog"),
+    "422": ("error", "inline"),
     "500": ("critical", "permanent"),
     "503": ("critical", "permanent"),
 }
@@ -81,18 +90,38 @@ PATH_PARAMETERS = {
 }
 
 
+WRITING_HEADERS = {
+    "If-Match": "The `ETag` of what was read; 412 when it has changed since. For requests that change one element.",
+    "Idempotency-Key": "Chosen by the client: the same request with the same key within a day is done once.",
+}
+
+
 class OperationSchema(AutoSchema):
     """Names each operation as its view does, and adds the parameters that stand on every one."""
 
     def get_operation_id(self) -> str:
+        if self._writes():
+            return self._writing_ids[self.method]
         name = str(getattr(self.view, "operation_id", ""))
-        return f"{name}ByPost" if self._reads_by_post() else name
+        return f"{name}ByPost" if self.method == "POST" else name
 
     def get_request_serializer(self) -> Any:
-        return None if self._reads_by_post() else super().get_request_serializer()
+        has_body = self._writes() and self.method != "DELETE"
+        return getattr(self.view, "writing_body", None) if has_body else None
 
-    def _reads_by_post(self) -> bool:
-        return self.method == "POST" and hasattr(self.view, "read")
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation = super().get_operation(*args, **kwargs)
+        if operation and self._writes():
+            operation["x-writes"] = True
+        return operation
+
+    def _writes(self) -> bool:
+        return self.method in self._writing_ids
+
+    @property
+    def _writing_ids(self) -> dict[str, str]:
+        """The operations of a view that write, by method; all others read."""
+        return getattr(self.view, "writing_ids", {})
 
     def get_override_parameters(self) -> list[Any]:
         parameters = [
@@ -101,11 +130,18 @@ class OperationSchema(AutoSchema):
             if f"{{{name}}}" in self.path
         ]
         versions = getattr(self.view, "versions", None)
+        if self._writes():
+            versions = getattr(self.view, "writing_versions", None) or versions
         if isinstance(versions, ApiVersions):
             text = f"Absent means {versions.default}."
             parameters += [
                 OpenApiParameter("api-version", str, place, enum=versions.supported, description=text)
                 for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
+            ]
+        if self._writes():
+            parameters += [
+                OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text)
+                for name, text in WRITING_HEADERS.items()
             ]
         return parameters
 
@@ -119,7 +155,9 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
     components["securitySchemes"] = SECURITY_SCHEMES
-    components["responses"] = {f"Error{status}": _error_response(status, text) for status, text in ERRORS.items()}
+    components["responses"] = {
+        f"Error{status}": _error_response(status, text) for status, text in {**ERRORS, **WRITING_ERRORS}.items()
+    }
     for name, schema in components["schemas"].items():
         _close(schema)
         if name in EXACTLY_ONE:
@@ -138,7 +176,8 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
-    for status in ERRORS:
+    is_writing = operation.pop("x-writes", False)
+    for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
         operation["responses"].setdefault(status, {"$ref": f"#/components/responses/Error{status}"})
 
 

@@ -5,19 +5,25 @@ Subclasses only parse, call the domain and render. DRF's own dispatch is replace
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from psycopg.errors import DeadlockDetected
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from repository_site.problems import Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts_json
+from repository_site.rest.rendering import JSON_TYPE
 from repository_site.rest.throttling import Throttle
 from repository_site.rest.versioning import NAME as VERSION_HEADER
 from repository_site.rest.versioning import ApiVersions
@@ -26,10 +32,15 @@ from storage.api.authentication import authenticate
 from storage.callers import Caller, CallerKind
 from storage.contexts import Context, ContextType, find_context
 from storage.cultures import preferred_culture
+from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 
+# How often a change is tried when it and another have waited for each other.
+ATTEMPTS = 4
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+KEPT_HEADERS = ("ETag",)
 token_throttle = Throttle(settings.TOKEN_RATE)
 anonymous_throttle = Throttle(settings.ANONYMOUS_RATE)
 
@@ -44,6 +55,8 @@ class Operation(APIView):
 
     operation_id: ClassVar[str]
     versions: ClassVar[ApiVersions]
+    writing_versions: ClassVar[ApiVersions | None] = None
+    """Of the methods that write, where they have a label of their own."""
     contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
@@ -83,7 +96,8 @@ class Operation(APIView):
             raise MethodNotAllowed(str(request.method))
         if not accepts_json(request.META.get("HTTP_ACCEPT", "")):
             raise NotAcceptable
-        self.api_version = self.versions.choose(request._request)
+        versions = self.versions if request.method in ("GET", "HEAD") else self.writing_versions or self.versions
+        self.api_version = versions.choose(request._request)
         try:
             self.caller = authenticate(request, self.context)
         except Unauthenticated:
@@ -101,8 +115,36 @@ class Operation(APIView):
             self.caller.require_role(Role.ADMINISTRATOR)
             response: HttpResponseBase = handler(request, **names)
             return response
-        with tenant_scope(self.context.storage):
-            response = handler(request, **names)
+        for attempts_left in reversed(range(ATTEMPTS)):
+            try:
+                with tenant_scope(self.context.storage):
+                    response = handler(request, **names)
+            except OperationalError as problem:
+                if not attempts_left or not isinstance(problem.__cause__, DeadlockDetected):
+                    raise
+            else:
+                break
+        return response
+
+    def once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+        """What `change` answers; with an Idempotency-Key that was used before, what it answered then (D15)."""
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return change()
+        if not KEY.fullmatch(key):
+            raise Unreadable("The Idempotency-Key must be 1 to 255 visible ASCII characters.")
+        plain = request._request
+        digest = request_digest(str(plain.method), plain.path, plain.META.get("QUERY_STRING", ""), plain.body)
+        kept = claim_key(self.caller.label, key, digest, timezone.now())
+        if kept is not None:
+            return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
+        response = change()
+        keep_answer(
+            self.caller.label,
+            key,
+            response.content,
+            {name: response[name] for name in KEPT_HEADERS if name in response},
+        )
         return response
 
     @property
@@ -130,6 +172,10 @@ class Operation(APIView):
         return sorted(name.upper() for name in self.http_method_names if hasattr(self, name))
 
 
+def has_no_body(request: Request) -> bool:
+    return request._request.body.strip() in (b"", b"{}")
+
+
 class ReadOperation(Operation):
     """A read answers GET, HEAD and, since existing clients do that, POST with an empty body (D2)."""
 
@@ -141,7 +187,7 @@ class ReadOperation(Operation):
 
     def post(self, request: Request, **names: str) -> HttpResponseBase:
         # Swallowing a body in silence would lose what somebody meant to write.
-        if request._request.body.strip() not in (b"", b"{}"):
+        if not has_no_body(request):
             raise Unreadable("This operation reads: send no body.")
         return self.read(request, **names)
 

@@ -1,5 +1,6 @@
 """The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
 
+from storage.models.answered_requests import AnsweredRequest
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
@@ -7,6 +8,7 @@ from storage.models.tokens import ApiToken
 
 __all__ = [
     "AnonymousAccess",
+    "AnsweredRequest",
     "ApiToken",
     "Culture",
     "StaffAccount",

@@ -8,12 +8,13 @@ from uuid import UUID
 
 import orjson
 
-from elements import derived, states
+from elements import derived
 from elements.locks import Lock, find_lock
 from elements.permissions import Permission, permissions
 from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
 from elements.reading.rows import Audience, Identity, VersionRow, fetch
+from elements.writing.deleting import plan_deletion
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView
 from storage.callers import Caller
@@ -35,6 +36,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     granted = permissions(caller, type, authors)
     lock = find_lock(caller, type, row.state, authors, [each.state for each in drawn])
     is_locked = lock is not Lock.NONE
+    obstacles = plan_deletion(reader.types, row).obstacles()
     own_id = row.version
     path = _root_path(reader, view, row) if view.view.is_hierarchical else []
     return {
@@ -50,7 +52,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "isCurrentCopyable": False,
         "isCurrentInsertable": not is_locked and _takes_others(reader, type),
         "isCurrentMovable": not is_locked and bool(type.parents) and not type.lives_in_diagrams,
-        "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not has_obstacles(type, row),
+        "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not obstacles,
         "isReadOnly": is_locked,
         "isReadOnlyCollection": is_locked or Permission.NEW not in granted,
         "name": _name(reader, row, culture),
@@ -71,24 +73,6 @@ def read_drawn(audience: Audience, element: str) -> list[Drawn]:
         JOIN elements_elementversion v ON v.id = s.version_id
         JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
     return [Drawn(*found) for found in fetch(sql, [element])]
-
-
-def has_obstacles(type: ElementType, row: VersionRow) -> bool:
-    """Whether something keeps an element from being deleted (D19). A draft beside other versions goes by itself."""
-    if row.released_on is not None or row.state in states.PUBLISHED | states.RETIRED:
-        return True
-    # What lives in a diagram leaves it when it is deleted. One EXISTS a column: each is a look-up in an index.
-    sql = """WITH gone AS (SELECT %s::uuid AS element, %s::uuid AS version)
-        SELECT EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.element_id = element AND v.id <> version),
-            EXISTS (SELECT FROM elements_element c, gone WHERE c.parent_id = element)
-            OR EXISTS (SELECT FROM elements_reference r, gone WHERE r.target_id = element AND r.version_id <> version)
-            OR EXISTS (SELECT FROM elements_shape s, gone WHERE s.element_id = element AND NOT %s)
-            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.created_by_id = element AND v.id <> version)
-            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.changed_by_id = element AND v.id <> version)
-            OR EXISTS (SELECT FROM elements_elementversion v, gone WHERE v.released_by_id = element AND v.id <> version)
-    """
-    has_other_versions, is_held = fetch(sql, [row.element, row.version, type.lives_in_diagrams])[0]
-    return bool(is_held and not has_other_versions)
 
 
 def _authors(versions: list[str]) -> set[UUID]:

@@ -1,0 +1,114 @@
+"""What the operations that change elements share: who writes, the size of a request, and optimistic locking (D15)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from elements.api.operation import ElementOperation
+from elements.api.parameters import Query
+from elements.permissions import CHANGING, Permission, granted_to
+from elements.reading.assembly import Assembler
+from elements.reading.projection import Wanted
+from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.writing.deleting import delete_element
+from elements.writing.findings import Findings
+from elements.writing.history import Author
+from elements.writing.updating import Writer
+from facets.configuration import CompiledView
+from repository_site.problems import Forbidden, PreconditionFailed, TooLarge, Unreadable
+from repository_site.rest.rendering import answer, counted
+from storage.api.operation import has_no_body
+
+ENTITY_TAG = re.compile(r'\s*(?:W/)?"[^"]*"\s*')
+
+
+def entity_tag(row: VersionRow) -> str:
+    """It changes with every change of the version."""
+    return f'"{row.version}.{row.revision}"'
+
+
+class WritingOperation(ElementOperation):
+    def writer(self, request: Request) -> Writer:
+        """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
+        if not granted_to(self.caller) & CHANGING:
+            raise Forbidden(f"This needs the permission {Permission.EDIT}.")
+        sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE"
+        revision = fetch(sql, [self.storage.id])[0][0]
+        if revision != self.storage.configuration_revision:
+            self.storage.configuration_revision = revision
+            self.__dict__.pop("configuration", None)
+        request_id: str = getattr(request._request, "request_id", "")
+        author = Author(self._caller_element(), self.caller.label, timezone.now(), request_id)
+        return Writer(self.configuration, self.caller, ZoneInfo(self.storage.time_zone), author)
+
+    def _caller_element(self) -> UUID | None:
+        """The caller's element, when there is one in this storage; it stays until the change is made."""
+        if self.caller.element_id is None:
+            return None
+        sql = "SELECT id FROM elements_element WHERE id = %s FOR KEY SHARE"
+        return self.caller.element_id if fetch(sql, [self.caller.element_id]) else None
+
+    def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
+        """`If-Match` names what the client has read. Asked under the lock of the element: of many, one gets through."""
+        header = request.headers.get("If-Match")
+        if header is None:
+            return
+        if len(rows) != 1:
+            raise Unreadable("If-Match is possible in a request with one element only.")
+        row = rows[0]
+        if header.strip() == "*":
+            matches = row is not None
+        else:
+            tags = header.split(",")
+            if not all(ENTITY_TAG.fullmatch(tag) for tag in tags):
+                raise Unreadable('If-Match must be * or a list of tags in quotes, such as "1a2b.3".')
+            matches = row is not None and entity_tag(row) in [tag.strip() for tag in tags]
+        if not matches:
+            raise PreconditionFailed("The element has changed since it was read; read it again.")
+
+    def answer_versions(self, view: CompiledView, versions: list[str]) -> HttpResponse:
+        """Elements as operation 4 shows them, in this order."""
+        found = read_versions(versions)
+        rows = [found[version] for version in versions]
+        response = answer(counted(self.list_name, Assembler(self.reader, view, Wanted()).elements(rows)))
+        if len(rows) == 1:
+            response["ETag"] = entity_tag(rows[0])
+        return response
+
+
+class DeletingOperation(WritingOperation):
+    def delete_element(self, request: Request, names: dict[str, str]) -> HttpResponse:
+        return self.once(request, lambda: self._delete(request, names))
+
+    def _delete(self, request: Request, names: dict[str, str]) -> HttpResponse:
+        writer = self.writer(request)
+        view = self.view_of(names)
+        self.refuse_body(request)
+        found = self.element_in(view, names["elementId"])
+        deletion = delete_element(writer, view, found, Findings(), lambda rows: self.check_match(request, rows))
+        what = "element" if deletion.is_whole else "draft"
+        return success(f"The {what} {found.version} has been deleted.")
+
+    def refuse_body(self, request: Request) -> None:
+        Query(request._request.GET, ()).finish()
+        if not has_no_body(request):
+            raise Unreadable("This operation takes no body.")
+
+
+def success(message: str) -> HttpResponse:
+    return answer({"message": message, "output": "volatile", "type": "success"})
+
+
+def refuse_many(values: Any, what: str) -> None:
+    if isinstance(values, list) and len(values) > settings.MAX_ELEMENTS:
+        raise TooLarge(
+            f"{len(values)} {what} are too many for one request; at most {settings.MAX_ELEMENTS} are possible."
+        )

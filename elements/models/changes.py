@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from django.db import models
+
+from storage.models import TenantModel
+
+
+class ElementChange(TenantModel):
+    """One change of one element, for audit. Rows are only ever added; the database refuses anything else.
+
+    Ids stand here without keys: what happened stays on record when the element is gone.
+    """
+
+    class Action(models.TextChoices):
+        CREATED = "created"
+        UPDATED = "updated"
+        DRAWN = "drawn", "diagram changed"
+        DELETED = "deleted"
+
+    element_id = models.UUIDField()
+    version_id = models.UUIDField()
+    action = models.CharField(max_length=20, choices=Action)
+    changed_on = models.DateTimeField()
+    caller_id = models.UUIDField(null=True, help_text="The caller's element.")
+    caller_label = models.CharField(max_length=200)
+    request_id = models.CharField(max_length=128)
+    before = models.JSONField()
+    after = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["storage_id", "element_id", "changed_on", "id"], name="change_by_element")]
+
+    def __str__(self) -> str:
+        return f"{self.element_id} {self.action}"

@@ -1,0 +1,117 @@
+"""Deleting elements and drafts (D19): what was ever released stays, and so does what something else names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from elements import states
+from elements.permissions import Permission, permissions
+from elements.reading.attributes import read_exactly
+from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.writing import statements
+from elements.writing.drawing import erase_shape
+from elements.writing.findings import Findings, Kind
+from elements.writing.history import Action, Entry, record
+from elements.writing.obstacles import find_obstacles
+from elements.writing.stored import lock_elements
+from elements.writing.updating import OnLocked, Update, Writer
+from facets.blueprint import ElementType
+from facets.configuration import CompiledView
+from repository_site.problems import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What would go: a version, and with the last one the element; and what lives only in the version's diagram."""
+
+    type: ElementType
+    row: VersionRow
+    others: tuple[str, ...]
+    """The other versions, newest first."""
+    living: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.others
+
+    def obstacles(self) -> list[str]:
+        """What is in the way, whoever wants to delete it."""
+        row, found = self.row, []
+        if row.released_on is not None or row.state in states.PUBLISHED | states.RETIRED:
+            found.append("it has been released; let it expire instead")
+        elif self.type.is_versioned and row.state not in states.DRAFT:
+            found.append(f"it is in the state {row.state}; only a draft can be deleted")
+        elements = [*self.living, *([row.element] if self.is_whole else [])]
+        versions = [row.version, *self.living]
+        return found + find_obstacles(elements, versions, also_shapes=not self.type.lives_in_diagrams)
+
+
+def plan_deletion(types: Mapping[str, ElementType], row: VersionRow) -> Deletion:
+    """`types` by the ids of their rows."""
+    others = """SELECT v.id::text FROM elements_elementversion v WHERE v.element_id = %s::uuid AND v.id <> %s::uuid
+        ORDER BY v.major DESC, v.minor DESC"""
+    living = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
+        WHERE s.version_id = %s::uuid AND e.type_id = ANY(%s::uuid[])"""
+    in_diagrams = [row_id for row_id, type in types.items() if type.lives_in_diagrams]
+    return Deletion(
+        types[row.type],
+        row,
+        tuple(each[0] for each in fetch(others, [row.element, row.version])),
+        tuple(each[0] for each in fetch(living, [row.version, in_diagrams])),
+    )
+
+
+def delete_element(
+    writer: Writer, view: CompiledView, found: VersionRow, findings: Findings, on_locked: OnLocked
+) -> Deletion:
+    """The version goes, or the element with its last version; what lives in a diagram goes out of that, too."""
+    deleting = _Deleting(writer, view, findings)
+    deletion = deleting.lock(found, on_locked)
+    for text in deletion.obstacles():
+        findings.add(Kind.CONFLICT, found.version, text)
+    findings.raise_any()
+    if deletion.type.lives_in_diagrams and deleting.erase(deletion):
+        return deletion
+    deleting.delete(deletion)
+    return deletion
+
+
+class _Deleting(Update):
+    def lock(self, found: VersionRow, on_locked: OnLocked) -> Deletion:
+        self.stored = lock_elements({found.element}, {found.version})
+        row = self.stored.versions.get(found.version)
+        on_locked([row])
+        if row is None:
+            raise NotFound(f"There is no element {found.version}.")
+        deletion = plan_deletion(self.properties.types, row)
+        if Permission.DELETE not in permissions(self.writer.caller, deletion.type, self.authors(row)):
+            self.forbid(row.version, deletion.type, self.lock_of(deletion.type, row), Permission.DELETE)
+        return deletion
+
+    def erase(self, deletion: Deletion) -> bool:
+        """What lives in a diagram goes with its shape, so that the flow stays whole; False when it has none."""
+        sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
+        found = fetch(sql, [deletion.row.element])
+        for shape, version in found:
+            owner = read_versions([version])[version]
+            erase_shape(self.writer, self.view, owner, shape, self.findings, lambda rows: None)
+        return bool(found)
+
+    def delete(self, deletion: Deletion) -> None:
+        row, living = deletion.row, list(deletion.living)
+        statements.delete_diagrams([row.version])
+        if deletion.is_whole:
+            statements.delete_elements([row.element, *living])
+        else:
+            statements.delete_version(row.element, row.version, deletion.others[0])
+            statements.delete_elements(living)
+        held = self.stored.references.get(row.version, {})
+        before = {
+            "type": deletion.type.key,
+            "state": row.state or None,
+            "attributes": read_exactly(row.attributes),
+            "related": {name: list(targets) for name, targets in held.items()},
+            "parent": row.parent,
+        }
+        record(self.writer.author, [Entry(row.element, row.version, Action.DELETED, before, {})])

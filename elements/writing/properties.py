@@ -1,0 +1,228 @@
+"""Attributes and related contexts of a request against the type configuration and what is stored (D15, D16)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from elements import derived
+from elements.contexts import accepts
+from elements.filters.syntax import listed, printable
+from elements.html import html_value
+from elements.values import NoInstant, instant_of, read_date_time, value_problem
+from elements.writing.changes import Change
+from elements.writing.findings import Findings, Kind
+from elements.writing.inputs import ReferenceInput
+from elements.writing.stored import Target
+from facets.blueprint import Attribute, ElementType, Property, Related
+from facets.configuration import Configuration
+from facets.data_types import DataType
+from repository_site.rest.datetimes import wire_datetime
+from repository_site.rest.rendering import canonical_json
+from storage.cultures import INVARIANT_CULTURE
+
+INVARIANT = str(INVARIANT_CULTURE)
+# Date-times that are columns of a version and still the client's to set.
+VALIDITY = {"validFrom": "valid_from", "validUntil": "valid_until"}
+STEREOTYPE_LENGTH = 200
+
+# Makes the element that a reference describes, and answers its id; None when that is not possible.
+Maker = Callable[[ReferenceInput, ElementType], str | None]
+
+
+class PropertyChecker:
+    """For one request. Everything that is wrong joins the findings; what is right joins the change."""
+
+    def __init__(self, configuration: Configuration, zone: ZoneInfo, findings: Findings) -> None:
+        self.configuration = configuration
+        self.zone = zone
+        self.findings = findings
+        self.cultures = {str(lcid) for lcid in configuration.cultures.data}
+
+    def set_stereotype(self, change: Change, given: str | None, attributes: dict[str, dict[str, Any]]) -> None:
+        """It stands in an element twice, as a field and as an attribute; the one that differs is meant."""
+        place = f"{change.place}: {derived.STEREOTYPE}"
+        held = attributes.pop(derived.STEREOTYPE, {}).get(INVARIANT)
+        wanted = {each for each in (given, held) if each is not None and each != change.stereotype}
+        if not wanted:
+            return
+        if len(wanted) > 1:
+            self.invalid(place, "the field and the attribute differ; give one of them")
+            return
+        new = wanted.pop()
+        if not isinstance(new, str) or len(new) > STEREOTYPE_LENGTH or not new.isprintable():
+            self.invalid(place, f"must be a single line of up to {STEREOTYPE_LENGTH} characters")
+            return
+        change.note(derived.STEREOTYPE, None, change.stereotype or None, new or None)
+        change.changed.add(derived.STEREOTYPE)
+        change.stereotype = new
+
+    def merge_attributes(self, change: Change, given: Mapping[str, Mapping[str, Any]]) -> None:
+        """By name and culture; null removes a value, and what is not named stays."""
+        known = {each.key: each for each in change.type.properties if each.attribute}
+        for name, values in given.items():
+            place = f"{change.place}: {printable(name, 100)}"
+            if name in known:
+                for culture, value in values.items():
+                    self._set_value(change, known[name], culture, value, f"{place}[{printable(culture, 20)}]")
+            else:
+                self.invalid(place, f"the type {change.type.key} has no such attribute{_similar(name, known)}")
+
+    def _set_value(self, change: Change, property: Property, culture: str, value: Any, place: str) -> None:
+        attribute = property.attribute
+        if attribute is None:
+            return
+        allowed = {INVARIANT} if attribute.is_invariant_culture else self.cultures
+        if culture not in allowed:
+            self.invalid(place, f"the culture is not possible here; possible: {listed(sorted(allowed))}")
+            return
+        if property.key in VALIDITY:
+            self._set_validity(change, property.key, value, place)
+            return
+        new = _normal(attribute, value)
+        if new is not None and (problem := value_problem(attribute, new)):
+            self.invalid(place, problem)
+            return
+        values = change.attributes.get(property.key, {})
+        old = values.get(culture)
+        if canonical_json(old) == canonical_json(new):
+            return
+        change.changed.add(property.key)
+        change.note("attributes", f"{property.key}[{culture}]", old, new)
+        changed = {lcid: each for lcid, each in {**values, culture: new}.items() if each is not None}
+        if changed:
+            change.attributes[property.key] = changed
+        else:
+            change.attributes.pop(property.key, None)
+
+    def _set_validity(self, change: Change, name: str, value: Any, place: str) -> None:
+        new: datetime | None = None
+        if value is not None:
+            local = read_date_time(value)
+            if local is None:
+                self.invalid(place, "must be a date-time such as 2026-12-31T13:45:00")
+                return
+            try:
+                new = instant_of(local, self.zone)
+            except NoInstant as problem:
+                self.invalid(place, str(problem))
+                return
+        old: datetime | None = getattr(change, VALIDITY[name])
+        if old != new:
+            change.changed.add(name)
+            shown = [wire_datetime(each, self.zone) if each else None for each in (old, new)]
+            change.note("attributes", f"{name}[{INVARIANT}]", *shown)
+            setattr(change, VALIDITY[name], new)
+
+    def set_contexts(
+        self,
+        change: Change,
+        given: Mapping[str, Sequence[ReferenceInput]],
+        stored: Mapping[str, Sequence[str]],
+        targets: Mapping[str, Target],
+        make: Maker,
+    ) -> None:
+        """A context that is given replaces the list of that context."""
+        known = {each.key: each.related for each in change.type.properties if each.related}
+        for name, references in given.items():
+            place = f"{change.place}: {printable(name, 100)}"
+            related = known.get(name)
+            if related is None:
+                self.invalid(place, f"the type {change.type.key} has no such related context{_similar(name, known)}")
+                continue
+            if len(references) > related.max_occurrence:
+                self.invalid(place, f"{len(references)} references; at most {related.max_occurrence} are possible")
+            found = [self._target(each, name, related, targets, make) for each in references]
+            wanted = [each for each in found if each is not None]
+            old = list(stored.get(name, ()))
+            if len(wanted) == len(references) and wanted != old:
+                if related.read_only:
+                    self.invalid(place, "is read-only")
+                change.related[name] = wanted
+                change.changed.add(name)
+                change.note("related", name, old, wanted)
+
+    def _target(
+        self,
+        reference: ReferenceInput,
+        context: str,
+        related: Related,
+        targets: Mapping[str, Target],
+        make: Maker,
+    ) -> str | None:
+        if not reference.names_something:
+            return self._new_target(reference, context, related, make)
+        target = self.named_target(reference, targets)
+        if target is None:
+            return None
+        type = self.type_of(target)
+        if not accepts(context, related, type):
+            self.invalid(reference.place, f"{target.element} is a {type.key}; expected {_expected(related)}")
+            return None
+        return target.element
+
+    def named_target(self, reference: ReferenceInput, targets: Mapping[str, Target]) -> Target | None:
+        """The element that a reference names, when there is one and it is what the reference says. A reference leads
+        to an element; which of its versions it named when it was read does not matter."""
+        named = reference.id or reference.version or ""
+        target = targets.get(named)
+        if target is None:
+            self.invalid(reference.place, f"there is no element {named}")
+            return None
+        type = self.type_of(target)
+        if reference.type is not None and reference.type != type.key:
+            self.invalid(reference.place, f"{named} is a {type.key}, not a {printable(reference.type, 100)}")
+            return None
+        if reference.facet is not None and reference.facet != type.facet:
+            wrong = printable(reference.facet, 100)
+            self.invalid(reference.place, f"{named} is in the facet {type.facet}, not {wrong}")
+            return None
+        return target
+
+    def _new_target(self, reference: ReferenceInput, context: str, related: Related, make: Maker) -> str | None:
+        if not related.can_add_new:
+            self.invalid(reference.place, "expected the id of an element; none can be made here")
+            return None
+        type = self.configuration.types.get(reference.type or "")
+        if type is None or not accepts(context, related, type):
+            self.invalid(reference.place, f"expected an id, or the type of a new element: {_expected(related)}")
+            return None
+        if reference.attributes is None:
+            self.invalid(reference.place, "a new element needs attributes")
+            return None
+        return make(reference, type)
+
+    def type_of(self, target: Target) -> ElementType:
+        return self.types[target.type]
+
+    @property
+    def types(self) -> Mapping[str, ElementType]:
+        configuration = self.configuration
+        return configuration.keep(
+            "types by id", lambda: {str(row): configuration.types[key] for key, row in configuration.type_ids.items()}
+        )
+
+    def invalid(self, place: str, text: str) -> None:
+        self.findings.add(Kind.INVALID, place, text)
+
+
+def _normal(attribute: Attribute, value: Any) -> Any:
+    """As it is kept: Html with its declaration, date-times without what is not kept of their fraction."""
+    if attribute.data_type is DataType.HTML and isinstance(value, str):
+        return html_value(value)
+    if attribute.data_type is DataType.DATE_TIME and (moment := read_date_time(value)) is not None:
+        text = moment.isoformat()
+        return text.rstrip("0") if "." in text else text
+    return value
+
+
+def _similar(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; similar: {near[0]}" if near else ""
+
+
+def _expected(related: Related) -> str:
+    return listed(related.types, "or") if related.types else f"a type of the facet {related.facet}"

@@ -1,0 +1,147 @@
+"""The statements that write, each for all elements of a request at once: their number does not grow with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import uuid4
+
+from django.db import connection
+
+from elements.reading.rows import fetch
+
+
+def execute(sql: str, parameters: Sequence[Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def insert_elements(rows: Sequence[tuple[str, str, str | None, int, str, str | None]]) -> None:
+    """Id, type, parent, position, newest and published version."""
+    if rows:
+        sql = """INSERT INTO elements_element (id, creation_id, type_id, parent_id, position, newest_id, published_id)
+            SELECT n.id, n.id, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
+                %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::uuid[])
+                AS n (id, type, parent, position, newest, published)"""
+        execute(sql, _columns(rows))
+
+
+def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
+    """Id, element, state, major, minor, stereotype, attributes, sort name, validity, moment and caller."""
+    if rows:
+        sql = """INSERT INTO elements_elementversion (id, element_id, state, major, minor, stereotype, attributes,
+                sort_name, valid_from, valid_until, created_on, changed_on, created_by_id, changed_by_id)
+            SELECT n.id, n.element, n.state, n.major, n.minor, n.stereotype, n.attributes, n.sort_name, n.valid_from,
+                n.valid_until, n.at, n.at, n.caller, n.caller FROM unnest(
+                %s::uuid[], %s::uuid[], %s::text[], %s::int[], %s::int[], %s::text[], %s::jsonb[], %s::text[],
+                %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::uuid[])
+                AS n (id, element, state, major, minor, stereotype, attributes, sort_name, valid_from, valid_until, at,
+                caller)"""
+        execute(sql, _columns(rows))
+
+
+def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
+    """Id, stereotype, attributes, sort name, validity, moment and caller."""
+    if rows:
+        sql = """UPDATE elements_elementversion v SET stereotype = n.stereotype, attributes = n.attributes,
+                sort_name = n.sort_name, valid_from = n.valid_from, valid_until = n.valid_until, changed_on = n.at,
+                changed_by_id = n.caller, revision = v.revision + 1 FROM unnest(
+                %s::uuid[], %s::text[], %s::jsonb[], %s::text[], %s::timestamptz[], %s::timestamptz[],
+                %s::timestamptz[], %s::uuid[])
+                AS n (id, stereotype, attributes, sort_name, valid_from, valid_until, at, caller)
+            WHERE v.id = n.id"""
+        execute(sql, _columns(rows))
+
+
+def touch_versions(versions: Sequence[str], now: Any, caller: Any) -> None:
+    """What stands in a version's diagram has changed, and so has the version."""
+    sql = """UPDATE elements_elementversion SET changed_on = %s, changed_by_id = %s, revision = revision + 1
+        WHERE id = ANY(%s::uuid[])"""
+    execute(sql, [now, caller, list(versions)])
+
+
+def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> None:
+    """Version, context and the targets it has from now on."""
+    every = list(contexts)
+    if not every:
+        return
+    sql = """DELETE FROM elements_reference r USING unnest(%s::uuid[], %s::text[]) AS n (version, context)
+        WHERE r.version_id = n.version AND r.context = n.context"""
+    execute(sql, _columns([(version, context) for version, context, _ in every]))
+    rows = [
+        (uuid4(), version, context, position, target)
+        for version, context, targets in every
+        for position, target in enumerate(targets)
+    ]
+    if rows:
+        sql = """INSERT INTO elements_reference (id, version_id, context, position, target_id)
+            SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::int[], %s::uuid[])"""
+        execute(sql, _columns(rows))
+
+
+def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
+    """Element, parent and position."""
+    if rows:
+        sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position
+            FROM unnest(%s::uuid[], %s::uuid[], %s::int[]) AS n (id, parent, position) WHERE e.id = n.id"""
+        execute(sql, _columns(rows))
+
+
+def next_positions(parents: Sequence[str]) -> dict[str, int]:
+    """Behind the last child of each parent; who adds children to the same parent meanwhile waits."""
+    if not parents:
+        return {}
+    fetch("SELECT id FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR NO KEY UPDATE", [list(parents)])
+    sql = """SELECT e.parent_id::text, max(e.position) + 1 FROM elements_element e
+        WHERE e.parent_id = ANY(%s::uuid[]) GROUP BY e.parent_id"""
+    found = dict(fetch(sql, [list(parents)]))
+    return {parent: found.get(parent, 0) for parent in parents}
+
+
+def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:
+    """Shape, version, element and position."""
+    if rows:
+        sql = """INSERT INTO elements_shape (id, version_id, element_id, position)
+            SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[])"""
+        execute(sql, _columns(rows))
+
+
+def insert_flows(pairs: Sequence[tuple[str, str]]) -> None:
+    """Shape and predecessor; a pair that is there already stays as it is."""
+    if pairs:
+        sql = """INSERT INTO elements_shapeflow (id, shape_id, predecessor_id, position)
+            SELECT n.id, n.shape, n.predecessor, n.place + coalesce(
+                (SELECT max(f.position) + 1 FROM elements_shapeflow f WHERE f.shape_id = n.shape), 0)
+            FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[]) AS n (id, shape, predecessor, place)
+            ON CONFLICT (storage_id, shape_id, predecessor_id) DO NOTHING"""
+        execute(sql, _columns([(uuid4(), *pair, place) for place, pair in enumerate(pairs)]))
+
+
+def delete_shapes(shapes: Sequence[str]) -> None:
+    flows = "DELETE FROM elements_shapeflow WHERE shape_id = ANY(%s::uuid[]) OR predecessor_id = ANY(%s::uuid[])"
+    execute(flows, [list(shapes), list(shapes)])
+    execute("DELETE FROM elements_shape WHERE id = ANY(%s::uuid[])", [list(shapes)])
+
+
+def delete_diagrams(versions: Sequence[str]) -> None:
+    found = fetch("SELECT id::text FROM elements_shape WHERE version_id = ANY(%s::uuid[])", [list(versions)])
+    delete_shapes([row[0] for row in found])
+
+
+def delete_elements(elements: Sequence[str]) -> None:
+    """With all that belongs to them; foreign keys are checked at the end of the transaction."""
+    versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
+    execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants of ours
+    execute("DELETE FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])", [list(elements)])
+    execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
+
+
+def delete_version(element: str, version: str, newest: str) -> None:
+    """One version; the element has another newest one then."""
+    execute("DELETE FROM elements_reference WHERE version_id = %s::uuid", [version])
+    execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
+    execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])

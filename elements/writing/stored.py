@@ -1,0 +1,94 @@
+"""What a change is about to touch, as it stands: read under locks, so that it stays so until the change is made.
+
+Elements are locked in the order of their ids, whoever comes: two changes of the same elements wait for each other and
+never for ever. Targets of references are locked lightly, only against being deleted meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from elements.reading import rows
+from elements.reading.rows import VersionRow, fetch
+
+
+class StoredElement(NamedTuple):
+    element: str
+    type: str
+    parent: str | None
+    newest: str
+    published: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Of elements that are to be changed: rows by version id, and what each version refers to."""
+
+    elements: Mapping[str, StoredElement]
+    versions: Mapping[str, VersionRow]
+    references: Mapping[str, Mapping[str, Sequence[str]]]
+    drawn_in: Mapping[str, Mapping[str, str]]
+    """By element: the versions in whose diagrams it is drawn, with their states."""
+
+    def diagram_states(self, element: str) -> list[str]:
+        return list(self.drawn_in.get(element, {}).values())
+
+    def diagram_versions(self, element: str) -> list[str]:
+        return list(self.drawn_in.get(element, {}))
+
+    def version_of(self, element: str | None, version: str | None) -> VersionRow | None:
+        """The version that a request names: by its own id, or the newest of the element."""
+        if version is not None:
+            return self.versions.get(version)
+        known = self.elements.get(element) if element else None
+        return self.versions.get(known.newest) if known else None
+
+
+def lock_elements(elements: Collection[str], versions: Collection[str]) -> Stored:
+    """Four statements. Ids that nothing has are missing in what comes back."""
+    sql = """SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
+        FROM elements_element e
+        WHERE e.id = ANY(%s::uuid[]) OR e.id = ANY(
+            ARRAY(SELECT v.element_id FROM elements_elementversion v WHERE v.id = ANY(%s::uuid[])))
+        ORDER BY e.id FOR UPDATE"""
+    found = {row[0]: StoredElement(*row) for row in fetch(sql, [list(elements), list(versions)])}
+    wanted = {*versions, *(each.newest for each in found.values())}
+    read = rows.read_versions(wanted)
+    drawn_in = _drawn_in(found)
+    diagrams = {version for found in drawn_in.values() for version in found}
+    return Stored(found, read, rows.read_references(sorted({*read, *diagrams}), None), drawn_in)
+
+
+class Target(NamedTuple):
+    """An element that a request names: what decides whether it may be named there."""
+
+    element: str
+    type: str
+    parent: str | None
+
+
+def lock_targets(elements: Collection[str], versions: Collection[str]) -> dict[str, Target]:
+    """By element id and by version id; none of them can be deleted before this transaction ends."""
+    if not elements and not versions:
+        return {}
+    sql = """SELECT e.id::text, e.type_id::text, e.parent_id::text, v.id::text FROM elements_element e
+        LEFT JOIN elements_elementversion v ON v.element_id = e.id AND v.id = ANY(%s::uuid[])
+        WHERE e.id = ANY(%s::uuid[]) OR v.id IS NOT NULL ORDER BY e.id FOR KEY SHARE OF e"""
+    found: dict[str, Target] = {}
+    for element, type, parent, version in fetch(sql, [list(versions), list(elements)]):
+        found[element] = Target(element, type, parent)
+        if version is not None:
+            found[version] = found[element]
+    return found
+
+
+def _drawn_in(elements: Collection[str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    if elements:
+        sql = """SELECT s.element_id::text, v.id::text, v.state FROM elements_shape s
+            JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = ANY(%s::uuid[])"""
+        for element, version, state in fetch(sql, [list(elements)]):
+            found.setdefault(element, {})[version] = state
+    return found
