@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -18,7 +18,7 @@ from django.utils import timezone
 from repository_site.problems import Invalid, NotFound, Unauthenticated
 from storage.callers import Caller, CallerKind, find_user
 from storage.contexts import Context
-from storage.models import ApiToken
+from storage.models import ApiToken, Storage
 from storage.roles import Role
 
 PREFIX = "crt_"
@@ -28,6 +28,12 @@ LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 # Writing the time of use with every request would turn each read into a write on one hot row.
 LAST_USED_STEP = timedelta(minutes=1)
 REFUSED = "The token is unknown here, expired or revoked."
+
+
+# Called, in the same transaction, with a token of a storage that has been issued or revoked. Elements stand above this
+# app; the app that keeps them hangs itself in here.
+TokenMirror = Callable[[Storage, ApiToken], None]
+TOKEN_MIRRORS: list[TokenMirror] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def issue_token(
         valid_until=valid_until,
         created_on=now,
     )
+    _mirror(token)
     return IssuedToken(token, value)
 
 
@@ -104,9 +111,20 @@ def recognise_token(value: str, context: Context) -> Caller:
     return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
 
 
+@transaction.atomic
 def revoke_token(token: ApiToken) -> bool:
     """Takes effect with the next request; False when it was revoked before."""
-    return bool(ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()))
+    if not ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()):
+        return False
+    token.refresh_from_db()
+    _mirror(token)
+    return True
+
+
+def _mirror(token: ApiToken) -> None:
+    for mirror in TOKEN_MIRRORS:
+        if token.storage is not None:
+            mirror(token.storage, token)
 
 
 def _note_use(token: ApiToken, now: datetime, digest: bytes) -> None:

@@ -7,7 +7,7 @@ not see is left out in SQL, by joining through the element's pointer of the call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from django.db import connection
 
 from elements import states
 
-Parameters = Sequence[Any]
+Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,30 +8,33 @@ from elements.reading.rows import fetch
 
 # Enough to see what is meant.
 SHOWN = 5
+# One statement for all kinds; of each a few are enough. One look-up a column, so that each has its index.
+SQL = """
+    (SELECT 'it has children', c.id::text FROM elements_element c
+      WHERE c.parent_id = ANY(%(elements)s::uuid[]) AND c.id <> ALL(%(elements)s::uuid[]) LIMIT %(limit)s)
+    UNION ALL (SELECT 'it is referred to', r.context || ' of ' || r.version_id::text FROM elements_reference r
+      WHERE r.target_id = ANY(%(elements)s::uuid[]) AND r.version_id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
+    UNION ALL (SELECT 'it is drawn in the diagram', s.version_id::text FROM elements_shape s
+      WHERE s.element_id = ANY(%(elements)s::uuid[]) AND s.version_id <> ALL(%(versions)s::uuid[]) AND %(shapes)s
+      LIMIT %(limit)s)
+    UNION ALL (SELECT 'it has created elements', v.id::text FROM elements_elementversion v
+      WHERE v.created_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
+    UNION ALL (SELECT 'it has changed elements', v.id::text FROM elements_elementversion v
+      WHERE v.changed_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
+    UNION ALL (SELECT 'it has released elements', v.id::text FROM elements_elementversion v
+      WHERE v.released_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
+"""
 
 
 def find_obstacles(elements: Sequence[str], versions: Sequence[str], *, also_shapes: bool = True) -> list[str]:
     """A sentence for each kind of obstacle, apart from these elements and versions themselves."""
-    both = [list(elements), list(versions)]
-    found = [
-        _named("it has children", "SELECT c.id::text FROM elements_element c WHERE c.parent_id = ANY(%s::uuid[])"
-               " AND c.id <> ALL(%s::uuid[])", [both[0], both[0]]),
-        _named("it is referred to", "SELECT r.context || ' of ' || r.version_id::text FROM elements_reference r"
-               " WHERE r.target_id = ANY(%s::uuid[]) AND r.version_id <> ALL(%s::uuid[])", both),
-        _named("it has created, changed or released elements", """SELECT v.id::text FROM elements_elementversion v
-            WHERE v.id = ANY(ARRAY(
-                SELECT c.id FROM elements_elementversion c WHERE c.created_by_id = ANY(%s::uuid[])
-                UNION ALL SELECT c.id FROM elements_elementversion c WHERE c.changed_by_id = ANY(%s::uuid[])
-                UNION ALL SELECT c.id FROM elements_elementversion c WHERE c.released_by_id = ANY(%s::uuid[])))
-            AND v.id <> ALL(%s::uuid[])""", [both[0], both[0], both[0], both[1]]),
-    ]  # fmt: skip
-    if also_shapes:
-        sql = "SELECT DISTINCT s.version_id::text FROM elements_shape s WHERE s.element_id = ANY(%s::uuid[])"
-        found.append(_named("it is drawn in the diagram", f"{sql} AND s.version_id <> ALL(%s::uuid[])", both))
-    return [text for text in found if text]
-
-
-def _named(what: str, sql: str, parameters: Sequence[object]) -> str:
-    names = [row[0] for row in fetch(f"{sql} LIMIT {SHOWN + 1}", parameters)]
-    more = " and others" if len(names) > SHOWN else ""
-    return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else ""
+    named: dict[str, list[str]] = {}
+    parameters = {"elements": list(elements), "versions": list(versions), "shapes": also_shapes, "limit": SHOWN + 1}
+    for what, name in fetch(SQL, parameters):
+        names = named.setdefault(what, [])
+        if name not in names:
+            names.append(name)
+    return [
+        f"{what}: {', '.join(names[:SHOWN])}{' and others' if len(names) > SHOWN else ''}"
+        for what, names in named.items()
+    ]

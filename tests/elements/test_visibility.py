@@ -141,7 +141,8 @@ def test_no_answer_to_a_viewer_holds_anything_of_a_draft_or_of_an_expired_versio
 def test_an_anonymous_caller_sees_what_a_viewer_sees(handbook: Storage) -> None:
     client = Client(REMOTE_ADDR="192.0.2.78")  # whose rate no other test uses up
     for address, body in walked("acme", Role.VIEWER).bodies.items():
-        if "/views/detail/" in address:
+        # The token of the walk stands among the tokens while the walk lasts.
+        if "/views/detail/" in address and "/facets/automation/" not in address:
             assert client.get(address).content.decode() == body, address
 
 
@@ -307,7 +308,8 @@ def names_in(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize(("collection", "other"), [("acme", "rival"), ("rival", "acme")])
 def test_of_two_storages_with_the_same_ids_each_answers_its_own(handbook: Storage, collection: str, other: str) -> None:
     walk = walked(collection, Role.EDITOR)
-    names = {name for body in walk.bodies.values() for name in names_in(json.loads(body))}
+    # The token of the walk is an element, too.
+    names = {name for body in walk.bodies.values() for name in names_in(json.loads(body))} - {"test"}
     assert len(names) > 18
     assert {name.startswith("Rival ") for name in names} == {collection == "rival"}
     assert walk.found(f"http://testserver/{other}/") == []
