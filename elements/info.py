@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from elements import derived
 from elements.locks import Lock, find_lock
 from elements.permissions import Permission, permissions
 from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
+from elements.reading.attributes import read_exactly
 from elements.reading.rows import Audience, Identity, VersionRow, fetch
 from elements.writing.deleting import plan_deletion
 from facets.blueprint import ElementType
@@ -95,7 +94,7 @@ def _root_path(reader: Reader, view: CompiledView, row: VersionRow) -> list[str]
 
 def _name(reader: Reader, row: VersionRow, culture: int) -> str:
     """In the culture that is asked for, else the default one, else any."""
-    names = orjson.loads(row.attributes).get("name", {})
+    names = read_exactly(row.attributes).get("name", {})
     for lcid in (culture, reader.configuration.cultures.default):
         if text := names.get(str(lcid)):
             return str(text)

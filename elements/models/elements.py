@@ -60,8 +60,11 @@ class ElementVersion(TenantModel):
     )
 
     class Meta:
+        constraints = [
+            # Also the index by which the versions of an element are read, in order.
+            models.UniqueConstraint(fields=["storage_id", "element", "major", "minor"], name="version_number_once"),
+        ]
         indexes = [
-            models.Index(fields=["storage_id", "element", "major", "minor"], name="version_by_element"),
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
             # Deleting an element looks for who names it as a caller.
             models.Index(fields=["storage_id", "created_by"], name="version_by_creator"),

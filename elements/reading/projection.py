@@ -56,7 +56,7 @@ class TypeProjection:
     files: tuple[str, ...] = ()
     """Of the stored attributes those that hold files, whose fields have an order, too."""
     is_exact: bool = False
-    """Decimals are among the stored attributes, so they must be parsed without loss."""
+    """The type has decimals, shown or not: what is stored must be parsed by who can read numbers of any size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _type_projection(
         derived=tuple(sorted((attributes.keys() & DERIVED) | extras)),
         contexts=tuple(sorted(contexts)),
         files=tuple(sorted(name for name in stored if _data_type(attributes[name]) is DataType.FILES)),
-        is_exact=any(_data_type(attributes[name]) is DataType.DECIMAL for name in stored),
+        is_exact=any(_data_type(each) is DataType.DECIMAL for each in type.properties),
     )
 
 

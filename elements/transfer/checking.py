@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from elements import states
 from elements.contexts import accepts
-from elements.transfer.lines import CALLERS, Line, Target
+from elements.transfer.lines import Line, Target
 from facets.blueprint import ElementType, Related
 
 # The place of references in diagrams; no context has this name.
@@ -26,6 +26,7 @@ class Known:
     position: int = 0
     newest: str | None = None
     newest_number: tuple[int, int] = (-1, -1)
+    numbers: tuple[tuple[int, int], ...] = ()
     published: str | None = None
     open_version: str | None = None
 
@@ -82,8 +83,9 @@ class Survey:
             known.newest = known.published = line.version
             return
         which = (line.major or 0, line.minor or 0)
-        if which == known.newest_number:
+        if which in known.numbers:
             self.report(number, f"{line.version}: another version has the number {which[0]}.{which[1]}, too")
+        known.numbers += (which,)
         if which > known.newest_number:
             known.newest, known.newest_number = line.version, which
         if line.state in states.PUBLISHED:
@@ -101,9 +103,12 @@ class Survey:
             if element in there:
                 self.report(known.line, f"{element}: the element is in the storage already")
         for version in versions:
-            number, element = self.versions[version]
-            if element not in there:
+            if version not in self.versions:
+                self.report(self.elements[version].line, f"{version}: is the id of a version in the storage")
+            elif self.versions[version][1] not in there:
+                number = self.versions[version][0]
                 self.report(number, f"{version}: the version is in the storage already, of another element")
+        self._check_addresses(there)
         for shape in shapes:
             self.report(self.shapes[shape], f"the shape {shape} is in the storage already")
         self._check_references(there)
@@ -111,6 +116,12 @@ class Survey:
         self._place_drawn()
         self._check_cycles()
         self.problems.sort(key=lambda text: int(text.split(":")[0].removeprefix("line ")))
+
+    def _check_addresses(self, there: Mapping[str, ElementType]) -> None:
+        """An id addresses an element or a version, never both."""
+        for version, (number, element) in self.versions.items():
+            if self.elements[element].type.is_versioned and (version in self.elements or version in there):
+                self.report(number, f"{version}: the versionId is the id of an element")
 
     def _check_references(self, there: Mapping[str, ElementType]) -> None:
         contexts = {
@@ -123,7 +134,7 @@ class Survey:
         for (place, owner, target), lines in self.references.items():
             known = self.elements.get(target.id)
             type = known.type if known else there.get(target.id)
-            related = None if place in CALLERS else contexts.get((owner, place))
+            related = contexts.get((owner, place))
             problem = _reference_problem(place, self.types[owner], related, target, type)
             if problem is None and place == CONTENT and type and type.lives_in_diagrams and known is None:
                 problem = f"{target.id} lives in a diagram of the storage already"
@@ -180,8 +191,8 @@ class Survey:
             settled.update(path)
 
     def targets(self) -> Iterable[str]:
-        """Every element that the file names, in it or not."""
-        return {*self.elements, *(target.id for _, _, target in self.references)}
+        """Every id that the file has for an element, in it or not, or for a version."""
+        return {*self.elements, *self.versions, *(target.id for _, _, target in self.references)}
 
 
 def _reference_problem(

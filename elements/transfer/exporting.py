@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -14,6 +12,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from elements.models import ElementVersion
+from elements.reading.attributes import read_exactly
 from facets.blueprint import ElementType
 from facets.configuration import configuration_of
 from repository_site.rest.datetimes import wire_datetime
@@ -112,7 +111,7 @@ class _Exporter:
         }
 
     def _attributes(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        stored = json.loads(row[9], parse_float=Decimal)
+        stored = read_exactly(row[9])
         names = ("createdOn", "changedOn", "relOn", "validFrom", "validUntil")
         for name, moment in zip(names, row[10:15], strict=True):
             if moment is not None:

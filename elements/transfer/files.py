@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import IO, cast
 from repository_site.problems import Invalid
 
 MAX_LINE = 64 * 1024 * 1024
+# As the shell says it of a process that was ended by a closed pipe.
+ENDED_BY_READER = 141
 
 
 def read_lines(path: str) -> Iterator[tuple[int, bytes]]:
@@ -30,30 +34,55 @@ def read_lines(path: str) -> Iterator[tuple[int, bytes]]:
 def _opened(path: str) -> Iterator[IO[bytes]]:
     try:
         if path == "-":
-            yield sys.stdin.buffer
+            yield _standard_input()
         elif path.endswith(".gz"):
             with gzip.open(path) as packed:
                 yield cast("IO[bytes]", packed)
         else:
             with Path(path).open("rb") as plain:
                 yield plain
-    except (OSError, EOFError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
         raise Invalid(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None
+
+
+def _standard_input() -> IO[bytes]:
+    """A reader of our own where there is a real one: the interpreter's must not be in use by a thread when it ends."""
+    try:
+        return Path(f"/dev/fd/{sys.stdin.fileno()}").open("rb")
+    except (OSError, ValueError, AttributeError):
+        return sys.stdin.buffer
 
 
 @contextmanager
 def writing(path: str) -> Iterator[IO[bytes]]:
     """Where an export goes; a file appears under its name only when it is complete."""
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with _standard_output() as file:
+            yield file
         return
-    draft = Path(f"{path}.part")
+    target = Path(path).resolve()
+    # A pipe or a device is written to; only a file can be replaced.
+    is_file = target.is_file() or not target.exists()
+    draft = target.with_name(f"{target.name}.part") if is_file else target
     try:
         with gzip.GzipFile(draft, "wb", mtime=0) if path.endswith(".gz") else draft.open("wb") as file:
             yield cast("IO[bytes]", file)
-        draft.replace(path)
+        if is_file:
+            draft.replace(target)
     except OSError as problem:
         raise Invalid(f"{path} cannot be written: {problem.strerror or problem}.") from None
     finally:
-        draft.unlink(missing_ok=True)
+        if is_file:
+            draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    """Whoever reads it may stop early, as `head` does; that is no failure to tell of."""
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is still in the buffer would fail once more at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(ENDED_BY_READER) from None

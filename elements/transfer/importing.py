@@ -4,10 +4,11 @@ as soon as anything is wrong, nothing more is written, the rest is only checked,
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from queue import Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -95,16 +96,30 @@ def _one_ahead(items: Iterator[T]) -> Iterator[T]:
     The caller waits for the database most of the time, and has something to say to it only for moments. For those it
     should not have to wait until the thread has had its usual turn, or the database would be idle half the time.
     """
-    end = object()
+    made: Queue[T | BaseException | None] = Queue(1)
+    is_left = threading.Event()
+
+    def make() -> None:
+        try:
+            for item in items:
+                made.put(item)
+                if is_left.is_set():
+                    return
+            made.put(None)
+        except BaseException as problem:
+            made.put(problem)
+
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SHORT_TURN)
+    # A daemon: somebody who stops the import does not have to wait for a line that may never come.
+    threading.Thread(target=make, daemon=True).start()
     try:
-        with ThreadPoolExecutor(1) as thread:
-            coming = thread.submit(next, items, end)
-            while (item := coming.result()) is not end:
-                coming = thread.submit(next, items, end)
-                yield item  # type: ignore[misc]  # mypy does not see that the end is left out
+        while (item := made.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
     finally:
+        is_left.set()
         sys.setswitchinterval(usual)
 
 

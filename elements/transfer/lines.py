@@ -321,7 +321,7 @@ def _guid(value: Any, place: str, report: Report) -> str | None:
     """In lower case (D1). Ids stay texts here: as objects they would cost more than all else that is done to a line."""
     if isinstance(value, str) and GUID.fullmatch(value):
         return value.lower()
-    report(f"{place}: {_short(value)} is no GUID")
+    report(f"{place}: is missing" if value is None else f"{place}: {_short(value)} is no GUID")
     return None
 
 

@@ -31,7 +31,7 @@ FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position")
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of some lines, and the ids that must not be in the storage yet."""
+    """The rows of some lines, and the ids that no version and no shape of the storage may have yet."""
 
     versions: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
@@ -60,6 +60,8 @@ class RowMaker:
     def add(self, line: Line, rows: Rows) -> None:
         version, ids = line.version, self._ids
         rows.version_ids.append(version)
+        if line.element != version:
+            rows.version_ids.append(line.element)
         row = self._version_row(line)
         rows.versions.append(row)
         rows.size += len(row)

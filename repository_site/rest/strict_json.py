@@ -112,10 +112,12 @@ def _decimal(digits: str) -> Decimal:
     return Decimal(digits)
 
 
-def _integer(digits: str) -> int:
+def _integer(digits: str) -> int | Decimal:
+    """What has more than 64 bits is a decimal: JSON is written from integers of up to 64."""
     if len(digits) > MAX_DIGITS:
         raise _Refused(f"holds a number out of all bounds: {digits[:40]}")
-    return int(digits)
+    number = int(digits)
+    return number if -(2**63) <= number < 2**64 else Decimal(digits)
 
 
 def _outside_texts(content: bytes) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from io import StringIO
@@ -25,8 +27,10 @@ from elements.transfer.rows import RowMaker, Rows
 from facets.configuration import configuration_of
 from repository_site import environment
 from storage.models import Storage
+from storage.roles import Role
 from storage.tenancy import tenant_scope
-from tests.factories import StorageFactory
+from tests.api_client import ApiClient
+from tests.factories import StorageFactory, token_for
 
 pytestmark = pytest.mark.django_db
 DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
@@ -257,7 +261,18 @@ CONTRADICTIONS: list[tuple[list[Any], str]] = [
     ([version(2, 3, "released", "1.0"), version(2, 4, "inEffect", "2.0")], "is published, too"),
     ([version(2, 3, "inProcess", "1.0"), version(2, 4, "inReview", "2.0")], "is in process, too"),
     ([version(2, 3, "expired", "1.0"), version(2, 4, "released", "1.0")], "has the number 1.0, too"),
+    (
+        [version(2, 3, "expired", "1.0"), version(2, 4, "released", "1.1"), version(2, 5, "expired", "1.0")],
+        f"line 3: {guid(5)}: another version has the number 1.0, too",
+    ),
     ([version(2, 3, "released", "1.0"), version(2, 4, "inProcess", "1.1", "mainProcess")], "is of the type subProcess"),
+    ([version(2, 2, "released", "1.0")], "the versionId is the id of an element"),
+    ([version(2, 3, "released", "1.0"), line(3)], "the version stands twice"),
+    ([version(2, 3, "released", "1.0"), version(3, 4, "released", "1.0")], "the versionId is the id of an element"),
+    (
+        [line(1, related={"createdBy": [reference(7)]}), line(7)],
+        f"createdBy: {guid(7)} is a tag, expected a type of the facet users",
+    ),
     (
         [
             version(2, 3, "expired", "1.0", "mainProcess", children=[reference(5, "subProcess", "processes")]),
@@ -397,12 +412,57 @@ def test_standard_input_and_output(house: Storage, monkeypatch: pytest.MonkeyPat
     assert exported == {"facetName": "tags", "id": guid(1), "creationId": guid(1), "type": "tag"}
 
 
+def test_ids_that_would_address_two_things(house: Storage, tmp_path: Path) -> None:
+    run("import_storage", "acme", "house", write(tmp_path / "a.ndjson", version(2, 3, "released", "1.0"), line(4)))
+    told = complaints(write(tmp_path / "b.ndjson", line(3), version(5, 4, "released", "1.0")))
+    assert told == [
+        f"line 1: {guid(3)}: the version is in the storage already, of another element",
+        f"line 2: {guid(4)}: the version is in the storage already, of another element",
+        f"line 2: {guid(4)}: the versionId is the id of an element",
+    ]
+    told = complaints(write(tmp_path / "c.ndjson", version(3, 8, "released", "1.0")))
+    assert told == [f"line 1: {guid(3)}: is the id of a version in the storage"]
+
+
+def test_an_export_goes_where_it_is_sent(house: Storage, tmp_path: Path) -> None:
+    """A link is followed, a pipe is written to; neither is replaced by a file."""
+    run("import_storage", "acme", "house", write(tmp_path / "a.ndjson", line(1)))
+    real, link, pipe = tmp_path / "real.ndjson", tmp_path / "link.ndjson", tmp_path / "pipe"
+    real.write_text("old")
+    link.symlink_to(real)
+    run("export_storage", "acme", "house", str(link))
+    assert link.is_symlink()
+    assert guid(1) in real.read_text()
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    run("export_storage", "acme", "house", str(pipe))
+    assert reader.communicate(timeout=10)[0] == real.read_bytes()
+    assert pipe.is_fifo()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.ndjson", "link.ndjson", "pipe", "real.ndjson"]
+
+
+def test_a_reader_that_has_enough_is_no_failure(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("import_storage", "acme", "house", str(DEMO))
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        with pytest.raises(SystemExit) as ended:
+            run("export_storage", "acme", "house", "-")
+    assert ended.value.code == 141
+
+
 def test_files_that_cannot_be_read_or_written(house: Storage, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gz"
     broken.write_bytes(b"no gzip")
+    damaged = tmp_path / "damaged.gz"
+    packed = bytearray(gzip.compress(DEMO.read_bytes()))
+    packed[len(packed) // 2 : len(packed) // 2 + 50] = bytes(50)
+    damaged.write_bytes(packed)
     for words, problem in (
         (["import_storage", "acme", "house", str(tmp_path / "none")], "cannot be read: No such file"),
         (["import_storage", "acme", "house", str(broken)], "cannot be read: Not a gzipped file"),
+        (["import_storage", "acme", "house", str(damaged)], "cannot be read: "),
         (["export_storage", "acme", "house", str(tmp_path / "none" / "x")], "cannot be written: No such file"),
         (["export_storage", "acme", "none", "x"], "There is no storage acme/none"),
     ):
@@ -410,14 +470,23 @@ def test_files_that_cannot_be_read_or_written(house: Storage, tmp_path: Path) ->
             run(*words)
 
 
-def test_decimals_keep_their_digits(house: Storage, tmp_path: Path) -> None:
-    exact = '{"facetName":"kpi","id":"%s","versionId":"%s","type":"kPI","state":"inProcess","attributes":{"changedOn":{"127":"2026-01-01T00:00:00"},"createdOn":{"127":"2026-01-01T00:00:00"},"targetValue":{"127":0.10000000000000000555},"version":{"127":"0.1"}}}'  # fmt: skip
-    text = exact % (guid(1), guid(2))
+@pytest.mark.parametrize(
+    "digits", ["0.10000000000000000555", "123456789012345678901234567890", f"1{'0' * 400}", "-1.5"]
+)
+def test_decimals_keep_their_digits(house: Storage, tmp_path: Path, api: ApiClient, digits: str) -> None:
+    exact = '{"facetName":"kpi","id":"%s","versionId":"%s","type":"kPI","state":"inProcess","attributes":{"changedOn":{"127":"2026-01-01T00:00:00"},"createdOn":{"127":"2026-01-01T00:00:00"},"targetValue":{"127":%s},"version":{"127":"0.1"}}}'  # fmt: skip
+    text = exact % (guid(1), guid(2), digits)
     file, out = tmp_path / "in.ndjson", tmp_path / "out.ndjson"
     file.write_text(text + "\n")
     run("import_storage", "acme", "house", str(file))
     run("export_storage", "acme", "house", str(out))
     assert out.read_text() == text + "\n"
+    # Whatever is asked of the element: the number is never in the way.
+    token = token_for(house, Role.EDITOR)
+    element = f"/acme/house/_api/rest/facets/kpi/views/detail/elements/{guid(1)}"
+    assert f'"targetValue":{{"127":{digits}}}'.encode() in api.get(element, token=token).content
+    for address in (f"{element}?$select=name", f"{element}/info", f"{element}/attributes/name"):
+        assert api.get(address, token=token).status_code == 200, address
 
 
 def test_another_storage_sees_nothing_of_it(house: Storage, second: Storage) -> None:
