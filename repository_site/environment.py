@@ -215,6 +215,15 @@ BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", _positive, str(10 * 1024 * 1024),
 MAX_ELEMENTS = Variable(
     "REPOSITORY_MAX_ELEMENTS", _positive, "1000", "Most elements, or content items, in one request."
 )
+STATEMENT_TIMEOUT = Variable(
+    "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Seconds that one database statement of a request may take."
+)
+STREAM_TIMEOUT = Variable(
+    "REPOSITORY_STREAM_TIMEOUT",
+    _positive,
+    "60",
+    "Seconds a client may take to read on in a list that is being streamed.",
+)
 MAX_PAGE_SIZE = Variable("REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` a client may ask for.")
 TOKEN_RATE = Variable(
     "REPOSITORY_TOKEN_RATE",

@@ -24,6 +24,8 @@ try:
     POOL_SIZE = environment.POOL_SIZE.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
     MAX_ELEMENTS = environment.MAX_ELEMENTS.read()
+    STATEMENT_TIMEOUT = environment.STATEMENT_TIMEOUT.read()
+    STREAM_TIMEOUT = environment.STREAM_TIMEOUT.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -26,9 +27,8 @@ class KeptAnswer:
     headers: dict[str, str]
 
 
-def request_digest(method: str, path: str, query: str, body: bytes) -> bytes:
+def request_digest(parts: Iterable[str], body: bytes) -> bytes:
     """What makes a request the same as another."""
-    parts = (method, path, query)
     return hashlib.sha256(b"\0".join([*(part.encode() for part in parts), body])).digest()
 
 

@@ -7,20 +7,21 @@ forgetting the scope is an error, never a leak.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import cast
 from uuid import UUID
 
 from django.apps import apps
 from django.db import connection, transaction
+from psycopg import IsolationLevel
 
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 
 
 @contextmanager
-def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False) -> Iterator[None]:
-    """One transaction inside one storage.
+def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: int | None = None) -> Iterator[None]:
+    """One transaction inside one storage. No statement in it takes longer than `timeout` seconds.
 
     With `snapshot` all statements see the storage as it was at the first, and nothing can be written: for reading in
     several steps that belong together. Only the scope that begins the transaction can ask for it; inside a transaction
@@ -32,10 +33,8 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False) -> Iterator
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
     begins = not connection.in_atomic_block
-    with transaction.atomic():
-        if snapshot and begins:
-            _take_snapshot()
-        outer = _enter(tenant)
+    with _reading_one_snapshot() if snapshot and begins else nullcontext(), transaction.atomic():
+        outer = _enter(tenant, timeout)
         if outer and outer != tenant:
             _refuse_open_cursors()
         yield
@@ -71,10 +70,18 @@ def owners_first(found: Iterable[type[TenantModel]]) -> list[type[TenantModel]]:
     return sorted(found, key=depth)
 
 
-def _take_snapshot() -> None:
-    """Must be the first statement of the transaction; PostgreSQL refuses it later."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+@contextmanager
+def _reading_one_snapshot() -> Iterator[None]:
+    """The transaction that begins inside says so in its BEGIN, which costs no trip to the database of its own."""
+    connection.ensure_connection()
+    driver = connection.connection
+    usual = driver.isolation_level, driver.read_only
+    driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
+    try:
+        yield
+    finally:
+        if not driver.closed:
+            driver.isolation_level, driver.read_only = usual
 
 
 def _refuse_open_cursors() -> None:
@@ -86,14 +93,15 @@ def _refuse_open_cursors() -> None:
         raise RuntimeError("A cursor of one storage is still open while another storage's scope begins or ends.")
 
 
-def _enter(value: str) -> str:
+def _enter(value: str, timeout: int | None = None) -> str:
     """Set the parameter for this transaction; answer what it was (empty when there was none)."""
+    limit = ", set_config('statement_timeout', %s, true)" if timeout else ""
     with connection.cursor() as cursor:
         # A subquery, not two expressions: the order of evaluation within one select list is not promised.
+        sql = "WITH earlier AS MATERIALIZED (SELECT current_setting(%s, true) AS value) SELECT earlier.value,"
         cursor.execute(
-            "WITH earlier AS MATERIALIZED (SELECT current_setting(%s, true) AS value)"
-            " SELECT earlier.value, set_config(%s, %s, true) FROM earlier",
-            [SCOPE_PARAMETER, SCOPE_PARAMETER, value],
+            f"{sql} set_config(%s, %s, true){limit} FROM earlier",
+            [SCOPE_PARAMETER, SCOPE_PARAMETER, value, *([f"{timeout}s"] if timeout else [])],
         )
         row = cursor.fetchone()
     return (row[0] if row else None) or ""

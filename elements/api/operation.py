@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
 from elements.api.parameters import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
@@ -22,6 +24,7 @@ from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Reader
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions, row_columns
 from elements.reading.selection import Selection
+from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
@@ -93,15 +96,18 @@ class ElementOperation(ConfiguredOperation):
         rows = selecting.read_page(selection, columns, BATCH + 1)
         if len(rows) <= BATCH:
             return answer(counted(self.list_name, assembler.elements(rows)))
-        batches = self._batches(assembler, selection, for_reporting)
-        return StreamingHttpResponse(stream_counted(self.list_name, batches), content_type=JSON_TYPE)
+        if self.request.method == "HEAD":
+            # Not read for its headers alone; and, as with GET, without a length.
+            return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
+        stream = Stream(stream_counted(self.list_name, self._batches(assembler, selection, for_reporting)))
+        return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 
     def _answer_page(
         self, assembler: Assembler, selection: Selection, paging: Paging, columns: str
     ) -> HttpResponseBase:
         page = paging.page
         if paging.key is not None:
-            place = selecting.place_of(selection, paging.key)
+            place = selecting.place_of(selection, self.reader.audience, paging.key)
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
@@ -119,7 +125,8 @@ class ElementOperation(ConfiguredOperation):
         self, assembler: Assembler, selection: Selection, for_reporting: bool
     ) -> Iterator[tuple[int, Iterable[Any]]]:
         """In a scope of its own, since that of the request has ended when these are read; closing it ends the scope."""
-        with tenant_scope(self.storage, snapshot=True):
+        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            limit_idleness(settings.STREAM_TIMEOUT)
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
                 yield total, assembler.elements([found[version] for version in versions])
@@ -138,17 +145,9 @@ class ElementOperation(ConfiguredOperation):
         for relation in ("first", "prev", "next", "last"):
             if relation in pages:
                 parameters[PAGE], parameters[PAGE_SIZE] = str(pages[relation]), str(size)
-                address = f"{self.base}{request.path}?{parameters.urlencode(safe='$,')}"
+                address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)
-
-    def head(self, request: Request, **names: str) -> HttpResponseBase:
-        """A streamed answer is not read for its headers alone."""
-        response = self.read(request, **names)
-        if response.streaming:
-            response.close()
-            return HttpResponse(content_type=JSON_TYPE)
-        return response
 
 
 def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:

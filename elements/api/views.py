@@ -130,7 +130,7 @@ class ElementView(DeletingOperation):
         response["ETag"] = entity_tag(row)
         return response
 
-    @extend_schema(summary="Delete an element or a draft", parameters=[], responses=schema.Success)
+    @extend_schema(summary="Delete an element or a draft", parameters=[], responses={200: schema.Success})
     def delete(self, request: Request, **names: str) -> HttpResponseBase:
         return self.delete_element(request, names)
 

@@ -27,7 +27,8 @@ from repository_site.problems import Forbidden, PreconditionFailed, TooLarge, Un
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
 
-ENTITY_TAG = re.compile(r'\s*(?:W/)?"[^"]*"\s*')
+ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
+ENTITY_TAGS = re.compile(rf"\s*{ENTITY_TAG.pattern}\s*(?:,\s*{ENTITY_TAG.pattern}\s*)*")
 
 
 def entity_tag(row: VersionRow) -> str:
@@ -36,10 +37,10 @@ def entity_tag(row: VersionRow) -> str:
 
 
 class WritingOperation(ElementOperation):
-    def writer(self, request: Request) -> Writer:
+    def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
         """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
         if not granted_to(self.caller) & CHANGING:
-            raise Forbidden(f"This needs the permission {Permission.EDIT}.")
+            raise Forbidden(f"This needs the permission {needed}.")
         sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE"
         revision = fetch(sql, [self.storage.id])[0][0]
         if revision != self.storage.configuration_revision:
@@ -67,10 +68,9 @@ class WritingOperation(ElementOperation):
         if header.strip() == "*":
             matches = row is not None
         else:
-            tags = header.split(",")
-            if not all(ENTITY_TAG.fullmatch(tag) for tag in tags):
+            if not ENTITY_TAGS.fullmatch(header):
                 raise Unreadable('If-Match must be * or a list of tags in quotes, such as "1a2b.3".')
-            matches = row is not None and entity_tag(row) in [tag.strip() for tag in tags]
+            matches = row is not None and entity_tag(row) in ENTITY_TAG.findall(header)
         if not matches:
             raise PreconditionFailed("The element has changed since it was read; read it again.")
 
@@ -89,7 +89,7 @@ class DeletingOperation(WritingOperation):
         return self.once(request, lambda: self._delete(request, names))
 
     def _delete(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        writer = self.writer(request)
+        writer = self.writer(request, Permission.DELETE)
         view = self.view_of(names)
         self.refuse_body(request)
         found = self.element_in(view, names["elementId"])

@@ -34,7 +34,7 @@ class ElementDeletionView(DeletingOperation):
         return self.delete_element(request, names)
 
 
-@extend_schema(tags=["elements"], summary="Take a shape out of a diagram", responses=schema.Success)
+@extend_schema(tags=["elements"], summary="Take a shape out of a diagram", responses={200: schema.Success})
 class ShapeView(DeletingOperation):
     """What came before the shape then comes before what came after it; an element that lives only there goes, too."""
 
@@ -58,7 +58,7 @@ class ShapeView(DeletingOperation):
         return success(f"The shape {shape} has been deleted.")
 
 
-@extend_schema(tags=["elements"], summary="Take a shape out of a diagram", responses=schema.Success)
+@extend_schema(tags=["elements"], summary="Take a shape out of a diagram", responses={200: schema.Success})
 class ShapeDeletionView(ShapeView):
     """As DELETE of the shape, for clients that can only post."""
 

@@ -103,13 +103,18 @@ def version_ids(selection: Selection) -> set[str]:
     return {row[0] for row in fetch(f"SELECT v.id::text FROM {selection.source}", selection.parameters)}  # noqa: S608  constants of ours
 
 
-def place_of(selection: Selection, identity: str) -> int | None:
-    """How many come before the element or version with this id, or None when it is not among them."""
+def place_of(selection: Selection, audience: Audience, identity: str) -> int | None:
+    """How many come before the element with this id, or with a version of this id; None when it is not among them."""
+    # A viewer must not learn which element a version belongs to that is not published.
+    owner = "SELECT element_id FROM elements_elementversion WHERE id = %s::uuid"
+    own = f"(SELECT coalesce(({owner}), %s::uuid))" if audience.sees_drafts else "%s::uuid"
+    named = f"{own} IN (e.id, v.id)" if not audience.sees_drafts else f"e.id = {own}"
     # A row of keys is smaller than another exactly when it comes before it; no key is ever null.
-    sql = f"""WITH wanted AS (SELECT {selection.order} FROM {selection.source} AND %s::uuid IN (e.id, v.id) LIMIT 1)
+    sql = f"""WITH wanted AS (SELECT {selection.order} FROM {selection.source} AND {named} LIMIT 1)
         SELECT count(*) FROM {selection.source} AND ({selection.order}) < (SELECT * FROM wanted)
         HAVING EXISTS (SELECT FROM wanted)"""  # noqa: S608  constants of ours
-    found = fetch(sql, [*selection.parameters, identity, *selection.parameters])
+    key = [identity, identity] if audience.sees_drafts else [identity]
+    found = fetch(sql, [*selection.parameters, *key, *selection.parameters])
     return int(found[0][0]) if found else None
 
 

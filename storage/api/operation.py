@@ -6,8 +6,8 @@ Subclasses only parse, call the domain and render. DRF's own dispatch is replace
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, cast
 
 import structlog
 from django.conf import settings
@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from psycopg.errors import DeadlockDetected
+from psycopg.errors import DeadlockDetected, QueryCanceled
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -39,6 +39,10 @@ from storage.tenancy import tenant_scope
 
 # How often a change is tried when it and another have waited for each other.
 ATTEMPTS = 4
+TOO_LONG = (
+    "This request takes too long: ask for less, by fewer or simpler conditions in $filter, a smaller page, or fewer"
+    " resources."
+)
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 KEPT_HEADERS = ("ETag",)
 token_throttle = Throttle(settings.TOKEN_RATE)
@@ -55,6 +59,8 @@ class Operation(APIView):
 
     operation_id: ClassVar[str]
     versions: ClassVar[ApiVersions]
+    writing_ids: ClassVar[Mapping[str, str]] = {}
+    """The methods that write, with the names of these operations in the OpenAPI document."""
     writing_versions: ClassVar[ApiVersions | None] = None
     """Of the methods that write, where they have a label of their own."""
     contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
@@ -70,6 +76,10 @@ class Operation(APIView):
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             response = self._run(self.request, **kwargs)
+        except Forbidden as problem:
+            # Only who is known can lack a permission; others lack a credential.
+            is_anonymous = self.caller.kind is CallerKind.ANONYMOUS
+            response = self.handle_exception(Unauthenticated(problem.message) if is_anonymous else problem)
         except Exception as error:
             response = self.handle_exception(error)
             if response.status_code == 405:
@@ -117,14 +127,21 @@ class Operation(APIView):
             return response
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
-                with tenant_scope(self.context.storage):
-                    response = handler(request, **names)
+                # One snapshot for a read: what one statement has found is still there for the next.
+                with tenant_scope(self.context.storage, snapshot=self.only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                    return cast("HttpResponseBase", handler(request, **names))
             except OperationalError as problem:
+                if isinstance(problem.__cause__, QueryCanceled):
+                    raise Unreadable(TOO_LONG) from problem
                 if not attempts_left or not isinstance(problem.__cause__, DeadlockDetected):
                     raise
-            else:
-                break
-        return response
+        raise AssertionError("the last attempt answers or raises")
+
+    @property
+    def only_reads(self) -> bool:
+        return self.request.method in ("GET", "HEAD") or (
+            self.request.method == "POST" and "POST" not in self.writing_ids and hasattr(self, "read")
+        )
 
     def once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         """What `change` answers; with an Idempotency-Key that was used before, what it answered then (D15)."""
@@ -134,7 +151,8 @@ class Operation(APIView):
         if not KEY.fullmatch(key):
             raise Unreadable("The Idempotency-Key must be 1 to 255 visible ASCII characters.")
         plain = request._request
-        digest = request_digest(str(plain.method), plain.path, plain.META.get("QUERY_STRING", ""), plain.body)
+        parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
+        digest = request_digest(parts, plain.body)
         kept = claim_key(self.caller.label, key, digest, timezone.now())
         if kept is not None:
             return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import Settings as ChangedSettings
 
 from elements.api import operation
 from elements.reading import selection
+from elements.reading.streams import Stream
+from elements.sample import sample_lines
+from repository_site.problems import TooManyRequests
 from storage.models import Storage
 from storage.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.conftest import StorageMaker
 from tests.elements.handbook import FACETS, ID
 from tests.factories import token_for
 
@@ -71,12 +77,12 @@ def test_a_page_size_alone_means_the_first_page(handbook: Storage, api: ApiClien
 
 @pytest.mark.parametrize(
     ("key", "number"),
-    [("order", 1), ("order-2", None), ("order-3", 1), ("retired", 2), ("sales-1", 3), ("ship", 3), ("house", None)],
+    [("order", 1), ("order-2", 1), ("order-3", 1), ("retired", 2), ("sales-1", 3), ("ship", 3), ("house", None)],
 )
 def test_the_page_with_a_certain_element(
     handbook: Storage, api: ApiClient, editor: str, key: str, number: int | None
 ) -> None:
-    """By the id of the element or of the version in the list; a key overrides the number of a page."""
+    """By the id of the element or of one of its versions; a key overrides the number of a page."""
     query = f"$pageSelectionKey={ID[key].upper()}&$pageSize=2&$page=9"
     if number is None:
         missing = api.get(f"{LIST}?{query}", token=editor)
@@ -85,6 +91,14 @@ def test_the_page_with_a_certain_element(
         found, total, header = page(api, editor, query)
         assert (found, total) == (EVERY[2 * number - 2 : 2 * number], "6")
         assert "$pageSelectionKey" not in header
+
+
+def test_links_are_addresses_also_where_names_are_not(handbook: Storage, api: ApiClient) -> None:
+    """The long s is a small s in another letter case."""
+    address = LIST.replace("processes", "proce\u017f\u017fes")
+    assert api.get(f"{address}?$pageSize=4")["Link"].startswith(
+        "<http://testserver/acme/handbook/_api/rest/facets/proce%C5%BF%C5%BFes/"
+    )
 
 
 def test_a_key_alone_uses_the_usual_page_size(handbook: Storage, api: ApiClient, editor: str) -> None:
@@ -123,7 +137,7 @@ def test_bad_pages(handbook: Storage, api: ApiClient, query: str, message: str) 
     assert (answer.status_code, answer.json()["message"]) == (400, message)
 
 
-def test_the_largest_page_size_is_a_setting(handbook: Storage, api: ApiClient, settings: Settings) -> None:
+def test_the_largest_page_size_is_a_setting(handbook: Storage, api: ApiClient, settings: ChangedSettings) -> None:
     settings.MAX_PAGE_SIZE = 3
     assert api.get(f"{LIST}?$pageSize=4").status_code == 400
     assert api.get(f"{LIST}?$page=1").json()["count"] == 3
@@ -160,27 +174,47 @@ def test_a_list_that_empties_before_it_is_written_is_empty(
     assert api.get(LIST).json() == {"count": 0, "elements": []}
 
 
-def test_memory_does_not_grow_with_the_length_of_a_list(
-    handbook: Storage, editor: str, monkeypatch: pytest.MonkeyPatch
+def test_there_are_places_for_few_long_lists_at_once(
+    handbook: Storage, api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same few keys again and again stand for a long list: what was written must not be kept."""
+    """Each holds a connection while its client reads; the others must go on being served."""
+    monkeypatch.setattr(operation, "BATCH", 1)
+    begun = [Stream(iter([b"x"])) for _ in range(settings.POOL_SIZE // 2)]
+    refused = api.get(LIST, token=editor)
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+    assert refused.json()["message"] == "Too many whole lists are being read; ask for pages, or try again."
+    assert api.get(f"{LIST}?$pageSize=1", token=editor).status_code == 200
+    # A client that went away before it had read anything, one that read to the end, and one in the middle.
+    begun[0].close()
+    assert api.get(LIST, token=editor).json()["count"] == 6
+    assert list(begun[1]) == [b"x"]
+    next(begun[2])
+    for each in begun:
+        each.close()
+    again = [Stream(iter(())) for _ in begun]
+    with pytest.raises(TooManyRequests):
+        Stream(iter(()))
+    for each in again:
+        each.close()
 
-    def peak(times: int) -> int:
-        def keys(chosen: selection.Selection, size: int) -> Any:
-            versions = sorted(selection.version_ids(chosen))
-            for _ in range(times):
-                yield len(versions) * times, versions
 
-        with monkeypatch.context() as patched:
-            patched.setattr(operation, "BATCH", 5)
-            patched.setattr(selection, "stream_keys", keys)
-            answer: Any = Client().get(LIST, headers={"Authorization": f"Bearer {editor}"})
-            tracemalloc.start()
-            length = sum(len(piece) for piece in answer.streaming_content)
-            top = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-        assert length > times * 2_000
-        return top
-
-    peak(3)
-    assert peak(300) < peak(30) + 200_000
+def test_memory_does_not_grow_with_the_length_of_a_list(
+    filled_storage: StorageMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a long list no more is held than of its first pieces: what was written must not be kept."""
+    lines = tmp_path / "lines.ndjson"
+    lines.write_bytes(b"".join(sample_lines(200)))
+    monkeypatch.setattr(operation, "BATCH", 5)
+    with filled_storage(lines, key="long", template="standard", anonymous="read") as storage:
+        address = f"/{storage}/_api/rest/facets/processes/views/detail/elements"
+        b"".join(Client().get(address))
+        answer: Any = Client().get(address)
+        pieces = iter(answer)
+        tracemalloc.start()
+        peaks, length = [], 0
+        for piece in pieces:
+            length += len(piece)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert length > 1_000_000
+    assert peaks[-1] < peaks[5] + 100_000

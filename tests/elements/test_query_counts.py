@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.sample import sample_lines
 from storage.models import Storage
 from storage.roles import Role
+from storage.tenancy import tenant_scope
 from tests.elements.conftest import StorageMaker
 from tests.factories import token_for
 
@@ -106,6 +107,27 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
     if os.environ.get("WRITE_QUERY_COUNTS"):
         BASELINE.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
     assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
+
+
+def test_every_statement_goes_by_an_index(sample: Storage) -> None:
+    """Under row-level security a condition that is not leakproof cannot use one, and would read all tenants' rows.
+
+    A small table is read as a whole because that is quicker; told not to, the planner does it only when it must.
+    """
+    client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
+    looked_at = 0
+    for name, address in OPERATIONS.items():
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(f"/acme/sample/_api/rest/{address}").status_code == 200
+        statements = [each["sql"] for each in captured.captured_queries if "elements_" in each["sql"]]
+        with tenant_scope(sample), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            for sql in statements:
+                cursor.execute(f"EXPLAIN {sql}")
+                plan = "\n".join(row[0] for row in cursor.fetchall())
+                assert "Seq Scan on elements_" not in plan, (name, sql, plan)
+                looked_at += 1
+    assert looked_at > 100
 
 
 def test_every_operation_is_counted() -> None:

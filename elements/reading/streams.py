@@ -1,0 +1,60 @@
+"""Lists that are written while the client reads: each holds a connection for as long as that takes, so there are few.
+
+A client that does not read on loses its list, and one that comes when all places are taken is asked to come again: one
+slow reader must not keep the others, and other tenants, from being served.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+
+from django.conf import settings
+from django.db import connection
+
+from repository_site.problems import TooManyRequests
+
+# Half of a worker's connections; the others are for everybody else.
+_places = threading.BoundedSemaphore(max(1, settings.POOL_SIZE // 2))
+RETRY_AFTER = 5
+
+
+class Stream:
+    """Takes a place at once, so that a refusal is an answer like any other, and gives it back when it is closed.
+
+    A generator that was never begun would not notice its end; this does.
+    """
+
+    _is_open = False
+
+    def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes]) -> None:
+        if not _places.acquire(blocking=False):
+            raise TooManyRequests("Too many whole lists are being read; ask for pages, or try again.", RETRY_AFTER)
+        self._pieces = pieces
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._pieces)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            _places.release()
+            if isinstance(self._pieces, Generator):
+                self._pieces.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def limit_idleness(seconds: int) -> None:
+    """The database ends the transaction of a client that takes longer than this to read on."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{seconds}s"])
