@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from elements import states
 from elements.permissions import Permission, permissions
-from elements.reading.attributes import read_exactly
-from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.reading.rows import VersionRow, fetch, read_references, read_versions
 from elements.writing import statements
 from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings, Kind
-from elements.writing.history import Action, Entry, record
+from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements
 from elements.writing.updating import OnLocked, Update, Writer
@@ -52,7 +51,8 @@ def plan_deletion(types: Mapping[str, ElementType], row: VersionRow) -> Deletion
     others = """SELECT v.id::text FROM elements_elementversion v WHERE v.element_id = %s::uuid AND v.id <> %s::uuid
         ORDER BY v.major DESC, v.minor DESC"""
     living = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
-        WHERE s.version_id = %s::uuid AND e.type_id = ANY(%s::uuid[])"""
+        WHERE s.version_id = %s::uuid AND e.type_id = ANY(%s::uuid[]) AND NOT EXISTS (
+            SELECT FROM elements_shape o WHERE o.element_id = e.id AND o.version_id <> s.version_id)"""
     in_diagrams = [row_id for row_id, type in types.items() if type.lives_in_diagrams]
     return Deletion(
         types[row.type],
@@ -100,18 +100,16 @@ class _Deleting(Update):
 
     def delete(self, deletion: Deletion) -> None:
         row, living = deletion.row, list(deletion.living)
+        gone = [row, *read_versions(living).values()]
+        held = {**read_references(living, None), **self.stored.references}
         statements.delete_diagrams([row.version])
         if deletion.is_whole:
             statements.delete_elements([row.element, *living])
         else:
             statements.delete_version(row.element, row.version, deletion.others[0])
             statements.delete_elements(living)
-        held = self.stored.references.get(row.version, {})
-        before = {
-            "type": deletion.type.key,
-            "state": row.state or None,
-            "attributes": read_exactly(row.attributes),
-            "related": {name: list(targets) for name, targets in held.items()},
-            "parent": row.parent,
-        }
-        record(self.writer.author, [Entry(row.element, row.version, Action.DELETED, before, {})])
+        types = self.properties.types
+        record(
+            self.writer.author,
+            [deletion_entry(types[each.type].key, each, held.get(each.version, {})) for each in gone],
+        )

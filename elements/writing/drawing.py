@@ -9,11 +9,18 @@ from uuid import uuid4
 
 from elements.filters.syntax import GUID, listed, printable
 from elements.locks import Lock
-from elements.reading.attributes import read_exactly
-from elements.reading.rows import ShapeRow, VersionRow, fetch, read_predecessors, read_shapes, read_versions
+from elements.reading.rows import (
+    ShapeRow,
+    VersionRow,
+    fetch,
+    read_predecessors,
+    read_references,
+    read_shapes,
+    read_versions,
+)
 from elements.writing import statements
 from elements.writing.findings import Findings, Kind
-from elements.writing.history import Action, Entry, record
+from elements.writing.history import Action, Entry, deletion_entry, record
 from elements.writing.inputs import InputReader, ReferenceInput
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
@@ -51,7 +58,10 @@ class ItemReader:
             self.wrong("body", "expected an object with a list of values")
             return []
         for key in document.keys() - {"count", "values"}:
-            self.wrong("body", f"unknown field {printable(key, 40)!r}; there is values")
+            self.wrong("body", f"unknown field {printable(key, 40)!r}; there are count and values")
+        count = document.get("count")
+        if count is not None and (count is True or count != len(document["values"])):
+            self.wrong("count", f"is {printable(str(count), 40)}, but there are {len(document['values'])} values")
         return [self.item(each, f"values[{index}]") for index, each in enumerate(document["values"])]
 
     def item(self, document: Any, place: str) -> ItemInput:
@@ -167,7 +177,7 @@ class _Drawing(Update):
                 place = f"{item.place}: shapeInfo.predecessors"
                 if before not in known:
                     self.findings.add(Kind.INVALID, place, f"no item of the request has the index {before}")
-                elif before == item.index:
+                elif before == item.index or (item.shape and item.shape == known[before].shape):
                     self.findings.add(Kind.INVALID, place, "a shape cannot precede itself")
 
     def _element(self, item: ItemInput) -> str | None:
@@ -207,6 +217,7 @@ class _Drawing(Update):
         change = self.make(reference, type)
         if change is None:
             return None
+        change.note("parent", None, None, self.owner.element)
         change.parent, change.is_moved = self.owner.element, True
         change.is_hidden = type.lives_in_diagrams and self.type.is_versioned
         return change.element
@@ -251,7 +262,7 @@ class _Drawing(Update):
         statements.delete_shapes([shape.shape])
         joined = [(each, one) for each in after for one in before if each != one]
         statements.insert_flows(joined)
-        if self._lives_here(shape):
+        if self._goes_with(shape):
             self._delete(shape.element)
         statements.touch_versions([self.owner.version], self.writer.author.now, self.writer.author.element)
         self._record(
@@ -262,16 +273,20 @@ class _Drawing(Update):
         )  # fmt: skip
 
     def _delete(self, element: str) -> None:
+        related = read_references([element], None).get(element, {})
         for row in read_versions([element]).values():
-            gone = {"type": self.properties.types[row.type].key, "attributes": read_exactly(row.attributes)}
-            record(self.writer.author, [Entry(row.element, row.version, Action.DELETED, gone, {})])
+            record(self.writer.author, [deletion_entry(self.properties.types[row.type].key, row, related)])
         statements.delete_elements([element])
 
-    def _lives_here(self, shape: ShapeRow) -> bool:
-        return self.properties.type_of(self.targets[shape.element]).lives_in_diagrams
+    def _goes_with(self, shape: ShapeRow) -> bool:
+        """It lives in diagrams, and this shape is the last that shows it."""
+        if not self.properties.type_of(self.targets[shape.element]).lives_in_diagrams:
+            return False
+        sql = "SELECT 1 FROM elements_shape WHERE element_id = %s::uuid AND id <> %s::uuid LIMIT 1"
+        return not fetch(sql, [shape.element, shape.shape])
 
     def check_erasable(self, shape: ShapeRow) -> None:
-        if self._lives_here(shape):
+        if self._goes_with(shape):
             for text in find_obstacles([shape.element], [shape.element], also_shapes=False):
                 self.findings.add(Kind.CONFLICT, shape.shape, text)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from elements.models import ElementChange
+from elements.reading.attributes import read_exactly
+from elements.reading.rows import VersionRow
 from elements.writing.statements import execute
 from repository_site.rest.rendering import to_json
 
@@ -32,6 +34,19 @@ class Entry:
     action: Action
     before: dict[str, Any]
     after: dict[str, Any]
+
+
+def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[str]]) -> Entry:
+    """All that goes: nothing else will tell what it was."""
+    before = {
+        "type": type,
+        "state": row.state or None,
+        "stereotype": row.stereotype or None,
+        "attributes": read_exactly(row.attributes),
+        "related": {name: list(targets) for name, targets in related.items()},
+        "parent": row.parent,
+    }
+    return Entry(row.element, row.version, Action.DELETED, before, {})
 
 
 def record(author: Author, entries: Sequence[Entry]) -> None:

@@ -86,7 +86,7 @@ class InputReader:
             return []
         found = document[names[0]]
         count = document.get("count")
-        if count is not None and (count is True or count != len(found)):
+        if count is not None and (isinstance(count, bool) or count != len(found)):
             self.wrong("count", f"is {printable(str(count), 40)}, but there are {len(found)} elements")
         return [self.element(each, f"{names[0]}[{index}]") for index, each in enumerate(found)]
 
@@ -115,7 +115,7 @@ class InputReader:
         found.stereotype = self.text(document, "stereotype", place)
 
     def attributes(self, document: Any, place: str) -> dict[str, dict[str, Any]]:
-        """Without those of the server, and without null maps, which say nothing."""
+        """Without those of the server."""
         if document is None:
             return {}
         if not isinstance(document, dict):
@@ -155,6 +155,8 @@ class InputReader:
             self.identity(each, found, found.place)
             if not found.names_something and each.get("attributes") is not None:
                 found.attributes = self.attributes(each["attributes"], found.place)
+                if each.get("related"):
+                    self.findings.add(Kind.INVALID, found.place, "what is made here cannot have related contexts yet")
             yield found
 
     def guid(self, document: dict[str, Any], name: str, place: str) -> str | None:

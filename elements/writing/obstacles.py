@@ -23,6 +23,9 @@ SQL = """
       WHERE v.changed_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
     UNION ALL (SELECT 'it has released elements', v.id::text FROM elements_elementversion v
       WHERE v.released_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
+    UNION ALL (SELECT 'a token that is not revoked calls as it', t.name FROM storage_apitoken t
+      WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.revoked_on IS NULL
+        AND (t.id = ANY(%(elements)s::uuid[]) OR t.user_id = ANY(%(elements)s::uuid[])) LIMIT %(limit)s)
 """
 
 

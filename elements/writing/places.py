@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from elements.filters.syntax import listed
@@ -90,15 +90,18 @@ class PlaceChecker:
             allowed = listed(change.type.parents, "or") if change.type.parents else "nothing"
             self.invalid(place, f"a {change.type.key} cannot stand below a {type.key}; it can stand below {allowed}")
             return False
-        if change.element in self.tree.above(parent):
-            self.invalid(place, f"{parent} is below the element itself, or is the element")
-            return False
         return True
 
+    def check_circles(self, changes: Iterable[Change]) -> None:
+        """When all moves of the request are known: each may be right only with the others."""
+        for change in changes:
+            if change.is_moved and change.element in self.tree.above(change.parent):
+                text = f"{change.parent} is below the element itself, or is the element"
+                self.invalid(f"{change.place}: rootPath", text)
+
     def _move(self, change: Change, parent: str | None) -> None:
-        if not change.is_new:
-            change.changed.add("rootPath")
-            change.note("parent", None, change.parent, parent)
+        change.changed.add("rootPath")
+        change.note("parent", None, change.parent, parent)
         change.parent = parent
         change.is_moved = True
         self.tree.parents[change.element] = parent

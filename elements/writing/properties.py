@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,7 +13,7 @@ from elements import derived
 from elements.contexts import accepts
 from elements.filters.syntax import listed, printable
 from elements.html import html_value
-from elements.values import NoInstant, instant_of, read_date_time, value_problem
+from elements.values import MAX_INTEGER, NoInstant, instant_of, read_date_time, value_problem
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ReferenceInput
@@ -43,18 +44,25 @@ class PropertyChecker:
         self.cultures = {str(lcid) for lcid in configuration.cultures.data}
 
     def set_stereotype(self, change: Change, given: str | None, attributes: dict[str, dict[str, Any]]) -> None:
-        """It stands in an element twice, as a field and as an attribute; the one that differs is meant."""
+        """It stands in an element twice, as a field and as an attribute, where null removes it; the one that differs is
+        meant."""
         place = f"{change.place}: {derived.STEREOTYPE}"
-        held = attributes.pop(derived.STEREOTYPE, {}).get(INVARIANT)
-        wanted = {each for each in (given, held) if each is not None and each != change.stereotype}
+        wanted: list[Any] = [] if given is None else [given]
+        if any(each.key == derived.STEREOTYPE and each.attribute for each in change.type.properties):
+            for culture, value in attributes.pop(derived.STEREOTYPE, {}).items():
+                if culture == INVARIANT:
+                    wanted.append("" if value is None else value)
+                else:
+                    self._wrong_culture(f"{place}[{printable(culture, 20)}]", {INVARIANT})
+        wanted = [each for each in wanted if each != change.stereotype]
         if not wanted:
             return
-        if len(wanted) > 1:
-            self.invalid(place, "the field and the attribute differ; give one of them")
-            return
-        new = wanted.pop()
+        new = wanted[-1]
         if not isinstance(new, str) or len(new) > STEREOTYPE_LENGTH or not new.isprintable():
             self.invalid(place, f"must be a single line of up to {STEREOTYPE_LENGTH} characters")
+            return
+        if wanted[0] != new:
+            self.invalid(place, "the field and the attribute differ; give one of them")
             return
         change.note(derived.STEREOTYPE, None, change.stereotype or None, new or None)
         change.changed.add(derived.STEREOTYPE)
@@ -77,7 +85,7 @@ class PropertyChecker:
             return
         allowed = {INVARIANT} if attribute.is_invariant_culture else self.cultures
         if culture not in allowed:
-            self.invalid(place, f"the culture is not possible here; possible: {listed(sorted(allowed))}")
+            self._wrong_culture(place, allowed)
             return
         if property.key in VALIDITY:
             self._set_validity(change, property.key, value, place)
@@ -170,7 +178,7 @@ class PropertyChecker:
         named = reference.id or reference.version or ""
         target = targets.get(named)
         if target is None:
-            self.invalid(reference.place, f"there is no element {named}")
+            self.invalid(reference.place, f"there is no element {named}" if named else "expected the id of an element")
             return None
         type = self.type_of(target)
         if reference.type is not None and reference.type != type.key:
@@ -205,17 +213,23 @@ class PropertyChecker:
             "types by id", lambda: {str(row): configuration.types[key] for key, row in configuration.type_ids.items()}
         )
 
+    def _wrong_culture(self, place: str, allowed: Collection[str]) -> None:
+        self.invalid(place, f"the culture is not possible here; possible: {listed(sorted(allowed))}")
+
     def invalid(self, place: str, text: str) -> None:
         self.findings.add(Kind.INVALID, place, text)
 
 
 def _normal(attribute: Attribute, value: Any) -> Any:
-    """As it is kept: Html with its declaration, date-times without what is not kept of their fraction."""
+    """As it is kept: Html with its declaration, date-times without what is not kept of their fraction, whole numbers of
+    more than 64 bits as decimals, which can be written as JSON."""
     if attribute.data_type is DataType.HTML and isinstance(value, str):
         return html_value(value)
     if attribute.data_type is DataType.DATE_TIME and (moment := read_date_time(value)) is not None:
         text = moment.isoformat()
         return text.rstrip("0") if "." in text else text
+    if attribute.data_type is DataType.DECIMAL and isinstance(value, int) and abs(value) > MAX_INTEGER:
+        return Decimal(value)
     return value
 
 

@@ -84,6 +84,7 @@ class Update:
         self.tree = read_tree(self._moving(given))
         self.places = PlaceChecker(self.view, self.properties, self.findings, self.tree)
         found = [change for each in given if (change := self._change(each)) is not None]
+        self.places.check_circles(found)
         self._refuse_twice(found)
         return found
 
@@ -117,9 +118,9 @@ class Update:
         stored = self.stored.references.get(change.version, {})
         self.properties.set_contexts(change, given.related, stored, self.targets, self._make_target)
         self.places.set_place(change, given, self.targets)
-        if change.is_new:
+        if change.is_new and AUTHOR not in given.related:
             self._set_author(change)
-        else:
+        elif not change.is_new:
             self._check_lock(change)
         self.changes.append(change)
         return change
@@ -168,8 +169,10 @@ class Update:
             return None
         if given.facet is not None and given.facet != shown.type.facet:
             self.invalid(given.place, f"a {given.type} is in the facet {shown.type.facet}")
-        if given.state is not None and given.state != FIRST_STATE:
-            self.findings.add(Kind.CONFLICT, given.place, f"a new element begins in the state {FIRST_STATE}")
+        first = FIRST_STATE if shown.type.is_versioned else ""
+        if given.state is not None and given.state != first:
+            begins = f"begins in the state {first}" if first else "has no states"
+            self.findings.add(Kind.CONFLICT, given.place, f"a new {given.type} {begins}")
         return self._made(given.place, shown.type)
 
     def _made(self, place: str, type: ElementType) -> Change | None:
@@ -204,7 +207,7 @@ class Update:
         """Who makes an element is its author, unless the request names another."""
         caller = self.writer.author.element
         has_authors = any(each.key == AUTHOR and each.related for each in change.type.properties)
-        if caller is not None and has_authors and AUTHOR not in change.related:
+        if caller is not None and has_authors:
             change.related[AUTHOR] = [str(caller)]
             change.note("related", AUTHOR, [], [str(caller)])
 
@@ -216,7 +219,8 @@ class Update:
         if lock not in (Lock.NONE, Lock.ALL, Lock.DIAGRAM):
             self.forbid(change.place, change.type, lock)
         elif lock is not Lock.NONE:
-            found = {row.state, *self.stored.diagram_states(row.element)} - {""}
+            drawn_in = self.stored.diagram_states(row.element)
+            found = {*drawn_in} - states.DRAFT - {""} if lock is Lock.DIAGRAM else {row.state}
             editable = {each.key for each in change.type.properties if each.editable_in_released}
             for name in sorted(change.changed - (editable if found <= states.PUBLISHED else set())):
                 text = f"{name} cannot be changed in the state {listed(sorted(found))}; make a new version"

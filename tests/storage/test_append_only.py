@@ -1,0 +1,91 @@
+"""The record of changes is only ever added to: the database itself refuses anything else, whoever asks."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+from django.utils import timezone
+
+from elements.models import ElementChange
+from storage.models import Storage
+from storage.provisioning import remove_storage
+from storage.tenancy import tenant_scope
+
+TABLE = ElementChange._meta.db_table
+
+
+@pytest.fixture
+def recorded(storage: Storage, other_storage: Storage) -> None:
+    for tenant in (storage, other_storage):
+        with tenant_scope(tenant):
+            for action in ElementChange.Action:
+                record(action)
+
+
+def record(action: str) -> ElementChange:
+    return ElementChange.objects.create(
+        element_id=uuid4(), version_id=uuid4(), action=action, changed_on=timezone.now(), caller_label="token:1",
+        request_id="r", before={"attributes": {"cost[127]": 1}}, after={},
+    )  # fmt: skip
+
+
+def rows(storage: Storage) -> list[dict[str, object]]:
+    with tenant_scope(storage):
+        return [dict(each) for each in ElementChange.objects.order_by("id").values()]
+
+
+def execute(sql: str) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql)
+        return int(cursor.rowcount)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"UPDATE {TABLE} SET caller_label = 'somebody else'",
+        f"UPDATE {TABLE} SET changed_on = changed_on",
+        f"UPDATE {TABLE} SET after = before WHERE action = 'updated'",
+        f"DELETE FROM {TABLE}",
+        f"DELETE FROM {TABLE} WHERE action = 'deleted'",
+        f"INSERT INTO {TABLE} SELECT * FROM {TABLE} ON CONFLICT (storage_id, id) DO UPDATE SET before = '{{}}'",
+    ],
+)
+def test_rows_can_neither_be_changed_nor_taken_away(storage: Storage, recorded: None, sql: str) -> None:
+    before = rows(storage)
+    with tenant_scope(storage), pytest.raises(ProgrammingError, match="only ever added"):
+        execute(sql)
+    assert rows(storage) == before
+    assert len(before) == 4
+
+
+def test_the_models_get_no_further(storage: Storage, recorded: None) -> None:
+    with tenant_scope(storage):
+        change = ElementChange.objects.earliest("id")
+        for write in (change.save, change.delete, ElementChange.objects.all().delete):
+            with pytest.raises(ProgrammingError, match="only ever added"), transaction.atomic():
+                write()
+        with pytest.raises(ProgrammingError, match="only ever added"), transaction.atomic():
+            ElementChange.objects.update(request_id="x")
+    assert len(rows(storage)) == 4
+
+
+def test_rows_can_still_be_added(storage: Storage, recorded: None) -> None:
+    with tenant_scope(storage):
+        record("updated")
+    assert len(rows(storage)) == 5
+
+
+def test_they_go_with_their_storage_and_those_of_others_stay(
+    storage: Storage, other_storage: Storage, recorded: None
+) -> None:
+    before, tenant = rows(other_storage), storage.id
+    assert remove_storage(storage)[TABLE] == 4
+    with tenant_scope(tenant):
+        assert not ElementChange.objects.exists()
+    assert rows(other_storage) == before
+    with tenant_scope(other_storage), pytest.raises(ProgrammingError, match="only ever added"):
+        execute(f"DELETE FROM {TABLE}")
+    assert rows(other_storage) == before
