@@ -427,3 +427,17 @@ def test_a_parameter_without_a_value_counts_as_not_given(handbook: Storage, api:
     address = f"{PROCESSES}/tree/elements"
     empty = "?$filter=&$resources=&$select=&$expandRelated=&$page=&$pageSize=&$pageSelectionKey="
     assert api.get(address + empty).content == api.get(address).content
+
+
+def test_a_request_that_takes_too_long_is_told_to_ask_for_less(
+    handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.STATEMENT_TIMEOUT = 1
+    monkeypatch.setattr("elements.reading.selection.BY_NAME", "pg_sleep(5)::text, v.sort_name, e.id")
+    answer = api.get(f"{PROCESSES}/list/elements")
+    message = (
+        "This request takes too long: ask for less, by fewer or simpler conditions in $filter, a smaller page, or fewer"
+        " resources."
+    )
+    assert answer.status_code == 400
+    assert answer.json() == {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]}
