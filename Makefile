@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test lint format docs shell lock
+.PHONY: help setup demo serve sample test test-long test-all lint format docs shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -31,8 +31,13 @@ serve: $(STAMP) ## run the production server (PORT=..., WORKERS=...)
 sample: $(STAMP) ## fill the storage demo/sample with N generated elements (N=10000)
 	@$(BIN)/python manage.py sample_storage demo sample $(N)
 
-test: $(STAMP) ## run all tests; needs no service started by hand
+test: $(STAMP) ## run the tests; needs no service started by hand
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-long: $(STAMP) ## run the tests that take long by their nature: load, faults, many random cases
+	@$(BIN)/python -m pytest -m long $(ARGS)
+
+test-all: test test-long ## run every test
 
 lint: $(STAMP) ## check style, types, import directions, migrations and settings
 	@$(BIN)/ruff check .

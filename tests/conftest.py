@@ -65,4 +65,5 @@ def operations_not_called() -> list[tuple[str, str]]:
 
 def is_whole_run(config: pytest.Config) -> bool:
     option = config.option
-    return config.args == config.getini("testpaths") and not (option.keyword or option.markexpr or option.deselect)
+    usual = option.markexpr == "not long" and not (option.keyword or option.deselect)
+    return usual and config.args == config.getini("testpaths")

@@ -143,6 +143,7 @@ def test_an_anonymous_caller_can_follow_every_address(showcase: Storage) -> None
     assert crawler.arrived <= ids_of("versionId", published=True)
 
 
+@pytest.mark.long
 def test_an_administrator_can_follow_every_address_and_finds_everything(showcase: Storage) -> None:
     crawler = Crawler(token_for(showcase, Role.ADMINISTRATOR), parts_of_others=1)
     crawler.crawl(f"{API}/facets", f"{API}/facets/processes/reporting")

@@ -116,6 +116,7 @@ def test_every_version_can_be_posted_back(client: Client) -> None:
         assert ElementVersion.objects.filter(revision=1).count() == posted > 440
 
 
+@pytest.mark.long
 def test_what_any_view_shows_can_be_posted_back(client: Client) -> None:
     before = stored_rows(client.storage)
     posted, views = 0, client.views()

@@ -222,6 +222,7 @@ def pool_of_four() -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @override_settings(ROOT_URLCONF="tests.shelves.urls")
+@pytest.mark.long
 def test_a_pooled_connection_never_carries_a_scope(pool_of_four: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 interleaved requests over two tenants, eight threads, a pool of four.
 
