@@ -29,6 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("streaming") / "var", free_port())
     # One worker with two connections: whoever keeps one is noticed soon.
     server.environ["REPOSITORY_POOL_SIZE"] = "2"
+    server.environ["REPOSITORY_STREAM_TIMEOUT"] = "8"
     server.start("serve", "--workers", "1")
     yield server
     if server.process is not None and server.process.poll() is None:
@@ -43,16 +44,22 @@ def in_transaction(server: Server) -> int:
 
 
 def begin(server: Server, token: str) -> socket.socket:
-    """A client that has read the beginning of a long list, and no more."""
-    client = socket.socket()
-    # Otherwise the kernel would take much of the list in the client's place.
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-    client.settimeout(20)
-    client.connect(("127.0.0.1", server.port))
-    request = f"GET {LIST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {token}\r\n\r\n"
-    client.sendall(request.encode())
-    assert b" 200 " in client.recv(1_000)
-    return client
+    """A client that has read the beginning of a long list, and no more. It waits for its place, if need be."""
+    end = time.monotonic() + 20
+    while True:
+        client = socket.socket()
+        # Otherwise the kernel would take much of the list in the client's place.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        client.settimeout(20)
+        client.connect(("127.0.0.1", server.port))
+        request = f"GET {LIST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        client.sendall(request.encode())
+        status = client.recv(1_000).split()[1]
+        if status == b"200":
+            return client
+        client.close()
+        assert (status, time.monotonic() < end) == (b"429", True)
+        time.sleep(0.05)
 
 
 def test_a_long_list_and_clients_that_do_not_wait_for_its_end(server: Server) -> None:
@@ -75,3 +82,14 @@ def test_a_long_list_and_clients_that_do_not_wait_for_its_end(server: Server) ->
         time.sleep(0.2)
     assert in_transaction(server) == 0
     assert server.request("GET", f"{LIST}?$pageSize=1", headers={"Authorization": f"Bearer {token}"})[0] == 200
+
+    # One that stays and does not read on holds the one place there is; others are told, and pages are served.
+    with begin(server, token):
+        status, refusal = server.request("GET", LIST, headers={"Authorization": f"Bearer {token}"})
+        assert (status, refusal["type"]) == (429, "error")
+        assert server.request("GET", f"{LIST}?$pageSize=1", headers={"Authorization": f"Bearer {token}"})[0] == 200
+        # Until the database loses patience; then the place is free again, although the client is still there.
+        end = time.monotonic() + 30
+        while in_transaction(server) and time.monotonic() < end:
+            time.sleep(0.2)
+        assert in_transaction(server) == 0
