@@ -8,7 +8,7 @@ from uuid import UUID
 
 from elements import derived
 from elements.locks import Lock, find_lock
-from elements.permissions import Permission, permissions
+from elements.permissions import Permission, permissions, role_permissions
 from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
 from elements.reading.attributes import read_exactly
@@ -36,6 +36,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     lock = find_lock(caller, type, row.state, authors, [each.state for each in drawn])
     is_locked = lock is not Lock.NONE
     obstacles = plan_deletion(reader.types, row).obstacles()
+    collection_lock = _collection_lock(reader, caller, type, lock)
     own_id = row.version
     path = _root_path(reader, view, row) if view.view.is_hierarchical else []
     return {
@@ -49,14 +50,14 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "id": own_id,
         "insertableDynamicTypes": {},
         "isCurrentCopyable": False,
-        "isCurrentInsertable": not is_locked and _takes_others(reader, type),
+        "isCurrentInsertable": collection_lock is Lock.NONE and _takes_others(reader, type),
         "isCurrentMovable": not is_locked and bool(type.parents) and not type.lives_in_diagrams,
         "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not obstacles,
         "isReadOnly": is_locked,
-        "isReadOnlyCollection": is_locked or Permission.NEW not in granted,
+        "isReadOnlyCollection": collection_lock is not Lock.NONE,
         "name": _name(reader, row, culture),
         "permissions": [each.value for each in Permission if each in granted],
-        "readOnlyCollectionContext": lock.value,
+        "readOnlyCollectionContext": collection_lock.value,
         "readOnlyContext": lock.value,
         "rootPath": [own_id, *path],
         "shapeId": drawn[0].shape if drawn and type.lives_in_diagrams else own_id,
@@ -80,8 +81,18 @@ def _authors(versions: list[str]) -> set[UUID]:
     return {UUID(target) for contexts in held.values() for targets in contexts.values() for target in targets}
 
 
+def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lock) -> Lock:
+    """Why nothing can be added: below an element whoever may make such elements can add some, into its diagram only who
+    can change it. What takes nothing is as locked as it is itself."""
+    children = [each for each in reader.types.values() if type.key in each.parents and not each.lives_in_diagrams]
+    drawn = [each for each in reader.types.values() if each.key in type.insertables]
+    possible = children + (drawn if lock is Lock.NONE else [])
+    if any(Permission.NEW in role_permissions(caller, each) for each in possible):
+        return Lock.NONE
+    return lock if lock is not Lock.NONE or not (children or drawn) else Lock.NEVER
+
+
 def _takes_others(reader: Reader, type: ElementType) -> bool:
-    """Whether something can be put below it, or into its diagram."""
     return bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
 
 

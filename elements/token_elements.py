@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from elements.contexts import TOKEN_TYPE
 from elements.naming import NAME, sort_name
-from elements.reading.rows import read_versions
+from elements.reading.attributes import read_exactly
+from elements.reading.rows import VersionRow
 from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
+from elements.writing.history import Action, Author, Entry, record
+from elements.writing.stored import lock_elements
 from facets.blueprint import ElementType
 from facets.configuration import configuration_of
 from repository_site.rest.rendering import to_json
@@ -31,13 +35,28 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
     until = token.revoked_on or token.valid_until
     content = ("", to_json(attributes).decode(), sort_name(attributes, str(configuration.cultures.default)))
     with tenant_scope(storage):
-        if read_versions([element], with_attributes=False):
-            statements.update_versions([(element, *content, token.valid_from, until, now, None)])
+        row = lock_elements({element}, ()).versions.get(element)
+        if row is not None:
+            _renew(row, attributes, token, until, str(configuration.cultures.default))
         else:
             type_id = str(configuration.type_ids[TOKEN_TYPE])
             statements.insert_elements([(element, type_id, None, 0, element, element)])
-            row = (element, element, "", None, None, *content, token.valid_from, until, now, None)
-            statements.insert_versions([row])
+            new = (element, element, "", None, None, *content, token.valid_from, until, now, None)
+            statements.insert_versions([new])
+
+
+def _renew(
+    row: VersionRow, mirrored: dict[str, dict[str, Any]], token: ApiToken, until: datetime | None, culture: str
+) -> None:
+    """What others have written into the element stays; what changes is on record as any other change."""
+    before = read_exactly(row.attributes)
+    after = before | mirrored
+    author = Author(None, f"token:{token.id}", "")
+    content = (row.stereotype, to_json(after).decode(), sort_name(after, culture))
+    statements.update_versions([(row.version, *content, token.valid_from, until, author.now, None)])
+    changed = {name for name in mirrored if before.get(name) != mirrored[name]}
+    old, new = ({"attributes": {name: held.get(name) for name in sorted(changed)}} for held in (before, after))
+    record(author, [Entry(row.element, row.version, Action.UPDATED, old, new)])
 
 
 def _attributes(token: ApiToken, type: ElementType, cultures: list[str]) -> dict[str, dict[str, Any]]:

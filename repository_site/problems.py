@@ -48,5 +48,13 @@ class TooManyRequests(Problem):
         self.retry_after = retry_after
 
 
+class Busy(Problem):
+    """What is asked for would be done, but not now."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class TooLarge(Problem):
     """The body is larger than the installation takes."""

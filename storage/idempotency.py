@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from repository_site.problems import Invalid
+from repository_site.problems import Busy, Invalid
 
 KEPT = timedelta(hours=24)
 
@@ -38,18 +38,29 @@ def claim_key(caller: str, key: str, digest: bytes, now: datetime) -> KeptAnswer
     Inside the scope of the storage. Another request under the same key is Invalid.
     """
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM storage_answeredrequest WHERE created_on < %s", [now - KEPT])
+        # A few at a time, and none that somebody else is taking away: nobody waits for this.
         cursor.execute(
-            "INSERT INTO storage_answeredrequest (id, caller, key, digest, headers, body, created_on)"
-            " VALUES (%s, %s, %s, %s, '{}', '', %s) ON CONFLICT (storage_id, caller, key) DO NOTHING",
-            [uuid4(), caller, key, digest, now],
+            "DELETE FROM storage_answeredrequest WHERE id IN (SELECT id FROM storage_answeredrequest"
+            " WHERE created_on < %s ORDER BY created_on LIMIT 100 FOR UPDATE SKIP LOCKED)",
+            [now - KEPT],
+        )
+        # A key whose time is over, and that is still there, is taken over.
+        cursor.execute(
+            "INSERT INTO storage_answeredrequest AS held (id, caller, key, digest, headers, body, created_on)"
+            " VALUES (%s, %s, %s, %s, '{}', '', %s) ON CONFLICT (storage_id, caller, key) DO UPDATE"
+            " SET digest = excluded.digest, headers = '{}', body = '', created_on = excluded.created_on"
+            " WHERE held.created_on < %s",
+            [uuid4(), caller, key, digest, now, now - KEPT],
         )
         if cursor.rowcount:
             return None
         cursor.execute(
             "SELECT digest, body, headers FROM storage_answeredrequest WHERE caller = %s AND key = %s", [caller, key]
         )
-        found, body, headers = cursor.fetchone()
+        held = cursor.fetchone()
+    if held is None:
+        raise Busy("The Idempotency-Key is being released; send the request again.", retry_after=1)
+    found, body, headers = held
     if bytes(found) != digest:
         raise Invalid("The Idempotency-Key was used for another request; choose a new one for each request.")
     return KeptAnswer(bytes(body), json.loads(headers))

@@ -103,7 +103,7 @@ class ElementsView(WritingOperation):
         document = request.data
         findings = Findings()
         given = InputReader(findings).elements(document)
-        refuse_many(given, "elements")
+        refuse_many(sum(1 + each.makes for each in given), "elements")
         versions = update_elements(writer, view, given, findings, lambda rows: self.check_match(request, rows))
         return self.answer_versions(view, versions)
 
@@ -293,7 +293,7 @@ class ContentView(WritingOperation):
         owner = self.element_in(view, names["elementId"])
         findings = Findings()
         items = ItemReader(findings).items(request.data)
-        refuse_many(items, "items")
+        refuse_many(len(items), "items")
         shapes = draw(writer, view, owner, items, findings, lambda rows: self.check_match(request, rows))
         drawn = [{"id": shape, "index": item.index} for shape, item in zip(shapes, items, strict=True)]
         return answer({"values": drawn})

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.utils import timezone
 from rest_framework.request import Request
 
 from elements.api.operation import ElementOperation
@@ -23,7 +21,7 @@ from elements.writing.findings import Findings
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import CompiledView
-from repository_site.problems import Forbidden, PreconditionFailed, TooLarge, Unreadable
+from repository_site.problems import Forbidden, NotFound, PreconditionFailed, TooLarge, Unreadable
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
 
@@ -42,12 +40,15 @@ class WritingOperation(ElementOperation):
         if not granted_to(self.caller) & CHANGING:
             raise Forbidden(f"This needs the permission {needed}.")
         sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE"
-        revision = fetch(sql, [self.storage.id])[0][0]
+        found = fetch(sql, [self.storage.id])
+        if not found:
+            raise NotFound("There is no storage at this address.")
+        revision = found[0][0]
         if revision != self.storage.configuration_revision:
             self.storage.configuration_revision = revision
             self.__dict__.pop("configuration", None)
         request_id: str = getattr(request._request, "request_id", "")
-        author = Author(self._caller_element(), self.caller.label, timezone.now(), request_id)
+        author = Author(self._caller_element(), self.caller.label, request_id)
         return Writer(self.configuration, self.caller, ZoneInfo(self.storage.time_zone), author)
 
     def _caller_element(self) -> UUID | None:
@@ -107,8 +108,6 @@ def success(message: str) -> HttpResponse:
     return answer({"message": message, "output": "volatile", "type": "success"})
 
 
-def refuse_many(values: Any, what: str) -> None:
-    if isinstance(values, list) and len(values) > settings.MAX_ELEMENTS:
-        raise TooLarge(
-            f"{len(values)} {what} are too many for one request; at most {settings.MAX_ELEMENTS} are possible."
-        )
+def refuse_many(number: int, what: str) -> None:
+    if number > settings.MAX_ELEMENTS:
+        raise TooLarge(f"{number} {what} are too many for one request; at most {settings.MAX_ELEMENTS} are possible.")

@@ -13,7 +13,7 @@ from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings, Kind
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
-from elements.writing.stored import lock_elements
+from elements.writing.stored import lock_elements, lock_targets
 from elements.writing.updating import OnLocked, Update, Writer
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView
@@ -79,12 +79,13 @@ def delete_element(
 
 class _Deleting(Update):
     def lock(self, found: VersionRow, on_locked: OnLocked) -> Deletion:
-        self.stored = lock_elements({found.element}, {found.version})
+        self.stored = lock_elements({found.element}, {found.version}, to_delete=True)
         row = self.stored.versions.get(found.version)
         on_locked([row])
         if row is None:
             raise NotFound(f"There is no element {found.version}.")
         deletion = plan_deletion(self.properties.types, row)
+        lock_targets(deletion.living, (), to_delete=True)
         if Permission.DELETE not in permissions(self.writer.caller, deletion.type, self.authors(row)):
             self.forbid(row.version, deletion.type, self.lock_of(deletion.type, row), Permission.DELETE)
         return deletion

@@ -73,12 +73,8 @@ class ItemReader:
             self.wrong(place, f"unknown field {printable(key, 40)!r}; there are shapeInfo and element")
         self.shape_info(document["shapeInfo"], found)
         element = document.get("element")
-        if isinstance(element, dict):
-            found.element = next(self.inputs.references([element], f"{place}: element"), None)
-            if found.element is not None:
-                found.element.place = f"{place}: element"
-        elif element is not None:
-            self.wrong(f"{place}: element", "expected an element")
+        if element is not None:
+            found.element = self.inputs.reference(element, f"{place}: element")
         return found
 
     def shape_info(self, info: dict[str, Any], found: ItemInput) -> None:
@@ -193,13 +189,15 @@ class _Drawing(Update):
         type = self.properties.type_of(target)
         if not self._can_be_drawn(type.key, reference.place):
             return None
+        if reference.has_attributes:
+            self.invalid(reference.place, "an element that is there already keeps its attributes; update it instead")
         if type.lives_in_diagrams:
             self.invalid(reference.place, f"{target.element} lives in a diagram already; make a new {type.key}")
             return None
         return target.element
 
     def _made_for_diagram(self, reference: ReferenceInput) -> str | None:
-        type = self.writer.configuration.types.get(reference.type or "")
+        type = self.properties.type_called(reference.type)
         if type is None or not self._can_be_drawn(type.key, reference.place):
             if type is None:
                 self.invalid(
@@ -301,7 +299,7 @@ def erase_shape(
     shape = next((each for each in drawing.shapes if each.shape == shape_id), None)
     if shape is None:
         raise NotFound(f"There is no shape {shape_id} in the diagram of {owner.version}.")
-    drawing.targets = lock_targets({shape.element}, ())
+    drawing.targets = lock_targets({shape.element}, (), to_delete=True)
     drawing.check_erasable(shape)
     findings.raise_any()
     drawing.erase(shape)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
+
+from django.utils import timezone
 
 from elements.models import ElementChange
 from elements.reading.attributes import read_exactly
@@ -17,14 +20,19 @@ from repository_site.rest.rendering import to_json
 Action = ElementChange.Action
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Author:
-    """Who changes something, when, and in which request; the clock is read once for all of it."""
+    """Who changes something, and in which request."""
 
     element: UUID | None
     label: str
-    now: datetime
     request_id: str
+
+    @cached_property
+    def now(self) -> datetime:
+        """The clock is read once for all of a request, when the first row is written: after waiting for whoever was
+        before, so that of two changes of an element the later one has the later time."""
+        return timezone.now()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class ReferenceInput:
     facet: str | None = None
     stereotype: str | None = None
     attributes: dict[str, dict[str, Any]] | None = None
+    has_attributes: bool = False
+    """Also beside an id, where they are passed over: what was read may hold them."""
 
     @property
     def names_something(self) -> bool:
@@ -65,6 +67,11 @@ class ElementInput:
     @property
     def is_new(self) -> bool:
         return self.id is None and self.version is None
+
+    @property
+    def makes(self) -> int:
+        """How many elements its references describe instead of naming them."""
+        return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 class InputReader:
@@ -148,16 +155,27 @@ class InputReader:
             self.wrong(place, "expected a list of references")
             return
         for index, each in enumerate(document):
-            found = ReferenceInput(f"{place}[{index}]")
-            if not isinstance(each, dict):
-                self.wrong(found.place, "expected a reference")
-                continue
-            self.identity(each, found, found.place)
-            if not found.names_something and each.get("attributes") is not None:
-                found.attributes = self.attributes(each["attributes"], found.place)
-                if each.get("related"):
-                    self.findings.add(Kind.INVALID, found.place, "what is made here cannot have related contexts yet")
-            yield found
+            found = self.reference(each, f"{place}[{index}]")
+            if found is not None:
+                yield found
+
+    def reference(self, document: Any, place: str) -> ReferenceInput | None:
+        """An element by its id; or, without one, its type and attributes, to be made."""
+        if not isinstance(document, dict):
+            self.wrong(place, "expected a reference")
+            return None
+        found = ReferenceInput(place)
+        self.identity(document, found, place)
+        for key in document.keys() - FIELDS:
+            self.wrong(place, f"an element has no field {printable(key, 40)!r}")
+        attributes = self.attributes(document.get("attributes"), place)
+        found.has_attributes = bool(attributes)
+        if not found.names_something and document.get("attributes") is not None:
+            found.attributes = attributes
+            for key in ("related", "rootPath", "state"):
+                if document.get(key):
+                    self.findings.add(Kind.INVALID, f"{place}: {key}", "is not possible for what is made here")
+        return found
 
     def guid(self, document: dict[str, Any], name: str, place: str) -> str | None:
         """In lower case (D1)."""

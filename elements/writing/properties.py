@@ -91,12 +91,13 @@ class PropertyChecker:
             self._set_validity(change, property.key, value, place)
             return
         new = _normal(attribute, value)
-        if new is not None and (problem := value_problem(attribute, new)):
-            self.invalid(place, problem)
-            return
         values = change.attributes.get(property.key, {})
         old = values.get(culture)
         if canonical_json(old) == canonical_json(new):
+            # What is stored may stay, whatever the configuration says by now.
+            return
+        if new is not None and (problem := value_problem(attribute, new)):
+            self.invalid(place, problem)
             return
         change.changed.add(property.key)
         change.note("attributes", f"{property.key}[{culture}]", old, new)
@@ -141,11 +142,14 @@ class PropertyChecker:
             if related is None:
                 self.invalid(place, f"the type {change.type.key} has no such related context{_similar(name, known)}")
                 continue
+            old = list(stored.get(name, ()))
+            if [each.id for each in references] == old:
+                # What is stored may stay, whatever the configuration says by now.
+                continue
             if len(references) > related.max_occurrence:
                 self.invalid(place, f"{len(references)} references; at most {related.max_occurrence} are possible")
             found = [self._target(each, name, related, targets, make) for each in references]
             wanted = [each for each in found if each is not None]
-            old = list(stored.get(name, ()))
             if len(wanted) == len(references) and wanted != old:
                 if related.read_only:
                     self.invalid(place, "is read-only")
@@ -181,11 +185,11 @@ class PropertyChecker:
             self.invalid(reference.place, f"there is no element {named}" if named else "expected the id of an element")
             return None
         type = self.type_of(target)
-        if reference.type is not None and reference.type != type.key:
-            self.invalid(reference.place, f"{named} is a {type.key}, not a {printable(reference.type, 100)}")
+        if not is_named(type.key, reference.type):
+            self.invalid(reference.place, f"{named} is a {type.key}, not a {printable(reference.type or '', 100)}")
             return None
-        if reference.facet is not None and reference.facet != type.facet:
-            wrong = printable(reference.facet, 100)
+        if not is_named(type.facet, reference.facet):
+            wrong = printable(reference.facet or "", 100)
             self.invalid(reference.place, f"{named} is in the facet {type.facet}, not {wrong}")
             return None
         return target
@@ -194,7 +198,7 @@ class PropertyChecker:
         if not related.can_add_new:
             self.invalid(reference.place, "expected the id of an element; none can be made here")
             return None
-        type = self.configuration.types.get(reference.type or "")
+        type = self.type_called(reference.type)
         if type is None or not accepts(context, related, type):
             self.invalid(reference.place, f"expected an id, or the type of a new element: {_expected(related)}")
             return None
@@ -202,6 +206,12 @@ class PropertyChecker:
             self.invalid(reference.place, "a new element needs attributes")
             return None
         return make(reference, type)
+
+    def type_called(self, name: str | None) -> ElementType | None:
+        """Ignoring letter case (D1)."""
+        types = self.configuration.types
+        folded = self.configuration.keep("folded types", lambda: {key.casefold(): type for key, type in types.items()})
+        return folded.get(name.casefold()) if name is not None else None
 
     def type_of(self, target: Target) -> ElementType:
         return self.types[target.type]
@@ -231,6 +241,11 @@ def _normal(attribute: Attribute, value: Any) -> Any:
     if attribute.data_type is DataType.DECIMAL and isinstance(value, int) and abs(value) > MAX_INTEGER:
         return Decimal(value)
     return value
+
+
+def is_named(name: str, given: str | None) -> bool:
+    """Whether a name that may be left out is this one, ignoring letter case (D1)."""
+    return given is None or given.casefold() == name.casefold()
 
 
 def _similar(name: str, known: Mapping[str, Any]) -> str:

@@ -92,10 +92,14 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
 
 
 def next_positions(parents: Sequence[str]) -> dict[str, int]:
-    """Behind the last child of each parent; who adds children to the same parent meanwhile waits."""
+    """Behind the last child of each parent; who adds children to the same parent meanwhile waits. The rows of the
+    parents are left alone: who changes one of them may be waiting for us. Of locks there are 64 at most a storage."""
     if not parents:
         return {}
-    fetch("SELECT id FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR NO KEY UPDATE", [list(parents)])
+    sql = """SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(
+            'children ' || current_setting('repository.storage') || (hashtext(id) & 63), 0) AS key
+        FROM unnest(%s::text[]) AS id ORDER BY key) AS keys"""
+    fetch(sql, [list(parents)])
     sql = """SELECT e.parent_id::text, max(e.position) + 1 FROM elements_element e
         WHERE e.parent_id = ANY(%s::uuid[]) GROUP BY e.parent_id"""
     found = dict(fetch(sql, [list(parents)]))

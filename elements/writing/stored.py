@@ -46,11 +46,15 @@ class Stored:
         return self.versions.get(known.newest) if known else None
 
 
-def lock_elements(elements: Collection[str], versions: Collection[str]) -> Stored:
-    """Five statements. Ids that nothing has are missing in what comes back."""
+def lock_elements(elements: Collection[str], versions: Collection[str], *, to_delete: bool = False) -> Stored:
+    """Five statements. Ids that nothing has are missing in what comes back.
+
+    What is changed may still be referred to by others at the same time; what is to be deleted may not.
+    """
+    strength = "UPDATE" if to_delete else "NO KEY UPDATE"
     wanted_elements = {*elements, *elements_of(versions).values()}
-    sql = """SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
-        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR UPDATE"""
+    sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
+        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants of ours
     found = {row[0]: StoredElement(*row) for row in fetch(sql, [sorted(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
     read = rows.read_versions(wanted)
@@ -67,14 +71,15 @@ class Target(NamedTuple):
     parent: str | None
 
 
-def lock_targets(elements: Collection[str], versions: Collection[str]) -> dict[str, Target]:
+def lock_targets(elements: Collection[str], versions: Collection[str], *, to_delete: bool = False) -> dict[str, Target]:
     """By element id and by version id; none of them can be deleted before this transaction ends."""
     owners = elements_of(versions)
     wanted = {*elements, *owners.values()}
     if not wanted:
         return {}
-    sql = """SELECT e.id::text, e.type_id::text, e.parent_id::text FROM elements_element e
-        WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR KEY SHARE"""
+    strength = "UPDATE" if to_delete else "KEY SHARE"
+    sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text FROM elements_element e
+        WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants of ours
     found = {row[0]: Target(*row) for row in fetch(sql, [sorted(wanted)])}
     return found | {version: found[element] for version, element in owners.items() if element in found}
 

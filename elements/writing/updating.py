@@ -10,19 +10,21 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from elements import derived, states
+from elements.contexts import TOKEN_TYPE
 from elements.filters.syntax import listed, printable
 from elements.locks import Lock, find_lock
-from elements.naming import sort_name
+from elements.naming import NAME, sort_name
 from elements.permissions import Permission, role_permissions
 from elements.reading.attributes import read_exactly
 from elements.reading.rows import VersionRow
+from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.history import Action, Author, Entry, record
 from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.places import PlaceChecker, read_tree
-from elements.writing.properties import PropertyChecker
+from elements.writing.properties import PropertyChecker, is_named
 from elements.writing.stored import lock_elements, lock_targets
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
@@ -32,6 +34,8 @@ from storage.callers import Caller
 NO_END = datetime(9999, 12, 31)
 FIRST_STATE = "inProcess"
 AUTHOR = "author"
+# What the element of a token has from the token (D4).
+MIRRORED = frozenset({NAME, INACTIVE, *ROLE_ATTRIBUTES, "validFrom", "validUntil"})
 
 
 # Gets the versions that a request names, as they are stored and locked; None for each that is new or not there.
@@ -134,9 +138,9 @@ class Update:
             return None
         if given.id is not None and given.id != row.element:
             self.invalid(given.place, f"{row.version} is a version of {row.element}, not of {given.id}")
-        if given.type is not None and given.type != type.key:
+        if not is_named(type.key, given.type):
             self.invalid(given.place, f"the element is a {type.key}; its type cannot change")
-        if given.facet is not None and given.facet != type.facet:
+        if not is_named(type.facet, given.facet):
             self.invalid(given.place, f"the element is in the facet {type.facet}")
         if given.state is not None and given.state != (row.state if type.is_versioned else ""):
             shown = f"in the state {row.state}" if type.is_versioned else "without states"
@@ -158,7 +162,8 @@ class Update:
         if given.type is None:
             self.invalid(given.place, "a new element needs a type")
             return None
-        shown = self.view.types.get(given.type)
+        named = self.properties.type_called(given.type)
+        shown = self.view.types.get(named.key) if named else None
         if shown is None:
             known = listed([key for key, each in self.view.types.items() if not each.type.lives_in_diagrams])
             wrong = printable(given.type, 100)
@@ -167,7 +172,10 @@ class Update:
         if shown.type.lives_in_diagrams:
             self.invalid(given.place, f"a {given.type} is made by drawing it: post it to the content of a diagram")
             return None
-        if given.facet is not None and given.facet != shown.type.facet:
+        if shown.type.key == TOKEN_TYPE:
+            self.invalid(given.place, f"a {TOKEN_TYPE} is made by issuing a token")
+            return None
+        if not is_named(shown.type.facet, given.facet):
             self.invalid(given.place, f"a {given.type} is in the facet {shown.type.facet}")
         first = FIRST_STATE if shown.type.is_versioned else ""
         if given.state is not None and given.state != first:
@@ -216,6 +224,9 @@ class Update:
         if change.row is None:
             return
         row, lock = change.row, self.lock_of(change.type, change.row)
+        if change.type.key == TOKEN_TYPE:
+            for name in sorted(change.changed & MIRRORED):
+                self.findings.add(Kind.CONFLICT, change.place, f"{name} is that of the token and changes with it")
         if lock not in (Lock.NONE, Lock.ALL, Lock.DIAGRAM):
             self.forbid(change.place, change.type, lock)
         elif lock is not Lock.NONE:

@@ -44,6 +44,7 @@ BY_PROBLEM: dict[type[problems.Problem], Kind] = {
     problems.PreconditionFailed: Kind(412, "error", "dialog"),
     problems.TooLarge: Kind(413, "error", "volatile"),
     problems.Invalid: Kind(422, "error", "inline"),
+    problems.Busy: Kind(503, "critical", "permanent"),
     problems.TooManyRequests: Kind(429, "error", "volatile"),
 }
 CRITICAL = "critical"
@@ -64,7 +65,7 @@ def problem_answer(problem: problems.Problem) -> HttpResponse:
     headers = {}
     if isinstance(problem, problems.Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(problem, problems.TooManyRequests):
+    if isinstance(problem, problems.TooManyRequests | problems.Busy):
         headers["Retry-After"] = str(problem.retry_after)
     return error_answer(kind, problem.message, problem.details, headers)
 

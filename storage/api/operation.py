@@ -5,7 +5,9 @@ Subclasses only parse, call the domain and render. DRF's own dispatch is replace
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
@@ -21,7 +23,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from repository_site.problems import Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts_json
 from repository_site.rest.rendering import JSON_TYPE
 from repository_site.rest.throttling import Throttle
@@ -39,6 +41,7 @@ from storage.tenancy import tenant_scope
 
 # How often a change is tried when it and another have waited for each other.
 ATTEMPTS = 4
+IN_USE = "Others are changing the same elements; send the request again."
 TOO_LONG = (
     "This request takes too long: ask for less, by fewer or simpler conditions in $filter, a smaller page, or fewer"
     " resources."
@@ -131,10 +134,14 @@ class Operation(APIView):
                 with tenant_scope(self.context.storage, snapshot=self.only_reads, timeout=settings.STATEMENT_TIMEOUT):
                     return cast("HttpResponseBase", handler(request, **names))
             except OperationalError as problem:
-                if isinstance(problem.__cause__, QueryCanceled):
+                is_cancelled = isinstance(problem.__cause__, QueryCanceled)
+                if is_cancelled and self.only_reads:
                     raise Unreadable(TOO_LONG) from problem
-                if not attempts_left or not isinstance(problem.__cause__, DeadlockDetected):
+                if not is_cancelled and not isinstance(problem.__cause__, DeadlockDetected):
                     raise
+                if is_cancelled or not attempts_left:
+                    raise Busy(IN_USE, retry_after=1) from problem
+                time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
         raise AssertionError("the last attempt answers or raises")
 
     @property

@@ -170,10 +170,10 @@ ANNA: list[Role] = []
 # Roles, element, permissions, readOnlyContext, capabilities.
 DRAFT_WITH_AUTHOR = [
     (ANALYZER, "order", "SO", "Never", ""),
-    (EDITOR, "order", "NSO", "NotCurrentUser", ""),
+    (EDITOR, "order", "NSO", "NotCurrentUser", "I"),
     (ANNA, "order", "NEDSO", "None", "IMR"),
     (APPROVER, "order", "SAO", "Never", ""),
-    (BOTH, "order", "NSAO", "NotCurrentUser", ""),
+    (BOTH, "order", "NSAO", "NotCurrentUser", "I"),
     (ARCHITECT, "order", "NEDSAO", "None", "IMR"),
     (ADMINISTRATOR, "order", "NEDSAO", "None", "IMR"),
 ]
@@ -191,23 +191,23 @@ RELEASED = [
     (VIEWER, "order", "SO", "Never", ""),
     (VIEWER, "order-2", "SO", "Never", ""),
     (ANALYZER, "order-2", "SO", "Never", ""),
-    (EDITOR, "order-2", "NEDSO", "All", ""),
-    (ANNA, "order-2", "NEDSO", "All", ""),
+    (EDITOR, "order-2", "NEDSO", "All", "I"),
+    (ANNA, "order-2", "NEDSO", "All", "I"),
     (APPROVER, "order-2", "SAO", "Never", ""),
-    (BOTH, "order-2", "NEDSAO", "All", ""),
-    (ARCHITECT, "order-2", "NEDSAO", "All", ""),
-    (ADMINISTRATOR, "order-2", "NEDSAO", "All", ""),
-    (EDITOR, "ship", "NEDSO", "All", ""),  # inEffect
-    (EDITOR, "loose", "NEDSO", "All", ""),  # requestToExpire
-    (ARCHITECT, "retired", "NEDSAO", "All", ""),  # expired
+    (BOTH, "order-2", "NEDSAO", "All", "I"),
+    (ARCHITECT, "order-2", "NEDSAO", "All", "I"),
+    (ADMINISTRATOR, "order-2", "NEDSAO", "All", "I"),
+    (EDITOR, "ship", "NEDSO", "All", "I"),  # inEffect
+    (EDITOR, "loose", "NEDSO", "All", "I"),  # requestToExpire
+    (ARCHITECT, "retired", "NEDSAO", "All", "I"),  # expired
 ]
 ARCHITECTURAL = [
     (VIEWER, "house", "SO", "Never", ""),
     (ANALYZER, "house", "SO", "Never", ""),
-    (EDITOR, "house", "SO", "Architect", ""),
-    (ANNA, "house", "SO", "Architect", ""),
+    (EDITOR, "house", "SO", "Architect", "I"),
+    (ANNA, "house", "SO", "Architect", "I"),
     (APPROVER, "house", "SAO", "Never", ""),
-    (BOTH, "house", "SAO", "Architect", ""),
+    (BOTH, "house", "SAO", "Architect", "I"),
     (ARCHITECT, "house", "NEDSAO", "None", "I"),
     (ADMINISTRATOR, "house", "NEDSAO", "None", "I"),
     (ARCHITECT, "customer-view", "NEDSAO", "None", "R"),
@@ -260,8 +260,10 @@ def test_what_each_role_may_do(
     found = info(api, part(element, "info", view, facet), token)
     assert found["permissions"] == [PERMISSIONS[letter] for letter in permissions]
     assert found["hasEditPermission"] is ("E" in permissions)
-    assert (found["readOnlyContext"], found["readOnlyCollectionContext"]) == (lock, lock)
-    assert (found["isReadOnly"], found["isReadOnlyCollection"]) == (lock != "None", lock != "None")
+    # Below an element that cannot be changed there may still be place for children.
+    collection = "None" if "I" in capabilities else lock
+    assert (found["readOnlyContext"], found["readOnlyCollectionContext"]) == (lock, collection)
+    assert (found["isReadOnly"], found["isReadOnlyCollection"]) == (lock != "None", collection != "None")
     assert "".join(letter for letter, flag in FLAGS.items() if found[flag]) == capabilities
 
 
