@@ -46,7 +46,8 @@ class WritingOperation(ElementOperation):
         revision = found[0][0]
         if revision != self.storage.configuration_revision:
             self.storage.configuration_revision = revision
-            self.__dict__.pop("configuration", None)
+            for name in ("configuration", "reader"):
+                self.__dict__.pop(name, None)
         request_id: str = getattr(request._request, "request_id", "")
         author = Author(self._caller_element(), self.caller.label, request_id)
         return Writer(self.configuration, self.caller, ZoneInfo(self.storage.time_zone), author)

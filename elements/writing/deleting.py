@@ -79,6 +79,11 @@ def delete_element(
 
 class _Deleting(Update):
     def lock(self, found: VersionRow, on_locked: OnLocked) -> Deletion:
+        if self.properties.types[found.type].lives_in_diagrams:
+            # The diagram before what is in it, as whoever draws there does.
+            sql = """SELECT v.element_id::text FROM elements_shape s
+                JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = %s::uuid"""
+            lock_elements({row[0] for row in fetch(sql, [found.element])}, ())
         self.stored = lock_elements({found.element}, {found.version}, to_delete=True)
         row = self.stored.versions.get(found.version)
         on_locked([row])

@@ -278,10 +278,13 @@ class _Drawing(Update):
 
     def _goes_with(self, shape: ShapeRow) -> bool:
         """It lives in diagrams, and this shape is the last that shows it."""
-        if not self.properties.type_of(self.targets[shape.element]).lives_in_diagrams:
+        if not self.lives_in_diagrams(shape):
             return False
         sql = "SELECT 1 FROM elements_shape WHERE element_id = %s::uuid AND id <> %s::uuid LIMIT 1"
         return not fetch(sql, [shape.element, shape.shape])
+
+    def lives_in_diagrams(self, shape: ShapeRow) -> bool:
+        return self.properties.type_of(self.targets[shape.element]).lives_in_diagrams
 
     def check_erasable(self, shape: ShapeRow) -> None:
         if self._goes_with(shape):
@@ -299,7 +302,9 @@ def erase_shape(
     shape = next((each for each in drawing.shapes if each.shape == shape_id), None)
     if shape is None:
         raise NotFound(f"There is no shape {shape_id} in the diagram of {owner.version}.")
-    drawing.targets = lock_targets({shape.element}, (), to_delete=True)
+    drawing.targets = lock_targets({shape.element}, ())
+    if drawing.lives_in_diagrams(shape):
+        drawing.targets = lock_targets({shape.element}, (), to_delete=True)
     drawing.check_erasable(shape)
     findings.raise_any()
     drawing.erase(shape)

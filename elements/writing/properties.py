@@ -144,7 +144,9 @@ class PropertyChecker:
                 continue
             old = list(stored.get(name, ()))
             if [each.id for each in references] == old:
-                # What is stored may stay, whatever the configuration says by now.
+                # What is stored may stay, whatever the configuration says by now; but what is said of it must be so.
+                for each in references:
+                    self.named_target(each, targets)
                 continue
             if len(references) > related.max_occurrence:
                 self.invalid(place, f"{len(references)} references; at most {related.max_occurrence} are possible")

@@ -238,7 +238,7 @@ def test_a_reference_makes_its_target(desk: Desk) -> None:
         (422, {"tools": [{"attributes": {}}]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
         (422, {"tools": [{"type": "system"}]}, ["tools[0]: a new element needs attributes."]),
         (422, {"tools": [new("system", related={"owner": [{"id": ID["ben"]}]})]},
-         ["tools[0]: what is made here cannot have related contexts yet."]),
+         ["tools[0]: related: is not possible for what is made here."]),
         (422, {"watchers": [new("system")]},
          ["watchers[0]: expected an id, or the type of a new element: user or userGroup."]),
         (422, {"watchers": [new("user"), new("user"), {"id": ID["ben"]}]}, ["watchers: 3 references; at most 2 are possible."]),

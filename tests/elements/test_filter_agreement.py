@@ -80,18 +80,18 @@ class Maker:
         type = self.types[pick.choice(["box", "box", "box", "bag", "bag", "dot", "person"])]
         if not type.is_versioned:
             return Thing(id, type.key, [self.version(id, type)], published=0, creation_id=pick.choice(self.ids))
-        versions = [self.version(identity(("version", number, each)), type) for each in range(pick.randint(1, 3))]
+        versions = [self.version(identity(("version", number, each)), type, each) for each in range(pick.randint(1, 3))]
         published = pick.choice([None, *range(len(versions))])
         return Thing(id, type.key, versions, pick.randrange(len(versions)), published)
 
-    def version(self, id: UUID, type: ElementType) -> Version:
+    def version(self, id: UUID, type: ElementType, place: int = 0) -> Version:
         pick = self.random
         major = pick.choice([None, 0, 1, 2, 10])
         return Version(
             id,
             state=pick.choice(["", *STATES]) if type.is_versioned or pick.random() < 0.2 else "",
             major=major,
-            minor=None if major is None else pick.randint(0, 11),
+            minor=None if major is None else 4 * pick.randint(0, 2) + place,  # no number twice in an element
             stereotype=pick.choice(["", "", " ", "Crate", "s"]),
             attributes=self.attributes(type),
             stamps={key: pick.choice(INSTANTS) for key in ("changedOn", "createdOn", "relOn", "validFrom", "validUntil") if key in ("changedOn", "createdOn") or pick.random() < 0.6},

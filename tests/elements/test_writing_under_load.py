@@ -1,0 +1,424 @@
+"""Many writers at once, against a real server with two workers: nothing is lost, doubled or half written (D15, D17, D19).
+
+One server serves the whole file, and each test makes what it needs; the storage of a rival, with the same ids, stays as
+it is all the time.
+"""
+
+from __future__ import annotations
+
+import copy
+import http.client
+import itertools
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import psutil
+import pytest
+
+from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.server_process import Server, free_port
+
+pytestmark = [pytest.mark.server, pytest.mark.long]
+Body = dict[str, Any]
+T = TypeVar("T")
+FACETS = "/acme/handbook/_api/rest/facets"
+PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/views/detail/elements"
+FIELDS = [f"field{number}" for number in range(12)]
+CULTURES = ("1031", "1033")
+LABEL = {"1033": "Label"}
+PLACES_TAKEN_TWICE = """
+    SELECT count(*) FROM (
+        SELECT position FROM elements_element WHERE parent_id = '{0}' GROUP BY position HAVING count(*) > 1
+        UNION ALL SELECT position FROM elements_shape JOIN elements_elementversion v ON v.id = version_id
+            WHERE v.element_id = '{0}' GROUP BY position HAVING count(*) > 1) found
+"""
+
+
+def template(*more: str) -> Body:
+    """The handbook's, with texts to write into (one for each writer), and contexts that make elements or name any."""
+    found = copy.deepcopy(TEMPLATE)
+    text = {"displayNames": LABEL, "attribute": {"dataType": "SingleLineText"}}
+    added: Body = dict.fromkeys((*FIELDS, *more), text)
+    added["tools"] = {"displayNames": LABEL, "related": {"facet": "it", "canAddNew": True}}
+    added["nextSteps"] = {"displayNames": LABEL, "related": {"facet": "processes"}}
+    found["properties"] |= added
+    found["types"]["subProcess"]["properties"] += list(added)
+    return found
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any
+    etag: str | None
+
+    @property
+    def element(self) -> Body:
+        assert self.status == 200, self.body
+        found: Body = self.body["elements"][0]
+        return found
+
+
+class Desk:
+    """An architect's client. Connections are kept and used again, each by one thread at a time."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self.server, self.token = server, token
+        self.idle: list[http.client.HTTPConnection] = []
+
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers |= {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        try:
+            connection = self.idle.pop()
+        except IndexError:
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        try:
+            connection.request(method, address, None if body is None else json.dumps(body), headers)
+            response = connection.getresponse()
+            found = Answer(response.status, json.loads(response.read()), response.getheader("ETag"))
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
+        self.idle.append(connection)
+        return found
+
+    def close(self) -> None:
+        for connection in self.idle:
+            connection.close()
+
+    def update(self, *elements: Body, address: str = PROCESSES, **headers: str) -> Answer:
+        return self.call("POST", address, {"elements": list(elements)}, **headers)
+
+    def read(self, element: str, address: str = PROCESSES) -> Answer:
+        return self.call("GET", f"{address}/{element}")
+
+    def process(self, name: str, parent: str = ID["sales"]) -> str:
+        return str(self.processes(name, count=1, parent=parent)[0])
+
+    def processes(self, name: str, count: int, parent: str = ID["sales"]) -> list[str]:
+        return self.ids(self.update(*(process(f"{name} {number}", parent) for number in range(count))))
+
+    def systems(self, name: str, count: int) -> list[str]:
+        made = ({"type": "system", "attributes": named(f"{name} {number}")} for number in range(count))
+        return self.ids(self.update(*made, address=SYSTEMS))
+
+    def ids(self, answer: Answer) -> list[str]:
+        assert answer.status == 200, answer.body
+        return [each["id"] for each in answer.body["elements"]]
+
+    def ask(self, sql: str) -> int:
+        """One number from the database of the storage."""
+        code = (
+            "from storage.contexts import storage_at; from storage.tenancy import tenant_scope\n"
+            "from django.db import connection\n"
+            "with tenant_scope(storage_at('acme', 'handbook')), connection.cursor() as cursor:\n"
+            f"    cursor.execute({sql!r}); print(cursor.fetchone()[0])"
+        )
+        done = self.server.manage("shell", "--no-imports", "-c", code)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+
+def named(text: str) -> Body:
+    return {"name": {"1033": text}}
+
+
+def process(name: str, parent: str, **more: Any) -> Body:
+    return {"type": "subProcess", "attributes": named(name), "rootPath": [{"id": parent}], **more}
+
+
+def under(element: str, parent: str) -> Body:
+    return {"id": element, "rootPath": [{"id": parent}]}
+
+
+def together(calls: Sequence[Callable[[], T]], threads: int = 16) -> list[T]:
+    """All of them as nearly at once as these threads can."""
+    with ThreadPoolExecutor(threads) as pool:
+        return [each.result() for each in [pool.submit(call) for call in calls]]
+
+
+def statuses(answers: Sequence[Answer]) -> Counter[int]:
+    return Counter(each.status for each in answers)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("load")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    server = Server(folder / "var", free_port())
+    server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
+    server.start("serve", "--workers", "2")
+    yield server
+    if server.process is not None and server.process.poll() is None:
+        server.process.kill()
+        server.process.wait(10)
+    server.wait_until_nothing_is_left()
+
+
+@pytest.fixture(scope="module")
+def desk(server: Server, folder: Path) -> Iterator[Desk]:
+    (folder / "template.json").write_text(json.dumps(template()))
+
+    def manage(*words: str) -> str:
+        done = server.manage(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def fill(collection: str, rename: str) -> None:
+        words = ("--template", str(folder / "template.json"), "--anonymous", "read")
+        manage("provision_storage", collection, "handbook", *words)
+        manage("import_storage", collection, "handbook", str(write_lines(folder / f"{collection}.ndjson", rename)))
+
+    together([lambda: fill("acme", ""), lambda: fill("rival", "Rival ")])
+    rival = "/rival/handbook/_api/rest/facets/processes/views/reporting/elements"
+    before = server.request("GET", rival)
+    assert (before[0], before[1]["count"]) == (200, 2)
+    desk = Desk(server, manage("issue_token", "acme", "handbook", "--name", "load", "--role", "architect").strip())
+    yield desk
+    desk.close()
+    assert server.request("GET", rival) == before
+
+
+def test_of_a_hundred_writers_with_the_same_tag_one_gets_through(desk: Desk) -> None:
+    element = desk.process("Wanted")
+    tag = desk.read(element).etag
+    assert tag is not None
+
+    def write(number: int) -> Answer:
+        return desk.update({"id": element, "attributes": {"scope": {"1033": str(number)}}}, If_Match=tag)
+
+    answers = together([partial(write, number) for number in range(100)], threads=100)
+    assert statuses(answers) == {200: 1, 412: 99}
+    [number] = [number for number, answer in enumerate(answers) if answer.status == 200]
+    stored = desk.read(element)
+    assert stored.element["attributes"]["scope"] == {"1033": str(number)}
+    assert stored.etag == answers[number].etag != tag
+    assert desk.call("GET", f"{PROCESSES}/{element}/history").body["count"] == 2
+
+
+def test_one_key_sent_fifty_times_at_once_makes_one_element(desk: Desk) -> None:
+    parent = desk.process("Keyed")
+    made = partial(desk.update, process("Once", parent), Idempotency_Key="once")
+    answers = together([made] * 50, threads=50)
+    assert statuses(answers) == {200: 50}
+    assert [each for each in answers if each != answers[0]] == []
+    children = desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"]
+    assert [each["id"] for each in children] == [answers[0].element["id"]]
+
+
+def test_writers_of_different_values_of_an_element_lose_none(desk: Desk) -> None:
+    """Each writes a value of its own, and all of them one that they share, again and again."""
+    element, rounds = desk.process("Shared"), 3
+    slots = list(itertools.product(FIELDS, CULTURES))
+
+    def write(name: str, culture: str) -> list[int]:
+        found = []
+        for number in range(rounds):
+            values = {name: {culture: str(number)}, "scope": {"1033": f"{name} {culture} {number}"}}
+            found.append(desk.update({"id": element, "attributes": values}).status)
+        return found
+
+    assert together([partial(write, *slot) for slot in slots]) == [[200] * rounds] * len(slots)
+    stored = desk.read(element).element["attributes"]
+    assert [stored[name][culture] for name, culture in slots] == [str(rounds - 1)] * len(slots)
+    changes = desk.call("GET", f"{PROCESSES}/{element}/history?$pageSize=1000").body["values"][:-1]
+    steps = [(each["before"]["attributes"], each["after"]["attributes"]) for each in reversed(changes)]
+    assert len(steps) == len(slots) * rounds
+    for slot in (*(f"{name}[{culture}]" for name, culture in slots), "scope[1033]"):
+        chain = [(before[slot], after[slot]) for before, after in steps if slot in after]
+        assert len(chain) == (len(steps) if slot == "scope[1033]" else rounds)
+        # In the order of the record each begins with what the one before it has left.
+        assert [before for before, _ in chain] == [None, *(after for _, after in chain[:-1])]
+    assert chain[-1][1] == stored["scope"]["1033"]
+
+
+def test_moves_that_would_make_a_circle_together(desk: Desk) -> None:
+    """Each is right by itself; of two one gets through, of three two."""
+    rings = [desk.processes(f"Ring {number}", 2 + number % 2) for number in range(12)]
+    for _ in range(3):
+        moves = [
+            partial(desk.update, under(element, ring[(place + 1) % len(ring)]))
+            for ring in rings
+            for place, element in enumerate(ring)
+        ]
+        answers = iter(together(moves))
+        for ring in rings:
+            assert statuses([next(answers) for _ in ring]) == {200: len(ring) - 1, 422: 1}
+        for element in itertools.chain(*rings):
+            path = [each["id"] for each in desk.read(element).element["rootPath"]]
+            assert path[-1] == ID["house"]
+        assert desk.update(*(under(each, ID["sales"]) for ring in rings for each in ring)).status == 200
+
+
+def test_children_made_at_once_have_places_of_their_own(desk: Desk) -> None:
+    parent = desk.process("Parent")
+    made = together([partial(desk.processes, f"Child {number}", 2, parent) for number in range(40)])
+    children = [each["id"] for each in desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"]]
+    assert sorted(children) == sorted(itertools.chain(*made))
+    # What one request made stands together, in its order.
+    assert all(children[children.index(first) + 1] == second for first, second in made)
+    assert desk.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
+
+
+def test_shapes_drawn_at_once_are_all_there(desk: Desk) -> None:
+    owner = desk.process("Drawn")
+    address = f"{PROCESSES}/{owner}/content"
+
+    def draw(number: int) -> list[str]:
+        items = [
+            {
+                "shapeInfo": {"index": index, "predecessors": [index - 1] if index else []},
+                "element": {"type": "task", "attributes": named(f"Task {number}.{index}")},
+            }
+            for index in range(3)
+        ]
+        answer = desk.call("POST", address, {"values": items})
+        assert answer.status == 200, answer.body
+        return [each["id"] for each in answer.body["values"]]
+
+    drawn = together([partial(draw, number) for number in range(30)])
+    content = {each["properties"]["shapeId"]: each for each in desk.call("GET", address).body["elements"]}
+    assert sorted(content) == sorted(itertools.chain(*drawn))
+    for shapes in drawn:
+        before = [
+            [each["properties"]["shapeId"] for each in content[shape]["properties"].get("predecessors", [])]
+            for shape in shapes
+        ]
+        assert before == [[], [shapes[0]], [shapes[1]]]
+    assert desk.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
+
+
+def test_what_is_deleted_is_referred_to_by_nobody(desk: Desk) -> None:
+    """Whoever comes first decides, about elements and about what goes with a shape."""
+    systems, sources = desk.systems("Wanted and unwanted", 12), desk.processes("Source", 24)
+    owner = desk.process("Owner")
+    tasks, shapes = drawn_tasks(desk, owner, 12)
+
+    def refer(source: str, system: str, task: str) -> Answer:
+        related = {"systems": [{"id": system}], "tools": [{"id": system}, {"id": system}]}
+        first = desk.update({"id": source, "related": related})
+        return first if first.status != 200 else desk.update({"id": source, "related": {"nextSteps": [{"id": task}]}})
+
+    calls: list[Callable[[], Answer]] = []
+    for place, (system, task, shape) in enumerate(zip(systems, tasks, shapes, strict=True)):
+        calls.append(partial(refer, sources[place], system, task))
+        calls.append(partial(desk.call, "DELETE", f"{SYSTEMS}/{system}"))
+        calls.append(partial(refer, sources[place + 12], system, task))
+        calls.append(partial(desk.call, "POST", f"{PROCESSES}/{owner}/content/{shape}/delete"))
+        calls.append(partial(desk.call, "POST", f"{PROCESSES}/{task}/delete"))
+    answers = together(calls)
+    assert statuses(answers).keys() <= {200, 404, 409, 422}, [each.body for each in answers if each.status >= 500]
+    there = {each for each in systems if desk.read(each, SYSTEMS).status == 200}
+    there |= {each for each in tasks if desk.read(each).status == 200}
+    referred = set()
+    for source in sources:
+        related = desk.read(source).element["related"]
+        referred |= {each["id"] for name in ("systems", "tools", "nextSteps") for each in related.get(name, [])}
+    assert referred == there
+    content = desk.call("GET", f"{PROCESSES}/{owner}/content").body["elements"]
+    assert {each["id"] for each in content} == there & set(tasks)
+
+
+def drawn_tasks(desk: Desk, owner: str, count: int) -> tuple[list[str], list[str]]:
+    address = f"{PROCESSES}/{owner}/content"
+    items = [
+        {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": named(f"Task {index}")}}
+        for index in range(count)
+    ]
+    assert desk.call("POST", address, {"values": items}).status == 200
+    content = desk.call("GET", address).body["elements"]
+    return [each["id"] for each in content], [each["properties"]["shapeId"] for each in content]
+
+
+def test_requests_that_need_the_same_elements_in_another_order(desk: Desk) -> None:
+    """In one request, by references to each other, by places below each other: all of them come to their end."""
+    pair = desk.processes("Pair", 2)
+    left, right = ({"id": each, "attributes": {"scope": {"1033": "again"}}} for each in pair)
+    calls = [partial(desk.update, left, right), partial(desk.update, right, left)] * 40
+    for one, other in (pair, pair[::-1]):
+        calls += [partial(desk.update, {"id": one, "related": {"nextSteps": [{"id": other}]}})] * 20
+        calls += [partial(desk.update, {"id": one}, process("Child", other))] * 20
+    assert statuses(together(calls[::2] + calls[1::2])) == {200: 160}
+
+
+def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder: Path) -> None:
+    """Whether a value can be stored, and whether its attribute can go, is decided by who comes first."""
+    elements, stop = desk.processes("Configured", 3), threading.Event()
+    for name, more in (("with", ["extra"]), ("without", [])):
+        (folder / f"{name}.json").write_text(json.dumps(template(*more)))
+
+    def write(element: str) -> set[int]:
+        found = set()
+        for value in itertools.cycle(["kept", None, None, None]):
+            values = {"scope": {"1033": value}, "extra": {"1033": value}}
+            found.add(desk.update({"id": element, "attributes": values}).status)
+            # Short of breath, so that the commands get their share of the processor.
+            if stop.wait(0.02):
+                return found
+        return found
+
+    stored = "SELECT count(*) FROM elements_elementversion WHERE attributes ? 'extra'"
+    with ThreadPoolExecutor(len(elements)) as pool:
+        writers = [pool.submit(write, element) for element in elements]
+        for name in ("with", "without", "without"):
+            done = desk.server.manage("update_configuration", "acme", "handbook", str(folder / f"{name}.json"))
+            assert done.returncode in (0, 1), done.stderr
+            if done.returncode == 1:
+                assert "extra" in done.stderr
+            is_without = name == "without" and done.returncode == 0
+        stop.set()
+        assert set().union(*(each.result() for each in writers)) == {200, 422}
+    assert not (is_without and desk.ask(stored))
+
+
+def test_a_worker_is_killed_during_a_thousand_writes(desk: Desk) -> None:
+    """What was acknowledged is there; what was not is there as a whole or not at all."""
+    assert desk.server.process is not None
+    parents, numbers = desk.processes("Killed", 8), itertools.count()
+    acknowledged: dict[int, str] = {}
+
+    def write(parent: str) -> None:
+        while (number := next(numbers)) < 1000:
+            tool = {"type": "system", "attributes": named(f"Tool {number}")}
+            made = process(f"Written {number}", parent, related={"tools": [tool]})
+            made["attributes"]["scope"] = {"1031": "ganz", "1033": "whole"}
+            try:
+                acknowledged[number] = desk.update(made).element["id"]
+            except (OSError, http.client.HTTPException):
+                # As a client with manners: not again at once.
+                time.sleep(0.1)
+
+    with ThreadPoolExecutor(len(parents)) as pool:
+        writers = [pool.submit(write, parent) for parent in parents]
+        while len(acknowledged) < 500 and not all(each.done() for each in writers):
+            time.sleep(0.01)
+        workers_of(desk.server.process.pid)[0].kill()
+        for each in writers:
+            each.result()
+    desk.close()
+    desk.server.wait_until_ready()
+    assert 500 < len(acknowledged) < 1000
+    lists = [desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"] for parent in parents]
+    children = list(itertools.chain(*lists))
+    found = {int(each["attributes"]["name"]["1033"].removeprefix("Written ")): each for each in children}
+    assert len(found) == len(children)
+    assert {number: found[number]["id"] for number in acknowledged} == acknowledged
+    assert {json.dumps(each["attributes"]["scope"]) for each in children} == {'{"1031": "ganz", "1033": "whole"}'}
+    tools = {each["related"]["tools"][0]["id"] for each in children}
+    named_tools = desk.call("GET", f"{SYSTEMS}?$filter=StartsWith(name,'Tool')").body["elements"]
+    assert tools == {each["id"] for each in named_tools}
+    assert len(tools) == len(named_tools) == len(children)
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    return [each for each in psutil.Process(pid).children() if "manage.py" in each.cmdline()]
