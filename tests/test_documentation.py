@@ -21,7 +21,7 @@ import pytest
 from repository_site.environment import PROJECT_DIR
 from tests.server_process import Server, free_port
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.long]
 TUTORIALS = sorted((PROJECT_DIR / "docs/tutorial").glob("*.md"))
 FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n*", re.DOTALL | re.MULTILINE)
 FAILURE = re.compile(r'"type": ?"(error|unauthorized)"')

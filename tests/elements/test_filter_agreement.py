@@ -34,7 +34,7 @@ from tests.elements.filter_world import (
     quoted,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 TEXTS = [
     "", " ", "\u3000\t", "a", "A", "ab", "Straße", "STRAẞE", "İstanbul", "istanbul", "K", "k", "ǅ", "ΟΔΟΣ", "z", "Z", "ä",
     "Ä", "100 %", "it's", 'say "hi"', "a_b\\c", "2026-01-02", "1.0", "true", "x\ny", "𐐀𐐨", "released", "s", "m",

@@ -97,12 +97,12 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
     # Django's own client: holding answers of this size against the document takes too long.
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
     monkeypatch.setattr("elements.api.operation.BATCH", 5_000)
+    client.get("/acme/sample/_api/rest/facets")  # reads the configuration, once
     counts = {}
     for name, address in OPERATIONS.items():
         path = f"/acme/sample/_api/rest/{address}"
-        assert client.get(path).status_code == 200, name
         with CaptureQueriesContext(connection) as captured:
-            client.get(path)
+            assert client.get(path).status_code == 200, name
         counts[name] = len(captured)
     if os.environ.get("WRITE_QUERY_COUNTS"):
         BASELINE.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.server_process import Server, free_port
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.long]
 LIST = "/demo/sample/_api/rest/facets/processes/views/detail/elements"
 COUNT = 4_000
 # How many connections of the server are in a transaction, and how many there are at all.

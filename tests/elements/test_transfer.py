@@ -366,6 +366,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from places(inner)
 
 
+@pytest.mark.long
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
 @given(data=st.data())
 def test_whatever_stands_in_a_line_it_is_a_line_or_a_problem(house: Storage, data: st.DataObject) -> None:

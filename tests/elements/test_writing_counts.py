@@ -24,7 +24,7 @@ from storage.roles import Role
 from tests.elements.conftest import StorageMaker
 from tests.factories import token_for
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 Body = dict[str, Any]
 BASELINE = Path(__file__).with_name("writing_counts.json")
 SIZES = (1, 10, 200)
