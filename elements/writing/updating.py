@@ -173,7 +173,7 @@ class Update:
             self.invalid(given.place, f"a {given.type} is made by drawing it: post it to the content of a diagram")
             return None
         if shown.type.key == TOKEN_TYPE:
-            self.invalid(given.place, f"a {TOKEN_TYPE} is made by issuing a token")
+            self.invalid(given.place, f"an {TOKEN_TYPE} is made by issuing a token")
             return None
         if not is_named(shown.type.facet, given.facet):
             self.invalid(given.place, f"a {given.type} is in the facet {shown.type.facet}")
