@@ -63,6 +63,7 @@ def run_server(bind: Bind, workers: int) -> None:
     from granian.log import LogLevels
 
     connections.close_all()
+    give_workers_their_own_signals()
     Granian(
         "repository_site.server:worker_application",
         factory=True,
@@ -78,10 +79,31 @@ def run_server(bind: Bind, workers: int) -> None:
     ).serve()
 
 
+def give_workers_their_own_signals() -> None:
+    """Let a worker that is still loading end at once when it is told to.
+
+    A forked worker inherits the handlers of the main process, which would take the signal to stop as their own and forget it;
+    the main process would then wait for that worker until its patience ends. The signal is held back during the fork itself.
+    """
+
+    def hold() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def release() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+    def start_anew() -> None:
+        # Ctrl-C goes to the whole group of the terminal; the main process alone decides when workers end.
+        os.setpgrp()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        release()
+
+    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=start_anew)
+
+
 def worker_application() -> Callable[..., Any]:
     """What granian calls in each worker process."""
-    # Ctrl-C goes to the whole group of the terminal; the main process alone decides when workers end.
-    os.setpgrp()
     die_with_parent()
     from repository_site.wsgi import application
 

@@ -42,6 +42,10 @@ class Server:
         }
 
     def start(self, *words: str) -> None:
+        self.launch(*words)
+        self.wait_until_ready()
+
+    def launch(self, *words: str) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", *words, "--bind", f"127.0.0.1:{self.port}"],
@@ -51,7 +55,6 @@ class Server:
                 stderr=log,
                 start_new_session=True,
             )
-        self.wait_until_ready()
 
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Another process beside the server, on the same database."""
@@ -72,6 +75,14 @@ class Server:
                 if self.request("GET", "/readyz")[0] == 200:
                     return
             time.sleep(0.05)
+        raise AssertionError(self.log.read_text())
+
+    def wait_for_line(self, text: str, seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if text in self.log.read_text():
+                return
+            time.sleep(0.002)
         raise AssertionError(self.log.read_text())
 
     def request(

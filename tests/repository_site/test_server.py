@@ -55,6 +55,20 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     assert time.monotonic() - started < 9
 
 
+def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Server) -> None:
+    """A forked worker once took the signal for the main process's, and was killed after ten seconds only."""
+    for moment in (0.03, 0.06, 0.09):
+        server.log.unlink(missing_ok=True)
+        server.launch("serve", "--no-migrate", "--workers", "2")
+        server.wait_for_line("Ctrl-C stops")
+        time.sleep(moment)
+        started = time.monotonic()
+        assert server.ctrl_c() in (0, 130)
+        assert time.monotonic() - started < 5
+        assert "refused to gracefully stop" not in server.log.read_text()
+        server.wait_until_nothing_is_left()
+
+
 def test_bodies_over_real_http(server: Server) -> None:
     server.start("demo")
     json_type = {"Content-Type": "application/json"}
