@@ -129,6 +129,7 @@ def ids_of(key: str, *, published: bool = False) -> set[str]:
     return {line.get(key, line["id"]) for line in seen}
 
 
+@pytest.mark.long
 def test_an_anonymous_caller_can_follow_every_address(showcase: Storage) -> None:
     crawler = Crawler()
     crawler.crawl(f"{API}/facets")

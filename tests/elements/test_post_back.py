@@ -99,6 +99,7 @@ def client(showcase: Storage, api: ApiClient) -> Client:
     return Client(showcase, api)
 
 
+@pytest.mark.long
 def test_every_version_can_be_posted_back(client: Client) -> None:
     paths = paths_of_versions(client.storage)
     before = stored_rows(client.storage)
