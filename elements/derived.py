@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from elements import states
 from facets.blueprint import ElementType
 from facets.rendering import segment
 from storage.cultures import language_of
@@ -47,10 +46,6 @@ _AUTHOR_NOTES = {
 def state1(type: ElementType, state: str) -> str | None:
     """The state of a version; types without versions may have one that never changes."""
     return (state if type.is_versioned else type.static_state) or None
-
-
-def is_released(state: str) -> bool:
-    return state in states.PUBLISHED
 
 
 def author_note(lcid: int) -> str | None:

@@ -21,11 +21,11 @@ from storage.callers import Caller
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A shape that shows an element, and the version whose diagram it is in, with its state."""
+    """A shape that shows an element, and the version whose diagram it is in, with what its state means."""
 
     shape: str
     version: str
-    state: str
+    category: str
 
 
 def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     drawn = read_drawn(reader.audience, row.element)
     authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
     granted = permissions(caller, type, authors)
-    lock = find_lock(caller, type, row.state, authors, [each.state for each in drawn])
+    lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn])
     is_locked = lock is not Lock.NONE
     obstacles = plan_deletion(reader.types, row).obstacles()
     collection_lock = _collection_lock(reader, caller, type, lock)
@@ -69,7 +69,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
 def read_drawn(audience: Audience, element: str) -> list[Drawn]:
     """Every shape that shows an element, in diagrams that the reader may see."""
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
-    sql = f"""SELECT s.id::text, v.id::text, v.state FROM elements_shape s
+    sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id
         JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
     return [Drawn(*found) for found in fetch(sql, [element])]

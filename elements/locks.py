@@ -6,10 +6,12 @@ from collections.abc import Collection
 from enum import StrEnum
 from uuid import UUID
 
-from elements import states
 from elements.permissions import Permission, granted_to, permissions, role_permissions
 from facets.blueprint import ElementType
+from facets.cycles import Category
 from storage.callers import Caller
+
+CHANGEABLE = frozenset({Category.DRAFT, Category.STATIC})
 
 
 class Lock(StrEnum):
@@ -29,15 +31,15 @@ class Lock(StrEnum):
 
 
 def find_lock(
-    caller: Caller, type: ElementType, state: str, authors: Collection[UUID], diagram_states: Collection[str]
+    caller: Caller, type: ElementType, category: str, authors: Collection[UUID], diagrams: Collection[str]
 ) -> Lock:
-    """`diagram_states` are those of the versions in whose diagrams the element is drawn."""
+    """`diagrams` are the categories of the versions in whose diagrams the element is drawn."""
     if Permission.EDIT not in role_permissions(caller, type):
         return Lock.ARCHITECT if Permission.EDIT in granted_to(caller) else Lock.NEVER
     if Permission.EDIT not in permissions(caller, type, authors):
         return Lock.NOT_CURRENT_USER
-    if type.lives_in_diagrams and any(each and each not in states.DRAFT for each in diagram_states):
+    if type.lives_in_diagrams and any(each not in CHANGEABLE for each in diagrams):
         return Lock.DIAGRAM
-    if type.is_versioned and state not in states.DRAFT:
+    if category not in CHANGEABLE:
         return Lock.ALL
     return Lock.NONE

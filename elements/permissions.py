@@ -56,6 +56,12 @@ def require_history(caller: Caller) -> None:
         raise Forbidden("The changes of an element need the role analyzer or one above it.")
 
 
+def require_lifecycle(caller: Caller) -> None:
+    """So do the lifecycle log and the tasks."""
+    if not sees_drafts(caller):
+        raise Forbidden("The lifecycle of elements needs the role analyzer or one above it.")
+
+
 def granted_to(caller: Caller) -> frozenset[Permission]:
     """What the caller's roles allow at all."""
     return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))

@@ -17,6 +17,7 @@ from elements.writing.history import Action, Author, Entry, record
 from elements.writing.stored import lock_elements
 from facets.blueprint import ElementType
 from facets.configuration import configuration_of
+from facets.cycles import Category
 from repository_site.rest.rendering import to_json
 from storage.cultures import INVARIANT_CULTURE
 from storage.models import ApiToken, Storage
@@ -40,8 +41,9 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
             _renew(row, attributes, token, until, str(configuration.cultures.default))
         else:
             type_id = str(configuration.type_ids[TOKEN_TYPE])
-            statements.insert_elements([(element, type_id, None, 0, element, element)])
-            new = (element, element, "", None, None, *content, token.valid_from, until, now, None)
+            statements.insert_elements([(element, element, type_id, None, 0, element, element)])
+            state = ("", Category.STATIC.value, None, None)
+            new = (element, element, *state, *content, token.valid_from, until, now, None)
             statements.insert_versions([new])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from elements.models import Element, Reference
+from elements.models import Element, ElementVersion, Reference
 from facets.differences import Hazard
 
 ATTRIBUTE_SQL = """
@@ -23,6 +23,9 @@ VALUE_SQL = """
 
 def describe_use(hazard: Hazard) -> str | None:
     """Inside the scope of the storage: a sentence when there is content, None when there is none."""
+    if hazard.state is not None:
+        held = ElementVersion.objects.filter(element__type__key=hazard.type, state=hazard.state).count()
+        return f"{held} version(s) are in it" if held else None
     if hazard.property is None:
         count = Element.objects.filter(type__key=hazard.type).count()
         return f"{count} element(s) are of this type" if count else None

@@ -6,17 +6,11 @@ files nor database.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from facets.cycles import ReleaseCycle, ValidationRule
 from facets.data_types import DataType
-
-# Texts by culture id, ascending. Pairs and not a dictionary, so that a blueprint is immutable through and through.
-Texts = tuple[tuple[int, str], ...]
-
-
-def texts(by_culture: Mapping[int, str] | Mapping[str, str]) -> Texts:
-    return tuple(sorted((int(lcid), text) for lcid, text in by_culture.items()))
+from facets.texts import Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +72,8 @@ class ElementType:
     has_diagram: bool = False
     lives_in_diagrams: bool = False
     static_state: str = ""
+    release_cycle: str = ""
+    """Of a versioned type; empty for the others."""
     parents: tuple[str, ...] = ()
     insertables: tuple[str, ...] = ()
     properties: tuple[Property, ...] = ()
@@ -113,8 +109,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """Everything in its order: facets, then types (over all facets), then layouts."""
+    """Everything in its order: facets, then types (over all facets), layouts, and what governs releases."""
 
     facets: tuple[Facet, ...] = ()
     types: tuple[ElementType, ...] = ()
     layouts: tuple[Layout, ...] = ()
+    cycles: tuple[ReleaseCycle, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()

@@ -60,6 +60,6 @@ def find_obstacles(old: Blueprint, new: Blueprint) -> list[str]:
         for check in USE_CHECKS:
             use = check(hazard)
             if use is not None:
-                place = ".".join(part for part in (hazard.type, hazard.property, hazard.value) if part)
+                place = ".".join(part for part in (hazard.type, hazard.property, hazard.value, hazard.state) if part)
                 found.append(f"{place}: {hazard.what}, but {use}.")
     return found

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
+from facets.cycles import Category, ReleaseCycle, Transition
 from facets.row_reading import read_configuration
 from repository_site.problems import NotFound
 from storage.cultures import CultureSet
@@ -66,6 +67,46 @@ class CompiledFacet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CompiledCycle:
+    cycle: ReleaseCycle
+    categories: Mapping[str, Category]
+    """By state."""
+    _folded: Mapping[str, Transition]
+
+    @property
+    def first_state(self) -> str:
+        return self._first(Category.DRAFT)
+
+    @property
+    def published_state(self) -> str:
+        return self._first(Category.PUBLISHED)
+
+    @property
+    def retired_state(self) -> str:
+        return self._first(Category.RETIRED)
+
+    def _first(self, category: Category) -> str:
+        return next(state for state, each in self.categories.items() if each is category)
+
+    def transition(self, key: str) -> Transition:
+        """Ignoring letter case (D1)."""
+        found = self._folded.get(key.casefold())
+        if found is None:
+            known = ", ".join(each.key for each in self.cycle.transitions) or "none"
+            raise NotFound(
+                f"There is no transition {key[:100]!r} in the release cycle {self.cycle.key}; it has {known}."
+            )
+        return found
+
+    def enters_published(self, transition: Transition) -> bool:
+        """From draft or review: what is done then makes a release (D21)."""
+        return (
+            self.categories[transition.target] is Category.PUBLISHED
+            and self.categories[transition.source] is not Category.PUBLISHED
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
     revision: int
     cultures: CultureSet
@@ -73,6 +114,8 @@ class Configuration:
     facets: Mapping[str, CompiledFacet]
     types: Mapping[str, ElementType]
     type_ids: Mapping[str, UUID]
+    cycles: Mapping[str, CompiledCycle]
+    """By the key of a versioned type."""
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -80,6 +123,21 @@ class Configuration:
         if key not in self._kept:
             self._kept[key] = make()
         return cast("T", self._kept[key])
+
+    @property
+    def types_by_id(self) -> Mapping[str, ElementType]:
+        """By the ids of their rows, as texts."""
+        return self.keep("types by id", lambda: {str(row): self.types[key] for key, row in self.type_ids.items()})
+
+    @property
+    def living_in_diagrams(self) -> Sequence[str]:
+        """The types whose elements exist in diagrams only, by the ids of their rows."""
+        types = self.types_by_id
+        return self.keep("in diagrams", lambda: [row for row, type in types.items() if type.lives_in_diagrams])
+
+    def category(self, type: ElementType, state: str) -> Category:
+        """What the state of a version means; elements without versions are static."""
+        return self.cycles[type.key].categories[state] if type.is_versioned else Category.STATIC
 
     def facet(self, name: str) -> CompiledFacet:
         """Ignoring letter case (D1)."""
@@ -134,7 +192,20 @@ def compile_configuration(
         facets=MappingProxyType({each.name.casefold(): _facet(each, types, layouts) for each in blueprint.facets}),
         types=MappingProxyType(types),
         type_ids=MappingProxyType(dict(type_ids)),
+        cycles=MappingProxyType(_cycles(blueprint)),
     )
+
+
+def _cycles(blueprint: Blueprint) -> dict[str, CompiledCycle]:
+    compiled = {
+        each.key: CompiledCycle(
+            each,
+            MappingProxyType({state.key: state.category for state in each.states}),
+            MappingProxyType({transition.key.casefold(): transition for transition in each.transitions}),
+        )
+        for each in blueprint.cycles
+    }
+    return {each.key: compiled[each.release_cycle] for each in blueprint.types if each.release_cycle}
 
 
 def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:

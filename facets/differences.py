@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from facets.blueprint import Blueprint, Property
+from facets.cycles import ReleaseCycle
 
 
 def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
@@ -70,18 +71,20 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A change that stored content of a type may contradict. `property` and `value` narrow it down."""
+    """A change that stored content of a type may contradict. `property` and `value`, or `state`, narrow it down."""
 
     what: str
     type: str
     property: str | None = None
     value: str | None = None
+    state: str | None = None
 
 
 def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
     """The changes after which stored elements could have a type, property or value that no longer exists."""
     found: list[Hazard] = []
     after = {each.key: each for each in new.types}
+    old_cycles, new_cycles = ({each.key: each for each in found.cycles} for found in (old, new))
     for before in old.types:
         now = after.get(before.key)
         if now is None:
@@ -95,10 +98,21 @@ def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
             found.append(Hazard("the type ceases to have a diagram", before.key))
         if now.lives_in_diagrams != before.lives_in_diagrams:
             found.append(Hazard("the type begins or ceases to live in diagrams only", before.key))
+        if before.is_versioned and now.is_versioned:
+            found += _state_hazards(before.key, old_cycles[before.release_cycle], new_cycles[now.release_cycle])
         properties = {each.key: each for each in now.properties}
         for each in before.properties:
             found += _property_hazards(before.key, each, properties.get(each.key))
     return found
+
+
+def _state_hazards(type_key: str, before: ReleaseCycle, now: ReleaseCycle) -> Iterator[Hazard]:
+    kept = {each.key: each.category for each in now.states}
+    for state in before.states:
+        if state.key not in kept:
+            yield Hazard("the state is removed from its release cycle", type_key, state=state.key)
+        elif state.category is not kept[state.key]:
+            yield Hazard("the state gets another category", type_key, state=state.key)
 
 
 def _property_hazards(type_key: str, before: Property, now: Property | None) -> Iterator[Hazard]:

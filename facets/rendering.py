@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, Texts, View
+from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, View
 from facets.configuration import CompiledView, Configuration, TypeInView
+from facets.texts import Texts
 from repository_site.rest.rendering import counted, to_json
 from storage.cultures import CultureSet, language_of
 

@@ -16,9 +16,11 @@ from uuid import UUID
 from django.db import connection
 
 from facets import blueprint, models
-from facets.blueprint import Blueprint, texts
+from facets.blueprint import Blueprint
+from facets.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
 from facets.data_types import DataType
 from facets.models.base import ConfigurationModel
+from facets.texts import texts
 from repository_site.problems import NotFound
 from storage.cultures import CultureSet
 from storage.models.tenant import SCOPE_PARAMETER
@@ -36,6 +38,10 @@ TABLES: tuple[type[ConfigurationModel], ...] = (
     models.ViewType,
     models.ViewProperty,
     models.ViewLayout,
+    models.ReleaseCycle,
+    models.CycleState,
+    models.Transition,
+    models.ValidationRule,
 )
 _SCOPE = f"current_setting('{SCOPE_PARAMETER}')::uuid"
 _SELECTS = ",\n".join(
@@ -91,10 +97,51 @@ def _blueprint(rows: Rows) -> Blueprint:
     facet_names = {row.id: row.name for row in rows[models.Facet]}
     type_keys = {row.id: row.key for row in rows[models.ElementType]}
     layout_keys = {row.id: row.key for row in rows[models.Layout]}
+    cycle_keys = {row.id: row.key for row in rows[models.ReleaseCycle]}
     return Blueprint(
         facets=_facets(rows, type_keys, layout_keys),
-        types=_types(rows, facet_names, type_keys),
+        types=_types(rows, facet_names, type_keys, cycle_keys),
         layouts=tuple(blueprint.Layout(row.key, texts(row.display_names)) for row in rows[models.Layout]),
+        cycles=_cycles(rows),
+        rules=tuple(
+            ValidationRule(
+                row.key,
+                row.property,
+                Severity(row.severity),
+                texts(row.messages),
+                tuple(row.states),
+                tuple(row.transitions),
+                row.per_culture,
+            )
+            for row in rows[models.ValidationRule]
+        ),
+    )
+
+
+def _cycles(rows: Rows) -> tuple[ReleaseCycle, ...]:
+    state_keys = {row.id: row.key for row in rows[models.CycleState]}
+    states = _grouped(
+        (row.cycle_id, State(row.key, Category(row.category), texts(row.display_names)))
+        for row in rows[models.CycleState]
+    )
+    transitions = _grouped(
+        (
+            row.cycle_id,
+            Transition(
+                row.key, state_keys[row.source_id], state_keys[row.target_id], texts(row.display_names), row.task
+            ),
+        )
+        for row in rows[models.Transition]
+    )
+    return tuple(
+        ReleaseCycle(
+            row.key,
+            texts(row.display_names),
+            tuple(states.get(row.id, ())),
+            tuple(transitions.get(row.id, ())),
+            row.takes_effect,
+        )
+        for row in rows[models.ReleaseCycle]
     )
 
 
@@ -146,7 +193,9 @@ def _related(row: Row, accepted: dict[str, list[Any]], facet_names: dict[str, st
     )
 
 
-def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> tuple[blueprint.ElementType, ...]:
+def _types(
+    rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str], cycle_keys: dict[str, str]
+) -> tuple[blueprint.ElementType, ...]:
     properties = _properties(rows, facet_names, type_keys)
     parents = _grouped((row.type_id, type_keys[row.parent_id]) for row in rows[models.AllowedParent])
     inserted = _grouped((row.type_id, type_keys[row.inserted_id]) for row in rows[models.InsertableType])
@@ -164,6 +213,7 @@ def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -
             has_diagram=row.has_diagram,
             lives_in_diagrams=row.lives_in_diagrams,
             static_state=row.static_state,
+            release_cycle=cycle_keys[row.release_cycle_id] if row.release_cycle_id else "",
             parents=tuple(parents.get(row.id, ())),
             insertables=tuple(inserted.get(row.id, ())),
             properties=tuple(properties.get(row.id, ())),

@@ -13,9 +13,11 @@ from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 from django.db import connection
 
 from facets import blueprint, models
-from facets.blueprint import Blueprint, Texts
+from facets.blueprint import Blueprint
+from facets.cycles import ReleaseCycle
 from facets.models.base import ConfigurationModel
 from facets.row_reading import read_blueprint
+from facets.texts import Texts
 from storage.bulk import insert_rows, update_rows
 
 # New rows have the same ids in every storage that got them from the same names: ids need to be unique within a storage
@@ -50,6 +52,10 @@ def write_blueprint(new: Blueprint) -> None:
 
 WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
     models.Layout,
+    models.ReleaseCycle,
+    models.CycleState,
+    models.Transition,
+    models.ValidationRule,
     models.Facet,
     models.ElementType,
     models.AllowedParent,
@@ -65,9 +71,21 @@ WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
 
 
 # Rows that have a name of their own, by which they are found again; all others are links between them.
-NAMED = frozenset({models.Layout, models.Facet, models.ElementType, models.Property, models.FacetView})
+NAMED = frozenset(
+    {
+        models.Layout,
+        models.Facet,
+        models.ElementType,
+        models.Property,
+        models.FacetView,
+        models.ReleaseCycle,
+        models.CycleState,
+    }
+)
 # Positions count within the owner, so that something new moves its neighbours only.
 OWNERS: dict[type[ConfigurationModel], str] = {
+    models.CycleState: "cycle_id",
+    models.Transition: "cycle_id",
     models.AllowedParent: "type_id",
     models.InsertableType: "type_id",
     models.Property: "type_id",
@@ -92,6 +110,8 @@ class _Ids:
             **{("layout", row.key): row.id for row in models.Layout.objects.all()},
             **{("property", row.type.key, row.key): row.id for row in models.Property.objects.select_related("type")},
             **{("view", row.facet.name, row.name): row.id for row in models.FacetView.objects.select_related("facet")},
+            **{("cycle", row.key): row.id for row in models.ReleaseCycle.objects.all()},
+            **{("state", row.cycle.key, row.key): row.id for row in models.CycleState.objects.select_related("cycle")},
         }
 
         self._taken = set(self._known.values())
@@ -135,6 +155,19 @@ def _json(texts: Texts) -> dict[str, str]:
 def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
     for layout in new.layouts:
         yield models.Layout(id=ids("layout", layout.key), key=layout.key, display_names=_json(layout.display_names))
+    for cycle in new.cycles:
+        yield from _cycle_rows(cycle, ids)
+    for rule in new.rules:
+        yield models.ValidationRule(
+            id=row_id("rule", rule.key),
+            key=rule.key,
+            property=rule.property,
+            severity=rule.severity.value,
+            messages=_json(rule.messages),
+            states=list(rule.states),
+            transitions=list(rule.transitions),
+            per_culture=rule.per_culture,
+        )
     for facet in new.facets:
         yield models.Facet(
             id=ids("facet", facet.name),
@@ -147,6 +180,31 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
     for facet in new.facets:
         for view in facet.views:
             yield from _view_rows(facet, view, ids)
+
+
+def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
+    cycle_id = ids("cycle", cycle.key)
+    yield models.ReleaseCycle(
+        id=cycle_id, key=cycle.key, display_names=_json(cycle.display_names), takes_effect=cycle.takes_effect
+    )
+    for state in cycle.states:
+        yield models.CycleState(
+            id=ids("state", cycle.key, state.key),
+            cycle_id=cycle_id,
+            key=state.key,
+            display_names=_json(state.display_names),
+            category=state.category.value,
+        )
+    for each in cycle.transitions:
+        yield models.Transition(
+            id=row_id("transition", cycle.key, each.key),
+            cycle_id=cycle_id,
+            key=each.key,
+            display_names=_json(each.display_names),
+            source_id=ids("state", cycle.key, each.source),
+            target_id=ids("state", cycle.key, each.target),
+            task=each.task,
+        )
 
 
 def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[ConfigurationModel]:
@@ -165,6 +223,7 @@ def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[Configuration
         element_type_name=type.element_type_name,
         entity_type_name=type.entity_type_name,
         static_state=type.static_state,
+        release_cycle_id=ids("cycle", type.release_cycle) if type.release_cycle else None,
     )
     for key in type.parents:
         yield models.AllowedParent(id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from facets.blueprint import Texts, texts
+from facets.texts import Texts, texts
 from storage.cultures import locale_name
 
 ABSENT: Any = object()

@@ -8,14 +8,17 @@ from typing import Any
 
 from facets import blueprint
 from facets.blueprint import Blueprint
+from facets.cycle_reading import BAD_KEY, read_cycle, read_rule
+from facets.cycles import ReleaseCycle, ValidationRule
 from facets.data_types import DataType
 from facets.derived_properties import derived_problems
 from facets.template_nodes import COLOR, KEY, MAX_INTEGER, NAME, Node
 from repository_site.problems import Invalid
 
-SECTIONS = ("layouts", "properties", "propertySets", "viewSets", "facets", "types")
+SECTIONS = (
+    "layouts", "properties", "propertySets", "viewSets", "facets", "types", "releaseCycles", "validationRules",
+)  # fmt: skip
 BAD_NAME = "cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end"
-BAD_KEY = "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
 
 
 def read_template(document: Mapping[str, Any]) -> Blueprint:
@@ -42,6 +45,7 @@ class _Reader:
         self.facet_names = [name for name, _ in root.child("facets").entries()]
         self.type_names = [name for name, _ in root.child("types").entries()]
         self.layout_names = [name for name, _ in root.child("layouts").entries()]
+        self.cycle_names = [name for name, _ in root.child("releaseCycles").entries()]
 
     def read(self) -> Blueprint:
         self.shared = {key: self.property(key, node) for key, node in self.root.child("properties").entries()}
@@ -63,10 +67,23 @@ class _Reader:
         facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
         self.same_but_for_case(self.root.child("facets"), self.facet_names)
         self.same_but_for_case(self.root.child("types"), self.type_names)
+        self.same_but_for_case(self.root.child("releaseCycles"), self.cycle_names)
+        cycles = tuple(read_cycle(key, node) for key, node in self.root.child("releaseCycles").entries())
+        rules = self.rules(cycles)
         self.check_unused_sets()
         if not facets:
             self.root.child("facets").problem("a template needs at least one facet")
-        return Blueprint(facets, tuple(each.value for each in types), layouts)
+        return Blueprint(facets, tuple(each.value for each in types), layouts, cycles, rules)
+
+    def rules(self, cycles: tuple[ReleaseCycle, ...]) -> tuple[ValidationRule, ...]:
+        section = self.root.child("validationRules")
+        self.same_but_for_case(section, [key for key, _ in section.entries()])
+        versioned = [each for type in self.types.values() if type.is_versioned for each in type.properties]
+        by_culture = dict.fromkeys((each.key for each in versioned), False)
+        by_culture |= {
+            each.key: True for each in versioned if each.attribute and not each.attribute.is_invariant_culture
+        }
+        return tuple(read_rule(key, node, cycles, by_culture) for key, node in section.entries())
 
     # Checks that several parts share.
 
@@ -171,8 +188,8 @@ class _Reader:
     def type(self, key: str, node: Node) -> blueprint.ElementType:
         node.fields(
             "facet", "displayNames", "descriptions", "color", "isVersioned", "isArchitectural", "hasDiagram",
-            "livesInDiagrams", "elementTypeName", "entityTypeName", "staticState", "parents", "insertables",
-            "properties",
+            "livesInDiagrams", "elementTypeName", "entityTypeName", "staticState", "releaseCycle", "parents",
+            "insertables", "properties",
         )  # fmt: skip
         node.check(NAME, key, BAD_NAME)
         facet, color = node.child("facet"), node.child("color")
@@ -185,6 +202,8 @@ class _Reader:
             state.problem("a versioned type has the states of its release cycle, not a static one")
         if versioned and node.child("livesInDiagrams").flag():
             node.child("livesInDiagrams").problem("what lives only in diagrams has no versions of its own")
+        if node.child("hasDiagram").flag() and node.child("livesInDiagrams").flag():
+            node.child("hasDiagram").problem("what lives only in diagrams has no diagram of its own")
         return blueprint.ElementType(
             key=key,
             facet=name,
@@ -198,10 +217,25 @@ class _Reader:
             has_diagram=node.child("hasDiagram").flag(),
             lives_in_diagrams=node.child("livesInDiagrams").flag(),
             static_state=state.text(""),
+            release_cycle=self.release_cycle(node.child("releaseCycle"), is_versioned=versioned),
             parents=node.child("parents").names(),
             insertables=node.child("insertables").names(),
             properties=self.type_properties(node.child("properties")),
         )
+
+    def release_cycle(self, node: Node, *, is_versioned: bool) -> str:
+        """The one that a versioned type names, else the first of the template."""
+        if not is_versioned:
+            if not node.is_absent:
+                node.problem("only a versioned type has a release cycle")
+            return ""
+        if not self.cycle_names:
+            node.problem("a versioned type needs a release cycle; the template has none (releaseCycles)")
+            return ""
+        name = self.cycle_names[0] if node.is_absent else node.text()
+        if name and name not in self.cycle_names:
+            node.problem(f'unknown release cycle "{name}"')
+        return name
 
     def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
         """Names of shared properties, `@set`, or definitions; a definition replaces what a set has brought."""

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from facets import blueprint
-from facets.blueprint import Blueprint, Texts
+from facets.blueprint import Blueprint
+from facets.cycles import ReleaseCycle, ValidationRule
 from facets.template_nodes import MAX_INTEGER
+from facets.texts import Texts
 from storage.cultures import CultureSet
 
 
@@ -27,6 +29,8 @@ def write_template(name: str, title: str, cultures: CultureSet, source: Blueprin
         "properties": {key: _property(value) for key, value in shared.items()},
         "facets": {each.name: _facet(each) for each in source.facets},
         "types": {each.key: _type(each, shared) for each in source.types},
+        "releaseCycles": {each.key: _cycle(each) for each in source.cycles},
+        "validationRules": {each.key: _rule(each) for each in source.rules},
     }
 
 
@@ -108,6 +112,7 @@ def _type(type: blueprint.ElementType, shared: dict[str, blueprint.Property]) ->
             "elementTypeName": type.element_type_name,
             "entityTypeName": type.entity_type_name,
             "staticState": type.static_state,
+            "releaseCycle": type.release_cycle,
             "parents": list(type.parents),
             "insertables": list(type.insertables),
             "properties": [
@@ -145,3 +150,38 @@ def _view(view: blueprint.View) -> dict[str, Any]:
             if not each.shows_all or each.layouts
         },
     }
+
+
+def _cycle(cycle: ReleaseCycle) -> dict[str, Any]:
+    return {
+        "displayNames": _texts(cycle.display_names),
+        "states": {
+            each.key: {"category": each.category.value, "displayNames": _texts(each.display_names)}
+            for each in cycle.states
+        },
+        "transitions": {
+            each.key: _without_defaults(
+                {
+                    "displayNames": _texts(each.display_names),
+                    "from": each.source,
+                    "to": each.target,
+                    "task": each.task,
+                }
+            )
+            for each in cycle.transitions
+        },
+        **_without_defaults({"takesEffect": cycle.takes_effect}),
+    }
+
+
+def _rule(rule: ValidationRule) -> dict[str, Any]:
+    return _without_defaults(
+        {
+            "property": rule.property,
+            "severity": rule.severity.value,
+            "messages": _texts(rule.messages),
+            "states": list(rule.states),
+            "transitions": list(rule.transitions),
+            "perCulture": rule.per_culture,
+        }
+    )

@@ -82,8 +82,9 @@ def run_server(bind: Bind, workers: int) -> None:
 def give_workers_their_own_signals() -> None:
     """Let a worker that is still loading end at once when it is told to.
 
-    A forked worker inherits the handlers of the main process, which would take the signal to stop as their own and forget it;
-    the main process would then wait for that worker until its patience ends. The signal is held back during the fork itself.
+    A forked worker inherits the handlers of the main process, which would take the signal to stop as their own and
+    forget it; the main process would then wait for that worker until its patience ends. During the fork itself the
+    signal is held back.
     """
 
     def hold() -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django.plugin import DjangoDbBlocker
 
+from elements.transfer.importing import import_elements
 from repository_site.api_document import openapi_document
 from storage.models import Storage
+from storage.provisioning import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
+
+StorageMaker = Callable[..., AbstractContextManager[Storage]]
 
 
 @pytest.fixture
@@ -34,6 +42,25 @@ def other_storage(db: None) -> Storage:
 def open_storage(other_storage: Storage) -> Storage:
     """A storage that anybody may read."""
     return StorageFactory.create(collection="acme", key="open", title="Open", anonymous="read")
+
+
+@pytest.fixture(scope="session")
+def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
+    """Makes a storage with the elements of a file outside any test's transaction, and takes it away afterwards."""
+
+    @contextmanager
+    def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
+        with django_db_blocker.unblock():
+            storage = StorageFactory.create(**fields)
+        try:
+            with django_db_blocker.unblock():
+                import_elements(storage, str(lines))
+            yield storage
+        finally:
+            with django_db_blocker.unblock():
+                remove_storage(storage)
+
+    return fill
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -58,13 +58,17 @@ class ElementOperation(ConfiguredOperation):
 
     def element_in(self, view: CompiledView, element_id: str) -> VersionRow:
         """The version that the address names, when it is of a type that the view contains."""
-        if not GUID.fullmatch(element_id):
-            raise Unreadable(f"{printable(element_id, 80)!r} is no GUID.")
-        row = find_version(self.reader.audience, element_id)
+        row = self.find_element(element_id)
         if row is None or self.reader.types[row.type].key not in view.types:
             where = f"the view {view.view.name} of the facet {view.facet.facet.name}"
             raise NotFound(f"There is no element {element_id.lower()} in {where}.")
         return row
+
+    def find_element(self, element_id: str) -> VersionRow | None:
+        """The version that an id names for this caller, of whatever type."""
+        if not GUID.fullmatch(element_id):
+            raise Unreadable(f"{printable(element_id, 80)!r} is no GUID.")
+        return find_version(self.reader.audience, element_id)
 
     def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
         """What `$filter` says, if there is one."""

@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from elements.locks import Lock
+from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
 from elements.reading.projection import RESOURCES
 from repository_site.rest.schema import EXACTLY_ONE
@@ -228,7 +229,7 @@ class DrawnContent(serializers.Serializer[None]):
 
 class ElementChange(serializers.Serializer[None]):
     versionId = serializers.UUIDField()
-    action = serializers.ChoiceField(choices=["created", "updated", "drawn", "deleted"])
+    action = serializers.ChoiceField(choices=[each.value for each in ChangeModel.Action])
     changedOn = serializers.CharField()
     caller = serializers.CharField()
     requestId = serializers.CharField()

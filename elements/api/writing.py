@@ -35,9 +35,11 @@ def entity_tag(row: VersionRow) -> str:
 
 
 class WritingOperation(ElementOperation):
-    def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
+    def writer(
+        self, request: Request, needed: Permission = Permission.EDIT, any_of: frozenset[Permission] = CHANGING
+    ) -> Writer:
         """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
-        if not granted_to(self.caller) & CHANGING:
+        if not granted_to(self.caller) & any_of:
             raise Forbidden(f"This needs the permission {needed}.")
         sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE"
         found = fetch(sql, [self.storage.id])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from elements import derived, states
+from elements import derived
 from elements.filters.binding import (
     AnyAttributeValues,
     AttributeValues,
@@ -30,11 +30,11 @@ from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exist
 from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
 from elements.filters.probes import Filled, Passes, Probe
 from facets.configuration import Configuration
+from facets.cycles import EVER_PUBLISHED
 
 __all__ = ["Condition", "FilterCompiler"]
 
 FILLED = Filled()
-EVER_RELEASED = sorted(states.PUBLISHED | states.RETIRED)
 
 
 class FilterCompiler:
@@ -124,9 +124,9 @@ class FilterCompiler:
 
     def ever_released(self) -> Condition:
         """The history of releases names the element itself, once for each version that the reader can see."""
-        released = "h.element_id = e.id AND (h.released_on IS NOT NULL OR h.state = ANY(%s::text[]))"
+        released = "h.element_id = e.id AND (h.released_on IS NOT NULL OR h.category = ANY(%s::text[]))"
         seen = "" if self.sees_drafts else " AND h.id = e.published_id"
-        return exists("elements_elementversion h", where=Condition(released + seen, (EVER_RELEASED,)))
+        return exists("elements_elementversion h", where=Condition(released + seen, (sorted(EVER_PUBLISHED),)))
 
     def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
         """Attributes, each on elements of some types."""

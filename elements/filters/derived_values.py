@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Set
 from itertools import groupby
 from types import MappingProxyType
 
-from elements import derived, states
+from elements import derived
 from elements.filters.conditions import NEVER, Condition, all_of, any_of, exists
 from elements.filters.probes import Probe
 from facets.configuration import Configuration
+from facets.cycles import OPEN, Category
 from storage.cultures import INVARIANT_CULTURE
 
-OPEN = sorted(states.DRAFT | states.REVIEW)
 TEXTS = MappingProxyType(
     {derived.VERSION: "(v.major::text || '.' || v.minor::text)", derived.STEREOTYPE: "NULLIF(v.stereotype, '')"}
 )
@@ -23,15 +23,15 @@ NUMBERS = MappingProxyType({derived.MAJOR: "v.major", derived.MINOR: "v.minor"})
 # Of versioned types only.
 TRUTHS = MappingProxyType(
     {
-        derived.IS_RELEASED: Condition("v.state = ANY(%s::text[])", (sorted(states.PUBLISHED),)),
+        derived.IS_RELEASED: Condition("v.category = %s", (Category.PUBLISHED.value,)),
         derived.RELEASED_OR_OPEN: Condition(
-            "(v.id = coalesce(e.published_id, CASE WHEN v.state = ANY(%s::text[]) THEN e.newest_id END)) IS TRUE",
-            (OPEN,),
+            "(v.id = coalesce(e.published_id, CASE WHEN v.category = ANY(%s::text[]) THEN e.newest_id END)) IS TRUE",
+            (sorted(OPEN),),
         ),
         derived.OPEN_OR_RELEASED: Condition(
             "(v.id = coalesce((SELECT n.id FROM elements_elementversion n WHERE n.id = e.newest_id"
-            " AND n.state = ANY(%s::text[])), e.published_id)) IS TRUE",
-            (OPEN,),
+            " AND n.category = ANY(%s::text[])), e.published_id)) IS TRUE",
+            (sorted(OPEN),),
         ),
     }
 )

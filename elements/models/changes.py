@@ -15,6 +15,8 @@ class ElementChange(TenantModel):
         CREATED = "created"
         UPDATED = "updated"
         DRAWN = "drawn", "diagram changed"
+        VERSIONED = "versioned", "new version"
+        TRANSITIONED = "transitioned", "state changed"
         DELETED = "deleted"
 
     element_id = models.UUIDField()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from facets.cycles import OPEN, Category
 from storage.models import TenantModel
 from storage.models.tenant import tenant_link
 
@@ -42,6 +43,11 @@ class ElementVersion(TenantModel):
 
     element = tenant_link("elements.Element", "versions")
     state = models.CharField(max_length=100, blank=True)
+    category = models.CharField(
+        max_length=20,
+        choices=[(each.value, each.value) for each in Category],
+        help_text="What the release cycle says of the state; it stands here so that the database can hold the rules.",
+    )
     major = models.PositiveIntegerField(null=True)
     minor = models.PositiveIntegerField(null=True)
     stereotype = models.CharField(max_length=200, blank=True)
@@ -63,9 +69,25 @@ class ElementVersion(TenantModel):
         constraints = [
             # Also the index by which the versions of an element are read, in order.
             models.UniqueConstraint(fields=["storage_id", "element", "major", "minor"], name="version_number_once"),
+            models.UniqueConstraint(
+                fields=["storage_id", "element"],
+                condition=models.Q(category__in=sorted(each.value for each in OPEN)),
+                name="one_open_version",
+            ),
+            models.UniqueConstraint(
+                fields=["storage_id", "element"],
+                condition=models.Q(category=Category.PUBLISHED.value),
+                name="one_published_version",
+            ),
         ]
         indexes = [
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
+            # The clock looks for what has had its time.
+            models.Index(
+                fields=["storage_id", "valid_until"],
+                condition=models.Q(category=Category.PUBLISHED.value),
+                name="published_by_end",
+            ),
             # Deleting an element looks for who names it as a caller.
             models.Index(fields=["storage_id", "created_by"], name="version_by_creator"),
             models.Index(fields=["storage_id", "changed_by"], name="version_by_changer"),

@@ -31,7 +31,7 @@ class Addresses:
 
     def detail(self, type: ElementType) -> str:
         """Of an element on its own: the view `detail` of its facet, else the first view that contains its type."""
-        return _once(self._details, type.key, lambda: self.view(self._detail_view(type)))
+        return _once(self._details, type.key, lambda: self.view(self.detail_view(type)))
 
     def report(self, type: ElementType) -> str:
         """Where reporting shows an element; one that it does not show has its ordinary address."""
@@ -47,7 +47,7 @@ class Addresses:
             lambda: {str(lcid): make(self.storage_address, lcid, type.facet) for lcid in cultures},
         )
 
-    def _detail_view(self, type: ElementType) -> CompiledView:
+    def detail_view(self, type: ElementType) -> CompiledView:
         views = self.configuration.facet(type.facet).views
         candidates = [*(views[name] for name in (DETAIL,) if name in views), *views.values()]
         return next((view for view in candidates if type.key in view.types), candidates[0])

@@ -55,10 +55,7 @@ class Reader:
     @cached_property
     def types(self) -> Mapping[str, ElementType]:
         """By the ids of their rows, as texts."""
-        configuration = self.configuration
-        return configuration.keep(
-            "types by id", lambda: {str(row): configuration.types[key] for key, row in configuration.type_ids.items()}
-        )
+        return self.configuration.types_by_id
 
     def identity(self, of: Identity | VersionRow) -> Wire:
         """The fields that are always there."""
@@ -77,6 +74,10 @@ class Reader:
 
     def address(self, prefix: str, of: Identity) -> str:
         return prefix + (of.version if self.types[of.type].is_versioned else of.element)
+
+    def reference(self, to: Identity) -> Wire:
+        """As it stands outside of elements, in records and tasks."""
+        return {**self.identity(to), "expandUri": self.address(self.addresses.detail(self.types[to.type]), to)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from elements import derived, states
+from elements import derived
 from elements.reading.addresses import Addresses
 from elements.reading.projection import TypeProjection
 from elements.reading.rows import VersionRow
+from facets.cycles import OPEN, Category
 from repository_site.rest.datetimes import wire_datetime
 from storage.cultures import INVARIANT_CULTURE
 
 Values = Mapping[str, Any]
 INVARIANT = str(INVARIANT_CULTURE)
-OPEN = states.DRAFT | states.REVIEW
 
 
 class AttributeWriter:
@@ -84,17 +84,17 @@ def _version(row: VersionRow, shown: TypeProjection) -> str | None:
 
 
 def _is_released(row: VersionRow, shown: TypeProjection) -> bool | None:
-    return derived.is_released(row.state) if shown.type.is_versioned else None
+    return row.category == Category.PUBLISHED if shown.type.is_versioned else None
 
 
 def _released_or_open(row: VersionRow, shown: TypeProjection) -> bool:
     if row.published is not None:
         return row.version == row.published
-    return row.version == row.newest and row.newest_state in OPEN
+    return row.version == row.newest and row.newest_category in OPEN
 
 
 def _open_or_released(row: VersionRow, shown: TypeProjection) -> bool:
-    return row.version == (row.newest if row.newest_state in OPEN else row.published)
+    return row.version == (row.newest if row.newest_category in OPEN else row.published)
 
 
 # None means that the element has no such value.

@@ -35,8 +35,6 @@ def read_changes(reader: Reader, element: str, limit: int, offset: int) -> list[
             "after": read_exactly(after),
         }
         if caller in callers:
-            identity = callers[caller]
-            address = reader.address(reader.addresses.detail(reader.types[identity.type]), identity)
-            change["changedBy"] = {**reader.identity(identity), "expandUri": address}
+            change["changedBy"] = reader.reference(callers[caller])
         found.append(change)
     return found

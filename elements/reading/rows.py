@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from elements import states
+from facets.cycles import EVER_PUBLISHED
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -64,7 +64,8 @@ class VersionRow(NamedTuple):
     newest: str
     published: str | None
     revision: int
-    newest_state: str
+    category: str
+    newest_category: str
     """For reporting only, which nobody reads who does not see drafts; else empty."""
     attributes: str
 
@@ -83,8 +84,8 @@ class KnownVersion(NamedTuple):
 IDENTITY = "e.id::text, e.creation_id::text, e.type_id::text, v.id::text, v.state, v.stereotype"
 ROW = f"""{IDENTITY}, e.parent_id::text, v.major, v.minor, v.changed_on, v.created_on, v.released_on, v.valid_from,
     v.valid_until, v.changed_by_id::text, v.created_by_id::text, v.released_by_id::text, e.newest_id::text,
-    e.published_id::text, v.revision"""
-NEWEST_STATE = "(SELECT n.state FROM elements_elementversion n WHERE n.id = e.newest_id)"
+    e.published_id::text, v.revision, v.category"""
+NEWEST_CATEGORY = "(SELECT n.category FROM elements_elementversion n WHERE n.id = e.newest_id)"
 VERSION_AND_ELEMENT = "elements_elementversion v JOIN elements_element e ON e.id = v.element_id"
 
 
@@ -95,8 +96,8 @@ def fetch(sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
 
 
 def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) -> str:
-    newest_state = NEWEST_STATE if for_reporting else "''"
-    return f"{ROW}, {newest_state}, {'v.attributes' if with_attributes else 'NULL'}"
+    newest = NEWEST_CATEGORY if for_reporting else "''"
+    return f"{ROW}, {newest}, {'v.attributes' if with_attributes else 'NULL'}"
 
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
@@ -202,9 +203,9 @@ def read_known_versions(audience: Audience, elements: Collection[str]) -> dict[s
     found: dict[str, list[KnownVersion]] = {}
     if elements:
         visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
-        sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.state = ANY(%s) FROM {VERSION_AND_ELEMENT}
+        sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.category = ANY(%s) FROM {VERSION_AND_ELEMENT}
             WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
-        for *identity, was_released in fetch(sql, [sorted(states.PUBLISHED | states.RETIRED), list(elements)]):
+        for *identity, was_released in fetch(sql, [sorted(EVER_PUBLISHED), list(elements)]):
             known = KnownVersion(Identity(*identity), was_released)
             found.setdefault(known.identity.element, []).append(known)
     return found

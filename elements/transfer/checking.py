@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from elements import states
 from elements.contexts import accepts
 from elements.transfer.lines import Line, Target
 from facets.blueprint import ElementType, Related
+from facets.cycles import OPEN, Category
 
 # The place of references in diagrams; no context has this name.
 CONTENT = ""
@@ -75,7 +75,7 @@ class Survey:
                 self.report(number, f"{line.version}: the shape {shape.id} stands in two diagrams")
             self.shapes[shape.id] = number
             references.setdefault((CONTENT, type_key, shape.target), []).append(number)
-            self.drawn[shape.target.id].append((line.element, position, line.state in states.PUBLISHED))
+            self.drawn[shape.target.id].append((line.element, position, line.category is Category.PUBLISHED))
         return True
 
     def _add_version(self, number: int, line: Line, known: Known) -> None:
@@ -88,11 +88,11 @@ class Survey:
         known.numbers += (which,)
         if which > known.newest_number:
             known.newest, known.newest_number = line.version, which
-        if line.state in states.PUBLISHED:
+        if line.category is Category.PUBLISHED:
             if known.published is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is published, too")
             known.published = line.version
-        if line.state in states.DRAFT | states.REVIEW:
+        if line.category in OPEN:
             if known.open_version is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is in process, too")
             known.open_version = line.version

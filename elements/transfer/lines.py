@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from elements import states
 from elements.values import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint import Attribute, ElementType
 from facets.configuration import Configuration
+from facets.cycles import Category
 from repository_site.problems import Unreadable
 from repository_site.rest.strict_json import parse_json
 from storage.cultures import INVARIANT_CULTURE
@@ -56,6 +56,7 @@ class Line:
     creation: str
     type: ElementType
     state: str = ""
+    category: Category = Category.STATIC
     stereotype: str = ""
     major: int | None = None
     minor: int | None = None
@@ -145,8 +146,12 @@ class LineReader:
 
     def _state(self, document: dict[str, Any], line: Line, report: Report) -> None:
         state, stereotype = document.get("state", ""), document.get("stereotype", "")
-        if line.type.is_versioned and not (isinstance(state, str) and state in states.KNOWN):
-            report(f"unknown state {_short(state)}; states are {', '.join(sorted(states.KNOWN))}")
+        if line.type.is_versioned:
+            categories = self.configuration.cycles[line.type.key].categories
+            if isinstance(state, str) and state in categories:
+                line.category = categories[state]
+            else:
+                report(f"unknown state {_short(state)}; states are {', '.join(sorted(categories))}")
         if not line.type.is_versioned and "state" in document:
             report(f"state is not possible for {line.type.key}, which has no versions")
         if not isinstance(stereotype, str) or len(stereotype) > 200:

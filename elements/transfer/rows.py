@@ -21,7 +21,8 @@ BATCH_SIZE = 8 * 1024 * 1024
 
 ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")
 VERSION_COLUMNS = (
-    "id", "element_id", "state", "major", "minor", "stereotype", "attributes", "sort_name", "valid_from", "valid_until",
+    "id", "element_id", "state", "category", "major", "minor", "stereotype", "attributes", "sort_name", "valid_from",
+    "valid_until",
     "created_on", "created_by_id", "changed_on", "changed_by_id", "released_on", "released_by_id",
 )  # fmt: skip
 REFERENCE_COLUMNS = ("id", "version_id", "context", "position", "target_id")
@@ -87,6 +88,7 @@ class RowMaker:
             line.version,
             line.element,
             line.state,
+            line.category.value,
             line.major,
             line.minor,
             copy_text(line.stereotype),

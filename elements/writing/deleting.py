@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from elements import states
+from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
 from elements.reading.rows import VersionRow, fetch, read_references, read_versions
 from elements.writing import statements
@@ -17,6 +17,7 @@ from elements.writing.stored import lock_elements, lock_targets
 from elements.writing.updating import OnLocked, Update, Writer
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView
+from facets.cycles import EVER_PUBLISHED
 from repository_site.problems import NotFound
 
 
@@ -37,9 +38,9 @@ class Deletion:
     def obstacles(self) -> list[str]:
         """What is in the way, whoever wants to delete it."""
         row, found = self.row, []
-        if row.released_on is not None or row.state in states.PUBLISHED | states.RETIRED:
+        if row.released_on is not None or row.category in EVER_PUBLISHED:
             found.append("it has been released; let it expire instead")
-        elif self.type.is_versioned and row.state not in states.DRAFT:
+        elif row.category not in CHANGEABLE:
             found.append(f"it is in the state {row.state}; only a draft can be deleted")
         elements = [*self.living, *([row.element] if self.is_whole else [])]
         versions = [row.version, *self.living]

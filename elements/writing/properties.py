@@ -220,10 +220,7 @@ class PropertyChecker:
 
     @property
     def types(self) -> Mapping[str, ElementType]:
-        configuration = self.configuration
-        return configuration.keep(
-            "types by id", lambda: {str(row): configuration.types[key] for key, row in configuration.type_ids.items()}
-        )
+        return self.configuration.types_by_id
 
     def _wrong_culture(self, place: str, allowed: Collection[str]) -> None:
         self.invalid(place, f"the culture is not possible here; possible: {listed(sorted(allowed))}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import connection
 
-from elements.reading.rows import fetch
+from elements.reading.rows import VersionRow, fetch
+from facets.cycles import Category
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:
@@ -20,27 +22,28 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def insert_elements(rows: Sequence[tuple[str, str, str | None, int, str, str | None]]) -> None:
-    """Id, type, parent, position, newest and published version."""
+def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str | None]]) -> None:
+    """Id, creation id, type, parent, position, newest and published version."""
     if rows:
         sql = """INSERT INTO elements_element (id, creation_id, type_id, parent_id, position, newest_id, published_id)
-            SELECT n.id, n.id, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
-                %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::uuid[])
-                AS n (id, type, parent, position, newest, published)"""
+            SELECT n.id, n.creation, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
+                %s::uuid[], %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::uuid[])
+                AS n (id, creation, type, parent, position, newest, published)"""
         execute(sql, _columns(rows))
 
 
 def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
-    """Id, element, state, major, minor, stereotype, attributes, sort name, validity, moment and caller."""
+    """Id, element, state and its category, major, minor, stereotype, attributes, sort name, validity, moment
+    and caller."""
     if rows:
-        sql = """INSERT INTO elements_elementversion (id, element_id, state, major, minor, stereotype, attributes,
-                sort_name, valid_from, valid_until, created_on, changed_on, created_by_id, changed_by_id)
-            SELECT n.id, n.element, n.state, n.major, n.minor, n.stereotype, n.attributes, n.sort_name, n.valid_from,
-                n.valid_until, n.at, n.at, n.caller, n.caller FROM unnest(
-                %s::uuid[], %s::uuid[], %s::text[], %s::int[], %s::int[], %s::text[], %s::jsonb[], %s::text[],
-                %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::uuid[])
-                AS n (id, element, state, major, minor, stereotype, attributes, sort_name, valid_from, valid_until, at,
-                caller)"""
+        sql = """INSERT INTO elements_elementversion (id, element_id, state, category, major, minor, stereotype,
+                attributes, sort_name, valid_from, valid_until, created_on, changed_on, created_by_id, changed_by_id)
+            SELECT n.id, n.element, n.state, n.category, n.major, n.minor, n.stereotype, n.attributes, n.sort_name,
+                n.valid_from, n.valid_until, n.at, n.at, n.caller, n.caller FROM unnest(
+                %s::uuid[], %s::uuid[], %s::text[], %s::text[], %s::int[], %s::int[], %s::text[], %s::jsonb[],
+                %s::text[], %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::uuid[])
+                AS n (id, element, state, category, major, minor, stereotype, attributes, sort_name, valid_from,
+                valid_until, at, caller)"""
         execute(sql, _columns(rows))
 
 
@@ -55,6 +58,47 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
                 AS n (id, stereotype, attributes, sort_name, valid_from, valid_until, at, caller)
             WHERE v.id = n.id"""
         execute(sql, _columns(rows))
+
+
+def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | None) -> None:
+    """State, number, release and validity of versions become as these rows say."""
+    if versions:
+        sql = """UPDATE elements_elementversion v SET state = n.state, category = n.category, major = n.major,
+                minor = n.minor, released_on = n.released_on, released_by_id = n.released_by, valid_from = n.valid_from,
+                valid_until = n.valid_until, changed_on = %s, changed_by_id = %s, revision = v.revision + 1 FROM unnest(
+                %s::uuid[], %s::text[], %s::text[], %s::int[], %s::int[], %s::timestamptz[], %s::uuid[],
+                %s::timestamptz[], %s::timestamptz[])
+                AS n (id, state, category, major, minor, released_on, released_by, valid_from, valid_until)
+            WHERE v.id = n.id"""
+        rows = [
+            (
+                each.version, each.state, each.category, each.major, each.minor, each.released_on, each.released_by,
+                each.valid_from, each.valid_until,
+            )
+            for each in versions
+        ]  # fmt: skip
+        execute(sql, [now, caller, *_columns(rows)])
+
+
+def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
+    """Element, newest and published version: which version each audience reads (D6)."""
+    if rows:
+        sql = """UPDATE elements_element e SET newest_id = n.newest, published_id = n.published
+            FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, newest, published) WHERE e.id = n.id"""
+        execute(sql, _columns(rows))
+
+
+def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None:
+    """What lives only in diagrams, by the ids of its types, is published while a diagram that shows it is."""
+    sql = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
+        WHERE s.version_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
+    drawn = [row[0] for row in fetch(sql, [list(versions), list(in_diagrams)])]
+    if drawn:
+        sql = """UPDATE elements_element e SET published_id = CASE WHEN EXISTS (
+                SELECT FROM elements_shape s JOIN elements_elementversion v ON v.id = s.version_id
+                 WHERE s.element_id = e.id AND v.category = ANY(%s)) THEN e.newest_id END
+            WHERE e.id = ANY(%s::uuid[])"""
+        execute(sql, [[Category.PUBLISHED.value, Category.STATIC.value], drawn])
 
 
 def touch_versions(versions: Sequence[str], now: Any, caller: Any) -> None:

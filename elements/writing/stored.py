@@ -22,6 +22,14 @@ class StoredElement(NamedTuple):
     published: str | None
 
 
+class Diagram(NamedTuple):
+    """A version in whose diagram something is drawn."""
+
+    version: str
+    state: str
+    category: str
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """Of elements that are to be changed: rows by version id, and what each version refers to."""
@@ -29,14 +37,11 @@ class Stored:
     elements: Mapping[str, StoredElement]
     versions: Mapping[str, VersionRow]
     references: Mapping[str, Mapping[str, Sequence[str]]]
-    drawn_in: Mapping[str, Mapping[str, str]]
-    """By element: the versions in whose diagrams it is drawn, with their states."""
+    drawn_in: Mapping[str, Sequence[Diagram]]
+    """By element: the versions in whose diagrams it is drawn."""
 
-    def diagram_states(self, element: str) -> list[str]:
-        return list(self.drawn_in.get(element, {}).values())
-
-    def diagram_versions(self, element: str) -> list[str]:
-        return list(self.drawn_in.get(element, {}))
+    def diagrams(self, element: str) -> Sequence[Diagram]:
+        return self.drawn_in.get(element, ())
 
     def version_of(self, element: str | None, version: str | None) -> VersionRow | None:
         """The version that a request names: by its own id, or the newest of the element."""
@@ -46,20 +51,29 @@ class Stored:
         return self.versions.get(known.newest) if known else None
 
 
-def lock_elements(elements: Collection[str], versions: Collection[str], *, to_delete: bool = False) -> Stored:
-    """Five statements. Ids that nothing has are missing in what comes back.
+def lock_elements(
+    elements: Collection[str],
+    versions: Collection[str],
+    *,
+    to_delete: bool = False,
+    living_in_diagrams: Sequence[str] = (),
+) -> Stored:
+    """Ids that nothing has are missing in what comes back.
 
-    What is changed may still be referred to by others at the same time; what is to be deleted may not.
+    What is changed may still be referred to by others at the same time; what is to be deleted may not. Of elements of
+    the types `living_in_diagrams` the diagrams are held, too.
     """
     strength = "UPDATE" if to_delete else "NO KEY UPDATE"
     wanted_elements = {*elements, *elements_of(versions).values()}
+    if living_in_diagrams and wanted_elements:
+        _hold_diagrams(wanted_elements, living_in_diagrams)
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
         FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants of ours
     found = {row[0]: StoredElement(*row) for row in fetch(sql, [sorted(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
     read = rows.read_versions(wanted)
     drawn_in = _drawn_in(found)
-    diagrams = {version for found in drawn_in.values() for version in found}
+    diagrams = {each.version for found in drawn_in.values() for each in found}
     return Stored(found, read, rows.read_references(sorted({*read, *diagrams}), None), drawn_in)
 
 
@@ -90,11 +104,22 @@ def elements_of(versions: Collection[str]) -> dict[str, str]:
     return dict(fetch(sql, [list(versions)])) if versions else {}
 
 
-def _drawn_in(elements: Collection[str]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
+    found: dict[str, list[Diagram]] = {}
     if elements:
-        sql = """SELECT s.element_id::text, v.id::text, v.state FROM elements_shape s
+        sql = """SELECT DISTINCT s.element_id::text, v.id::text, v.state, v.category FROM elements_shape s
             JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = ANY(%s::uuid[])"""
-        for element, version, state in fetch(sql, [list(elements)]):
-            found.setdefault(element, {})[version] = state
+        for element, *diagram in fetch(sql, [list(elements)]):
+            found.setdefault(element, []).append(Diagram(*diagram))
     return found
+
+
+def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str]) -> None:
+    """What lives only in a diagram follows the state of the version whose diagram it is, so that stays as it is until
+    the change is made. Before the elements themselves: who draws in a diagram locks it before what is in it."""
+    sql = """SELECT DISTINCT v.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
+        JOIN elements_elementversion v ON v.id = s.version_id
+        WHERE s.element_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
+    owners = {row[0] for row in fetch(sql, [sorted(elements), list(living_in_diagrams)])} - {*elements}
+    if owners:
+        fetch("SELECT 1 FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR SHARE", [sorted(owners)])

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
-from elements import derived, states
+from elements import derived
 from elements.contexts import TOKEN_TYPE
 from elements.filters.syntax import listed, printable
-from elements.locks import Lock, find_lock
+from elements.locks import CHANGEABLE, Lock, find_lock
 from elements.naming import NAME, sort_name
 from elements.permissions import Permission, role_permissions
 from elements.reading.attributes import read_exactly
@@ -28,11 +28,11 @@ from elements.writing.properties import PropertyChecker, is_named
 from elements.writing.stored import lock_elements, lock_targets
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
+from facets.cycles import Category
 from repository_site.rest.rendering import to_json
 from storage.callers import Caller
 
 NO_END = datetime(9999, 12, 31)
-FIRST_STATE = "inProcess"
 AUTHOR = "author"
 # What the element of a token has from the token (D4).
 MIRRORED = frozenset({NAME, INACTIVE, *ROLE_ATTRIBUTES, "validFrom", "validUntil"})
@@ -81,7 +81,9 @@ class Update:
     def prepare(self, given: Sequence[ElementInput], on_locked: OnLocked) -> list[Change]:
         """Everything is looked at, and nothing is written."""
         self.stored = lock_elements(
-            {each.id for each in given if each.id}, {each.version for each in given if each.version}
+            {each.id for each in given if each.id},
+            {each.version for each in given if each.version},
+            living_in_diagrams=self.writer.configuration.living_in_diagrams,
         )
         on_locked([self.stored.version_of(each.id, each.version) for each in given])
         self.targets = lock_targets(*_named(given))
@@ -177,7 +179,7 @@ class Update:
             return None
         if not is_named(shown.type.facet, given.facet):
             self.invalid(given.place, f"a {given.type} is in the facet {shown.type.facet}")
-        first = FIRST_STATE if shown.type.is_versioned else ""
+        first = self._first_state(shown.type)
         if given.state is not None and given.state != first:
             begins = f"begins in the state {first}" if first else "has no states"
             self.findings.add(Kind.CONFLICT, given.place, f"a new {given.type} {begins}")
@@ -230,16 +232,19 @@ class Update:
         if lock not in (Lock.NONE, Lock.ALL, Lock.DIAGRAM):
             self.forbid(change.place, change.type, lock)
         elif lock is not Lock.NONE:
-            drawn_in = self.stored.diagram_states(row.element)
-            found = {*drawn_in} - states.DRAFT - {""} if lock is Lock.DIAGRAM else {row.state}
+            own = (row.state, row.category)
+            drawn = {(each.state, each.category) for each in self.stored.diagrams(row.element)}
+            locking = {each for each in (drawn if lock is Lock.DIAGRAM else {own}) if each[1] not in CHANGEABLE}
+            is_published = all(category == Category.PUBLISHED for _, category in locking)
             editable = {each.key for each in change.type.properties if each.editable_in_released}
-            for name in sorted(change.changed - (editable if found <= states.PUBLISHED else set())):
-                text = f"{name} cannot be changed in the state {listed(sorted(found))}; make a new version"
+            for name in sorted(change.changed - (editable if is_published else set())):
+                found = listed(sorted(state for state, _ in locking))
+                text = f"{name} cannot be changed in the state {found}; make a new version"
                 self.findings.add(Kind.CONFLICT, change.place, text)
 
     def lock_of(self, type: ElementType, row: VersionRow) -> Lock:
-        drawn_in = self.stored.diagram_states(row.element)
-        return find_lock(self.writer.caller, type, row.state, self.authors(row), drawn_in)
+        diagrams = [each.category for each in self.stored.diagrams(row.element)]
+        return find_lock(self.writer.caller, type, row.category, self.authors(row), diagrams)
 
     def forbid(self, place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> None:
         reasons = {
@@ -253,7 +258,7 @@ class Update:
         """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
         versions = [row.version]
         if self.properties.types[row.type].lives_in_diagrams:
-            versions += self.stored.diagram_versions(row.element)
+            versions += [each.version for each in self.stored.diagrams(row.element)]
         held = [self.stored.references.get(version, {}) for version in versions]
         return {UUID(each) for contexts in held for name in derived.AUTHOR_CONTEXTS for each in contexts.get(name, ())}
 
@@ -271,7 +276,7 @@ class Update:
         old = [each for each in self.changes if not each.is_new]
         statements.update_versions([self._row(each) for each in old])
         statements.move_elements(
-            [(each.element, each.parent, _take(positions, each.parent)) for each in old if each.is_moved]
+            [(each.element, each.parent, take_place(positions, each.parent)) for each in old if each.is_moved]
         )
         statements.replace_references(
             (each.version, context, targets) for each in self.changes for context, targets in each.related.items()
@@ -292,15 +297,21 @@ class Update:
 
     def _element_row(
         self, change: Change, positions: dict[str, int]
-    ) -> tuple[str, str, str | None, int, str, str | None]:
+    ) -> tuple[str, str, str, str | None, int, str, str | None]:
         type_id = str(self.writer.configuration.type_ids[change.type.key])
         published = None if change.type.is_versioned or change.is_hidden else change.version
-        return change.element, type_id, change.parent, _take(positions, change.parent), change.version, published
+        place = change.parent, take_place(positions, change.parent)
+        return change.element, change.element, type_id, *place, change.version, published
 
     def _new_row(self, change: Change) -> tuple[Any, ...]:
         number = (0, 1) if change.type.is_versioned else (None, None)
-        state = FIRST_STATE if change.type.is_versioned else ""
-        return (change.version, change.element, state, *number, *self._content(change))
+        state = self._first_state(change.type)
+        category = self.writer.configuration.category(change.type, state)
+        return (change.version, change.element, state, category.value, *number, *self._content(change))
+
+    def _first_state(self, type: ElementType) -> str:
+        """Of new versions; empty for types without."""
+        return self.writer.configuration.cycles[type.key].first_state if type.is_versioned else ""
 
     def _row(self, change: Change) -> tuple[Any, ...]:
         return (change.version, *self._content(change))
@@ -318,7 +329,7 @@ class Update:
         )
 
 
-def _take(positions: dict[str, int], parent: str | None) -> int:
+def take_place(positions: dict[str, int], parent: str | None) -> int:
     """The next place below a parent; what has no parent has no place among others."""
     if parent is None:
         return 0

@@ -1,5 +1,6 @@
 """The type configuration of a storage as rows; `facets/configuration.py` compiles them for all hot paths."""
 
+from facets.models.cycles import CycleState, ReleaseCycle, Transition, ValidationRule
 from facets.models.facets import Facet, FacetView
 from facets.models.properties import Property, RelatedType, SelectableValue
 from facets.models.types import AllowedParent, ElementType, InsertableType
@@ -7,6 +8,7 @@ from facets.models.views import Layout, ViewLayout, ViewProperty, ViewType
 
 __all__ = [
     "AllowedParent",
+    "CycleState",
     "ElementType",
     "Facet",
     "FacetView",
@@ -14,7 +16,10 @@ __all__ = [
     "Layout",
     "Property",
     "RelatedType",
+    "ReleaseCycle",
     "SelectableValue",
+    "Transition",
+    "ValidationRule",
     "ViewLayout",
     "ViewProperty",
     "ViewType",

@@ -23,11 +23,22 @@ class ElementType(ConfigurationModel):
     element_type_name = models.CharField(max_length=100, help_text="elementTypeName of ElementInfo.")
     entity_type_name = models.CharField(max_length=100, help_text="entityTypeName of ElementInfo.")
     static_state = models.CharField(max_length=100, blank=True, help_text="State of a type without versions.")
+    release_cycle = tenant_link("facets.ReleaseCycle", "types", null=True, blank=True)
 
     class Meta:
         ordering = ["position", "id"]
-        indexes = [models.Index(fields=["storage_id", "facet"], name="type_by_facet")]
-        constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="type_key_once")]
+        indexes = [
+            models.Index(fields=["storage_id", "facet"], name="type_by_facet"),
+            models.Index(fields=["storage_id", "release_cycle"], name="type_by_cycle"),
+        ]
+        constraints = [
+            models.UniqueConstraint("storage_id", Lower("key"), name="type_key_once"),
+            models.CheckConstraint(
+                condition=models.Q(is_versioned=True, release_cycle__isnull=False)
+                | models.Q(is_versioned=False, release_cycle__isnull=True),
+                name="versions_have_a_cycle",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.key

@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from pytest_django.plugin import DjangoDbBlocker
 
-from elements.transfer.importing import import_elements
 from repository_site import environment
 from storage.models import Storage
-from storage.provisioning import remove_storage
+from tests.conftest import StorageMaker
 from tests.elements.handbook import TEMPLATE, write_lines
-from tests.factories import StorageFactory
 
 DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
-StorageMaker = Callable[..., AbstractContextManager[Storage]]
-
-
-@pytest.fixture(scope="session")
-def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
-    """Makes a storage with the elements of a file outside any test's transaction, and takes it away afterwards."""
-
-    @contextmanager
-    def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
-        with django_db_blocker.unblock():
-            storage = StorageFactory.create(**fields)
-        try:
-            with django_db_blocker.unblock():
-                import_elements(storage, str(lines))
-            yield storage
-        finally:
-            with django_db_blocker.unblock():
-                remove_storage(storage)
-
-    return fill
 
 
 @pytest.fixture(scope="module")

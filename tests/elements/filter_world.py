@@ -27,6 +27,7 @@ from facets.data_types import DataType
 from repository_site.rest.rendering import to_json
 from storage.models import Storage
 from storage.tenancy import tenant_scope
+from tests.cycles import STANDARD_CYCLES, category
 from tests.factories import StorageFactory
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
@@ -92,6 +93,7 @@ LINKS = [attribute("gotoUrl", "Url", by_culture=True), attribute("authorNote", "
 # One attribute of each data type, called like it. The types do not agree on size, note and held.
 TEMPLATE = {
     "name": "filters",
+    "releaseCycles": STANDARD_CYCLES,
     "title": "Filters",
     "cultures": {"data": [1031, 1033], "default": 1033, "mandatory": [1033]},
     "facets": {
@@ -200,14 +202,15 @@ def insert(table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
 
 
 VERSION_COLUMNS = (
-    "id, element_id, state, major, minor, stereotype, attributes, sort_name, changed_on, created_on, released_on,"
-    " valid_from, valid_until, changed_by_id, created_by_id, released_by_id"
+    "id, element_id, state, category, major, minor, stereotype, attributes, sort_name, changed_on, created_on,"
+    " released_on, valid_from, valid_until, changed_by_id, created_by_id, released_by_id"
 )
 
 
 def version_row(thing: Thing, own: Version) -> list[Any]:
     return [
-        own.id, thing.id, own.state, own.major, own.minor, own.stereotype, to_json(own.attributes).decode(), "",
+        own.id, thing.id, own.state, category(own.state), own.major, own.minor, own.stereotype,
+        to_json(own.attributes).decode(), "",
         *(own.times.get(name) for name in STAMPS),
         *(own.callers.get(name) for name in ("changedBy", "createdBy", "relBy")),
     ]  # fmt: skip

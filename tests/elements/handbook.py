@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.cycles import STANDARD_CYCLES
+
 NUMBERS = (
     "anna", "ben", "crew", "german", "english", "erp", "erp-1", "erp-2", "crm", "crm-1", "old", "old-1",
     "house", "sales", "sales-1", "order", "order-1", "order-2", "order-3", "invoice", "invoice-1", "ship", "ship-1",
@@ -65,6 +67,7 @@ IN_TREE = ["processHouse", "view", "mainProcess", "subProcess"]
 
 TEMPLATE: Document = {
     "name": "handbook",
+    "releaseCycles": STANDARD_CYCLES,
     "title": "Handbook",
     "cultures": {"data": [1031, 1033], "default": 1033, "mandatory": [1033]},
     "properties": {

@@ -17,6 +17,7 @@ from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
+from tests.cycles import set_state
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, ID, NO_END, TYPE_NAMES, wire
 from tests.elements.test_element_parts_api import NOT_THERE, part
 from tests.factories import token_for
@@ -450,8 +451,7 @@ class TestRefused:
         assert content(api, architect, name) == before
 
     def test_a_version_in_review(self, api: ApiClient, handbook: Storage, architect: str) -> None:
-        with tenant_scope(handbook):
-            ElementVersion.objects.filter(id=ID["invoice-1"]).update(state="inReview")
+        set_state(handbook, "inReview", ID["invoice-1"])
         (text,) = problems(post(api, architect, "invoice", new(0, "task", "a")), 409)
         assert "inReview" in text
 

@@ -13,7 +13,7 @@ from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.conftest import StorageMaker
+from tests.conftest import StorageMaker
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, HTML, ID, NO_END, TYPE_NAMES, wire
 from tests.elements.test_elements_api import in_order
 from tests.elements.test_update_api import RESTS, UNKNOWN, Body, Desk, extended_handbook, fingerprint

@@ -13,6 +13,7 @@ from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
+from tests.cycles import set_state
 from tests.elements.handbook import ID, LINES, wire
 from tests.elements.test_content_api import ORDER_3, content, draw, existing, flow, new, one, problems, tag
 from tests.elements.test_element_parts_api import NOT_THERE, ORDER_2, RELATED_2, part
@@ -216,8 +217,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease"])
     def test_a_version_in_review(self, api: ApiClient, handbook: Storage, architect: str, state: str) -> None:
-        with tenant_scope(handbook):
-            ElementVersion.objects.filter(id__in=[ID["crm-1"], ID["erp-2"]]).update(state=state)
+        set_state(handbook, state, ID["crm-1"], ID["erp-2"])
         (text,) = problems(delete(api, architect, "erp"), 409)
         assert state in text
         texts = problems(delete(api, architect, "crm"), 409)

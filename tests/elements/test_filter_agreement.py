@@ -23,6 +23,8 @@ from storage.tenancy import tenant_scope
 from tests.elements.filter_world import (
     ADDRESS,
     KEYS,
+    OPEN,
+    PUBLISHED,
     STATES,
     TEMPLATE,
     ZONES,
@@ -79,17 +81,33 @@ class Maker:
         pick, id = self.random, self.ids[number]
         type = self.types[pick.choice(["box", "box", "box", "bag", "bag", "dot", "person"])]
         if not type.is_versioned:
-            return Thing(id, type.key, [self.version(id, type)], published=0, creation_id=pick.choice(self.ids))
-        versions = [self.version(identity(("version", number, each)), type, each) for each in range(pick.randint(1, 3))]
+            # A state that is left over from a time when the type had versions.
+            [state] = self.states(1) if pick.random() < 0.2 else [""]
+            own = self.version(id, type, state)
+            return Thing(id, type.key, [own], published=0, creation_id=pick.choice(self.ids))
+        states = self.states(pick.randint(1, 3))
+        versions = [
+            self.version(identity(("version", number, place)), type, state, place) for place, state in enumerate(states)
+        ]
         published = pick.choice([None, *range(len(versions))])
         return Thing(id, type.key, versions, pick.randrange(len(versions)), published)
 
-    def version(self, id: UUID, type: ElementType, place: int = 0) -> Version:
+    def states(self, number: int) -> list[str]:
+        """Of the versions of one element: one of them is open at most, and one published."""
+        found: list[str] = []
+        free = ["", *STATES]
+        while len(found) < number:
+            state = self.random.choice(free)
+            found.append(state)
+            free = [each for each in free if not any({each, state} <= alone for alone in (OPEN, PUBLISHED))]
+        return found
+
+    def version(self, id: UUID, type: ElementType, state: str, place: int = 0) -> Version:
         pick = self.random
         major = pick.choice([None, 0, 1, 2, 10])
         return Version(
             id,
-            state=pick.choice(["", *STATES]) if type.is_versioned or pick.random() < 0.2 else "",
+            state=state,
             major=major,
             minor=None if major is None else 4 * pick.randint(0, 2) + place,  # no number twice in an element
             stereotype=pick.choice(["", "", " ", "Crate", "s"]),
@@ -201,6 +219,8 @@ def test_random_filters_find_what_the_rules_say(random_world: World) -> None:
         assert found == random_world.expected(expression, zone, sees_drafts)
         matched += 0 < len(found) < len(random_world.wires[zone, sees_drafts])
 
+    found = {own.state for each in random_world.things.values() if each.type == "box" for own in each.versions}
+    assert found == {"", *STATES}
     with tenant_scope(random_world.storage):
         check()
     assert matched > 800  # else the filters are too easy

@@ -19,7 +19,7 @@ from repository_site.problems import TooManyRequests
 from storage.models import Storage
 from storage.roles import Role
 from tests.api_client import ApiClient
-from tests.elements.conftest import StorageMaker
+from tests.conftest import StorageMaker
 from tests.elements.handbook import FACETS, ID
 from tests.factories import token_for
 

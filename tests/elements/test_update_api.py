@@ -22,7 +22,8 @@ from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.conftest import StorageMaker
+from tests.conftest import StorageMaker
+from tests.cycles import set_state
 from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, TEMPLATE, wire, write_lines
 from tests.elements.test_elements_api import DRAFT, PUBLISHED, in_order
 from tests.factories import token_for
@@ -631,11 +632,6 @@ def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
     )
 
 
-def set_state(desk: Desk, version: str, state: str) -> None:
-    with tenant_scope(desk.storage):
-        ElementVersion.objects.filter(pk=ID[version]).update(state=state)
-
-
 LATE: Body = {"attributes": {"note": {"1033": "Late"}}, "related": {"watchers": [{"id": ID["crew"]}]}}
 
 
@@ -659,7 +655,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, versi
 
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
 def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> None:
-    set_state(desk, "invoice-1", state)
+    set_state(desk.storage, state, ID["invoice-1"])
     problems = [at("", f"{name} cannot be changed in the state {state}; make a new version", "invoice-1")
                 for name in ("note", "watchers")]  # fmt: skip
     for token in (desk.anna, desk.architect):
@@ -672,7 +668,7 @@ def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
     problems = [at("", f"{name} cannot be changed in the state released; make a new version", "check-2")
                 for name in ("name", "systems")]  # fmt: skip
     desk.refuse(409, [{"id": ID["check-2"], **named}], *problems)
-    set_state(desk, "order-3", "inReview")
+    set_state(desk.storage, "inReview", ID["order-3"])
     desk.refuse(409, [{"id": ID["check-3"], "attributes": {"name": {"1031": "x"}}}],
                 at("", "name cannot be changed in the state inReview; make a new version", "check-3"))  # fmt: skip
 
@@ -709,8 +705,8 @@ def test_what_another_tenant_has_cannot_be_named(desk: Desk) -> None:
     with tenant_scope(desk.rival):
         type = Element.objects.get(pk=ID["order"]).type
         foreign = Element.objects.create(type=type, creation_id=UUID(UNKNOWN), pk=UUID(UNKNOWN))
-        version = ElementVersion.objects.create(element=foreign, state="inProcess", major=0, minor=1, sort_name="",
-                                                created_on=timezone.now(), changed_on=timezone.now())  # fmt: skip
+        version = ElementVersion.objects.create(element=foreign, state="inProcess", category="draft", major=0, minor=1,
+                                                sort_name="", created_on=timezone.now(), changed_on=timezone.now())  # fmt: skip
         Element.objects.filter(pk=foreign.pk).update(newest=version)
     missing = at("", "there is no such element in the view detail of the facet processes", UNKNOWN)
     desk.refuse(404, [{"id": UNKNOWN, "attributes": {"name": {"1033": "x"}}}], missing)

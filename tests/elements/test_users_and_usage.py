@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from elements.models import ElementVersion
 from elements.users import find_user
+from facets.blueprint import Blueprint
+from facets.changes import change_configuration
+from facets.row_reading import read_blueprint
+from facets.template_reading import read_template
+from repository_site.problems import Conflict
 from storage.callers import UserGrant
 from storage.models import Storage
 from storage.roles import Role
+from storage.template_documents import load_template
+from storage.tenancy import tenant_scope
 from storage.tokens import recognise_token
 from tests.api_client import ApiClient
 from tests.elements.test_transfer import guid, line, reference, version, write
@@ -112,3 +123,95 @@ def remove_type(template: dict[str, object]) -> dict[str, object]:
     """Without the type `tag`: its facet keeps another one, so that the template itself stays good."""
     document = json.loads(json.dumps(template).replace('"tag"', '"label"'))
     return dict(document)
+
+
+# States of versions.
+
+
+@pytest.fixture
+def busy(house: Storage, tmp_path: Path) -> Storage:
+    """`house` with more versions, and a rival with the same ids in other states."""
+    rival = StorageFactory.create(collection="rival", key="house", template="standard")
+    for storage, states in ((house, ("inReview", "requestToExpire")), (rival, ("readyForQa", "inEffect"))):
+        lines = [version(number, number + 100, states[0], "0.1") for number in (51, 52)]
+        lines += [version(53, 153, states[1], "1.0"), version(54, 154, states[0], "0.1", type="mainProcess")]
+        file = write(tmp_path / f"{storage.collection.key}.ndjson", *lines)
+        call_command("import_storage", storage.collection.key, "house", file, stderr=StringIO())
+    return house
+
+
+def with_cycles(change: Callable[[dict[str, Any]], None]) -> Blueprint:
+    """The standard template after a change of its document."""
+    document = copy.deepcopy(dict(load_template("standard").sections))
+    change(document)
+    return read_template(document)
+
+
+def remove_states(document: dict[str, Any], cycle: str, *states: str) -> None:
+    """With everything that leads to them or away, and without the rules, which may name them."""
+    found = document["releaseCycles"][cycle]
+    found["states"] = {key: each for key, each in found["states"].items() if key not in states}
+    found["transitions"] = {
+        key: each for key, each in found["transitions"].items() if not {each["from"], each["to"]} & {*states}
+    }
+    document["validationRules"] = {}
+
+
+def use_second_cycle(document: dict[str, Any], *without: str) -> None:
+    """Sub-processes, and they alone, get a cycle that has all states but these."""
+    document["releaseCycles"]["second"] = copy.deepcopy(document["releaseCycles"]["standard"])
+    remove_states(document, "second", *without)
+    document["types"]["subProcess"]["releaseCycle"] = "second"
+
+
+def retire(document: dict[str, Any]) -> None:
+    document["releaseCycles"]["standard"]["states"]["requestToExpire"]["category"] = "retired"
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        (
+            lambda document: remove_states(document, "standard", "inReview", "readyForQa", "readyForRelease"),
+            (
+                "mainProcess.inReview: the state is removed from its release cycle, but 1 version(s) are in it.",
+                "subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",
+            ),
+        ),
+        (retire, ("subProcess.requestToExpire: the state gets another category, but 1 version(s) are in it.",)),
+        (
+            lambda document: use_second_cycle(document, "inReview", "inEffect"),
+            ("subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",),
+        ),
+    ],
+)
+def test_a_state_that_versions_are_in_stays(
+    busy: Storage, change: Callable[[dict[str, Any]], None], problems: tuple[str, ...]
+) -> None:
+    before = stored(busy)
+    with pytest.raises(Conflict) as caught:
+        change_configuration(busy, with_cycles(change))
+    assert tuple(sorted(caught.value.details)) == problems
+    assert stored(busy) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: remove_states(document, "standard", "readyForQa", "inEffect"),
+        lambda document: use_second_cycle(document, "readyForQa", "inEffect"),
+    ],
+)
+def test_a_state_that_no_version_is_in_goes(busy: Storage, change: Callable[[dict[str, Any]], None]) -> None:
+    (_, revision, versions), new = stored(busy), with_cycles(change)
+    change_configuration(busy, new)
+    found = stored(busy)
+    assert (found[0], found[2]) == (new, versions)
+    assert found[1] > revision
+
+
+def stored(storage: Storage) -> tuple[Blueprint, int, list[tuple[Any, ...]]]:
+    with tenant_scope(storage):
+        versions = ElementVersion.objects.order_by("id").values_list("id", "state", "category")
+        revision = Storage.objects.get(pk=storage.pk).configuration_revision
+        return read_blueprint(), revision, list(versions)

@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.sample import sample_lines
 from storage.models import Storage
 from storage.roles import Role
-from tests.elements.conftest import StorageMaker
+from tests.conftest import StorageMaker
 from tests.factories import token_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]

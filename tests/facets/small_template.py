@@ -64,6 +64,7 @@ SMALL: dict[str, Any] = {
             "hasDiagram": True,
             "elementTypeName": "ThingDiagram",
             "entityTypeName": "Thing",
+            "releaseCycle": "slow",
             "parents": ["box"],
             "insertables": ["dot"],
             "properties": [
@@ -113,6 +114,48 @@ SMALL: dict[str, Any] = {
                     "related": {"facet": "people", "readOnly": True},
                 },
             ],
+        },
+    },
+    "releaseCycles": {
+        "quick": {
+            "displayNames": {"1033": "Quick"},
+            "states": {
+                "open": {"category": "draft", "displayNames": {"1033": "Open"}},
+                "out": {"category": "published", "displayNames": {"1033": "Out"}},
+                "gone": {"category": "retired", "displayNames": {"1033": "Gone"}},
+            },
+            "transitions": {"Go": {"displayNames": {"1033": "Go"}, "from": "open", "to": "out"}},
+        },
+        "slow": {
+            "displayNames": {"1033": "Slow"},
+            "states": {
+                "draft": {"category": "draft", "displayNames": {"1033": "Draft"}},
+                "checked": {"category": "review", "displayNames": {"1031": "Geprüft"}},
+                "out": {"category": "published", "displayNames": {"1033": "Out"}},
+                "valid": {"category": "published", "displayNames": {"1033": "Valid"}},
+                "gone": {"category": "retired", "displayNames": {"1033": "Gone"}},
+            },
+            "transitions": {
+                "Check": {"displayNames": {"1033": "Check"}, "from": "draft", "to": "checked"},
+                "Publish": {"displayNames": {"1033": "Publish"}, "from": "checked", "to": "out"},
+                "End": {"displayNames": {"1033": "End"}, "from": "valid", "to": "gone", "task": "Approve end"},
+            },
+            "takesEffect": "valid",
+        },
+    },
+    "validationRules": {
+        "named": {
+            "property": "name",
+            "severity": "error",
+            "messages": {"1033": "no name"},
+            "states": ["checked", "out"],
+            "perCulture": True,
+        },
+        "held": {
+            "property": "holder",
+            "severity": "warning",
+            "messages": {"1031": "niemand", "1033": "nobody"},
+            "transitions": ["Publish", "Go"],
         },
     },
 }

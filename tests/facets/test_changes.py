@@ -98,7 +98,11 @@ def test_what_comes_and_goes() -> None:
         ),
         ({"types.dot.livesInDiagrams": False}, [Hazard("the type begins or ceases to live in diagrams only", "dot")]),
         (
-            {"types.Thing.properties.1": None, "facets|things, étc.|views|Tree|typeOverrides": {}},
+            {
+                "types.Thing.properties.1": None,
+                "facets|things, étc.|views|Tree|typeOverrides": {},
+                "validationRules.held": None,
+            },
             [Hazard("the property is removed", "Thing", "holder")],
         ),
         (
@@ -262,6 +266,56 @@ def test_types_and_views_swapped_by_hand(small: Storage) -> None:
     change_configuration(small, OLD)
     with tenant_scope(small):
         assert read_blueprint() == OLD
+
+
+@pytest.mark.django_db
+def test_cycles_renamed_by_hand_are_not_taken_for_those_of_their_old_names(small: Storage) -> None:
+    with tenant_scope(small):
+        models.ReleaseCycle.objects.filter(key="slow").update(key="tardy")
+        models.CycleState.objects.filter(key="checked").update(key="proofread")
+        models.Transition.objects.filter(key="Check").update(key="Proofread")
+        models.ValidationRule.objects.filter(key="held").update(key="kept")
+        renamed = models.CycleState.objects.get(key="proofread").id
+    document = small_template()
+    tardy = json.loads(json.dumps(document["releaseCycles"]["slow"]).replace("checked", "proofread"))
+    document["releaseCycles"]["tardy"] = tardy
+    document["validationRules"]["kept"] = document["validationRules"]["held"]
+    document["types"]["Thing"]["releaseCycle"] = "tardy"
+    change_configuration(small, read_template(document))
+    with tenant_scope(small):
+        assert read_blueprint() == read_template(document)
+        assert models.CycleState.objects.get(key="proofread").id == renamed
+
+
+@pytest.mark.django_db
+def test_states_transitions_and_rules_swapped_by_hand(small: Storage) -> None:
+    with tenant_scope(small):
+        for model, one, other in (
+            (models.CycleState, "draft", "checked"),
+            (models.Transition, "Check", "Publish"),
+            (models.ValidationRule, "named", "held"),
+        ):
+            rows: Any = model._default_manager
+            rows.filter(key=one).update(key="swap")
+            rows.filter(key=other).update(key=one)
+            rows.filter(key="swap").update(key=other)
+        assert read_blueprint() != OLD
+    change_configuration(small, OLD)
+    with tenant_scope(small):
+        assert read_blueprint() == OLD
+
+
+@pytest.mark.django_db
+def test_names_of_a_cycle_that_change_their_letter_case(small: Storage) -> None:
+    text = json.dumps(SMALL)
+    for name in ("slow", "draft", "Check", "named"):
+        text = text.replace(f'"{name}":', f'"{name.upper()}":').replace(f': "{name}"', f': "{name.upper()}"')
+    # "draft" is a category, too.
+    new = read_template(json.loads(text.replace('"category": "DRAFT"', '"category": "draft"')))
+    assert (new.cycles[1].key, new.cycles[1].states[0].key, new.rules[0].key) == ("SLOW", "DRAFT", "NAMED")
+    change_configuration(small, new)
+    with tenant_scope(small):
+        assert read_blueprint() == new
 
 
 @pytest.mark.django_db

@@ -371,9 +371,12 @@ class TestStandardTemplate:
 
     def test_every_name_is_there_in_both_languages(self) -> None:
         def names(value: Any) -> Any:
-            if hasattr(value, "display_names"):
-                yield value, dict(value.display_names)
-            for part in ("facets", "views", "types", "properties", "layouts", "attribute", "selectable_values"):
+            for part in ("display_names", "messages"):
+                if hasattr(value, part):
+                    yield value, dict(getattr(value, part))
+            for part in (
+                "facets views types properties layouts attribute selectable_values cycles states transitions rules"
+            ).split():
                 inner = getattr(value, part, None)
                 for item in inner if isinstance(inner, tuple) else [inner]:
                     if item is not None and not isinstance(item, str):
@@ -382,6 +385,50 @@ class TestStandardTemplate:
         for value, found in names(standard()):
             assert set(found) == {1031, 1033}, value
             assert all(found.values()), value
+
+    def test_the_release_cycle(self) -> None:
+        """The one of D21: states and transitions in this order, since both are answered in it."""
+        (cycle,) = standard().cycles
+        assert [(each.key, each.category) for each in cycle.states] == [
+            ("inProcess", "draft"),
+            ("inReview", "review"),
+            ("readyForQa", "review"),
+            ("readyForRelease", "review"),
+            ("released", "published"),
+            ("inEffect", "published"),
+            ("requestToExpire", "published"),
+            ("expired", "retired"),
+        ]
+        assert [(each.key, each.source, each.target, each.task) for each in cycle.transitions] == [
+            ("InProcessToInReview", "inProcess", "inReview", ""),
+            ("InProcessToReadyForQA", "inProcess", "readyForQa", ""),
+            ("InProcessToReadyForRelease", "inProcess", "readyForRelease", ""),
+            ("InProcessToReleased", "inProcess", "released", ""),
+            ("InProcessToReleasedQA", "inProcess", "released", ""),
+            ("InProcessToReleasedExternal", "inProcess", "released", ""),
+            ("InReviewToInProcess", "inReview", "inProcess", ""),
+            ("InReviewToReadyForQA", "inReview", "readyForQa", ""),
+            ("InReviewToReadyForRelease", "inReview", "readyForRelease", ""),
+            ("ReadyForQAToInProcess", "readyForQa", "inProcess", ""),
+            ("ReadyForQAToReadyForRelease", "readyForQa", "readyForRelease", ""),
+            ("ReadyForReleaseToInProcess", "readyForRelease", "inProcess", ""),
+            ("ReadyForReleaseToReleased", "readyForRelease", "released", ""),
+            ("ReleasedToRequestToExpire", "released", "requestToExpire", "Approve expiry"),
+            ("InEffectToRequestToExpire", "inEffect", "requestToExpire", "Approve expiry"),
+        ]
+        assert cycle.takes_effect == ""
+        assert {each.release_cycle for each in standard().types if each.is_versioned} == {cycle.key} == {"standard"}
+
+    def test_the_validation_rules(self) -> None:
+        """Those of D22. A version without a name does not even get into review."""
+        reviewed = ("inReview", "readyForQa", "readyForRelease", "released")
+        assert [
+            (each.property, each.severity, each.states, each.transitions, each.per_culture) for each in standard().rules
+        ] == [
+            ("name", "error", reviewed, (), True),
+            ("owner", "warning", ("released",), (), False),
+            ("reasonForRevision", "warning", ("released",), (), False),
+        ]
 
     def test_the_tree_of_processes(self) -> None:
         (processes,) = (facet for facet in standard().facets if facet.name == "processes")
@@ -406,3 +453,4 @@ def test_the_example_in_the_reference_loads() -> None:
     for document in whole:
         blueprint = read_template(document)
         assert (len(blueprint.facets), len(blueprint.types)) == (2, 3)
+        assert (len(blueprint.cycles), len(blueprint.rules)) == (1, 2)

@@ -1,0 +1,131 @@
+"""Release cycles and validation rules of a template document; mistakes are collected with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from facets.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
+from facets.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
+from facets.template_nodes import KEY, Node
+
+# The client sets the others, although they are columns of a version.
+DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}
+CATEGORIES = tuple(each.value for each in Category if each is not Category.STATIC)
+BAD_KEY = "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
+
+
+def read_cycle(key: str, node: Node) -> ReleaseCycle:
+    node.fields("displayNames", "states", "transitions", "takesEffect")
+    node.check(KEY, key, BAD_KEY)
+    names = [name for name, _ in node.child("states").entries()]
+    found = [_state(name, each) for name, each in node.child("states").entries()]
+    states = tuple(each for each in found if each is not None)
+    by_key = {each.key: each for each in states}
+    transitions = tuple(_transition(name, each, names, by_key) for name, each in node.child("transitions").entries())
+    _check_case(node.child("states"), names)
+    _check_case(node.child("transitions"), [each.key for each in transitions])
+    effect = node.child("takesEffect")
+    if len(states) == len(names):
+        _check_categories(node.child("states"), states)
+    if not effect.is_absent:
+        _check_effect(effect, states)
+    return ReleaseCycle(key, node.child("displayNames").texts(required=True), states, transitions, effect.text(""))
+
+
+def _state(key: str, node: Node) -> State | None:
+    """None when its category is wrong: what follows from that cannot be judged."""
+    node.fields("category", "displayNames")
+    node.check(KEY, key, BAD_KEY)
+    display_names = node.child("displayNames").texts(required=True)
+    category = node.child("category")
+    if category.value not in CATEGORIES:
+        category.problem(f"expected one of {', '.join(CATEGORIES)}")
+        return None
+    return State(key, Category(category.value), display_names)
+
+
+def _transition(key: str, node: Node, names: Collection[str], states: Mapping[str, State]) -> Transition:
+    node.fields("displayNames", "from", "to", "task")
+    node.check(KEY, key, BAD_KEY)
+    source, target = node.child("from"), node.child("to")
+    for each in (source, target):
+        if (name := each.text()) and name not in names:
+            each.problem(f'unknown state "{name}"')
+    task = node.child("task").text("")
+    found = Transition(key, source.text(""), target.text(""), node.child("displayNames").texts(required=True), task)
+    if found.source in states and found.target in states:
+        _check_way(node, states[found.source], states[found.target], has_task=bool(task))
+    return found
+
+
+def _check_way(node: Node, source: State, target: State, *, has_task: bool) -> None:
+    """What is published stays so until it is retired, and what is retired stays that: changes need a new version."""
+    if source.key == target.key:
+        node.child("to").problem("a transition leads to another state")
+    if source.category is Category.RETIRED:
+        node.child("from").problem("what is retired stays so; a new version is made of it instead")
+    elif source.category is Category.PUBLISHED and target.category in (Category.DRAFT, Category.REVIEW):
+        node.child("to").problem("what is published is not taken back; a new version is made of it instead")
+    elif source.category is not Category.PUBLISHED and target.category is Category.RETIRED:
+        node.child("to").problem("only what is published can be retired")
+    if has_task and source.category is not Category.PUBLISHED:
+        node.child("task").problem("a task is possible on published versions only")
+
+
+def _check_categories(node: Node, states: tuple[State, ...]) -> None:
+    there = {each.category for each in states}
+    if states and states[0].category is not Category.DRAFT:
+        node.problem("the first state is the one of new versions, so its category must be draft")
+    for needed in (Category.DRAFT, Category.PUBLISHED, Category.RETIRED):
+        if needed not in there:
+            node.problem(f"a cycle needs a state of the category {needed}")
+
+
+def _check_effect(node: Node, states: tuple[State, ...]) -> None:
+    published = [each.key for each in states if each.category is Category.PUBLISHED]
+    if node.text() not in published[1:]:
+        node.problem("expected a published state other than the first published one")
+
+
+def _check_case(node: Node, names: Iterable[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            node.child(name).problem(f'differs from "{other}" in letter case only')
+
+
+def read_rule(key: str, node: Node, cycles: Iterable[ReleaseCycle], properties: Mapping[str, bool]) -> ValidationRule:
+    """`properties` are those of versioned types; true for those that have values by culture."""
+    node.fields("property", "severity", "messages", "states", "transitions", "perCulture")
+    node.check(KEY, key, BAD_KEY)
+    name, severity = node.child("property"), node.child("severity")
+    if (named := name.text()) and named not in properties:
+        name.problem(f'no versioned type has a property "{named}"')
+    if named in DERIVED:
+        name.problem(f"{named} is derived by the server")
+    if severity.value not in tuple(Severity):
+        severity.problem(f"expected one of {', '.join(Severity)}")
+    known_states = {each.key for cycle in cycles for each in cycle.states}
+    known_transitions = {each.key for cycle in cycles for each in cycle.transitions}
+    for part, known, noun in (
+        ("states", known_states, "state"),
+        ("transitions", known_transitions, "transition"),
+    ):
+        for one, place in node.child(part).named_items().items():
+            if one not in known:
+                place.problem(f'unknown {noun} "{one}"')
+    rule = ValidationRule(
+        key,
+        named,
+        Severity(severity.value) if severity.value in tuple(Severity) else Severity.ERROR,
+        node.child("messages").texts(required=True),
+        node.child("states").names(),
+        node.child("transitions").names(),
+        node.child("perCulture").flag(),
+    )
+    if not rule.states and not rule.transitions:
+        node.problem("guards nothing: name states or transitions")
+    if rule.per_culture and named in properties and not properties[named]:
+        node.child("perCulture").problem(f"{named} has no values by culture")
+    return rule

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Lower
+
+from facets.cycles import Category, Severity
+from facets.models.base import ConfigurationModel, Texts
+from storage.models.tenant import tenant_link
+
+
+class ReleaseCycle(ConfigurationModel):
+    """The states that versions go through, and the ways between them (D21)."""
+
+    key = models.CharField(max_length=100)
+    display_names = Texts()
+    takes_effect = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text="The state that a version in the first published state enters by itself when its validFrom has come.",
+    )
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="cycle_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class CycleState(ConfigurationModel):
+    cycle = tenant_link("facets.ReleaseCycle", "states")
+    key = models.CharField(max_length=100)
+    display_names = Texts()
+    category = models.CharField(
+        max_length=20, choices=[(each.value, each.value) for each in Category if each is not Category.STATIC]
+    )
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", "cycle", Lower("key"), name="state_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Transition(ConfigurationModel):
+    """A way from one state to another."""
+
+    cycle = tenant_link("facets.ReleaseCycle", "transitions")
+    key = models.CharField(max_length=100, help_text="The transitionId of the API.")
+    display_names = Texts()
+    source = tenant_link("facets.CycleState", "+")
+    target = tenant_link("facets.CycleState", "+")
+    task = models.CharField(
+        max_length=100, blank=True, help_text="Type of the task that must be accepted before the state changes."
+    )
+
+    class Meta:
+        ordering = ["position", "id"]
+        indexes = [
+            models.Index(fields=["storage_id", "source"], name="transition_by_source"),
+            models.Index(fields=["storage_id", "target"], name="transition_by_target"),
+        ]
+        constraints = [models.UniqueConstraint("storage_id", "cycle", Lower("key"), name="transition_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ValidationRule(ConfigurationModel):
+    """What must be filled in before a version may enter certain states or take certain transitions (D22).
+
+    Both are named, not linked: a rule holds in every cycle that has them.
+    """
+
+    key = models.CharField(max_length=100)
+    property = models.CharField(max_length=100)
+    severity = models.CharField(max_length=20, choices=[(each.value, each.value) for each in Severity])
+    messages = Texts()
+    states = models.JSONField(default=list, blank=True)
+    transitions = models.JSONField(default=list, blank=True)
+    per_culture = models.BooleanField(default=False, help_text="A value in each mandatory culture.")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="rule_key_once")]
+
+    def __str__(self) -> str:
+        return self.key
