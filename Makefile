@@ -53,6 +53,7 @@ format: $(STAMP) ## put the code into its form
 
 docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.environment
+	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
 
 shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell

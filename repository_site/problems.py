@@ -42,6 +42,10 @@ class Invalid(Problem):
     """Well-formed, but against the configuration; every problem is in `details`."""
 
 
+class Warned(Problem):
+    """Nothing forbids it, but the caller should know something first, and may then go on regardless."""
+
+
 class TooManyRequests(Problem):
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)

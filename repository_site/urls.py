@@ -53,6 +53,7 @@ urlpatterns = [
     path("", include("storage.api.urls")),
     path("", include("facets.api.urls")),
     path("", include("elements.api.urls")),
+    path("", include("release.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", admin.site.urls),

@@ -62,6 +62,7 @@ class StorageAdmin(NotMadeHere, admin.ModelAdmin):
         "description",
         "is_valid",
         "anonymous_access",
+        "stuck_after_days",
         "token_in_query",
         "created_on",
     )

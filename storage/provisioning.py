@@ -20,6 +20,7 @@ from storage.tenancy import owners_first, tenant_models, tenant_scope
 from storage.timezones import UnknownTimeZone, time_zone_info
 
 TITLE_LENGTH = 200
+MAX_DAYS = 3650
 
 # What the apps above do with their sections of a template, inside the new storage's scope and transaction.
 ProvisioningStep = Callable[[Storage, TemplateDocument], None]
@@ -42,6 +43,7 @@ class StorageRequest:
     time_zone: str | None = None
     anonymous: str = AnonymousAccess.NONE
     base: UUID | None = None
+    stuck_after_days: int = 14
 
 
 @transaction.atomic
@@ -57,6 +59,8 @@ def provision_storage(request: StorageRequest) -> Storage:
         problems.append(f"the title is longer than {TITLE_LENGTH} characters")
     if request.anonymous not in AnonymousAccess.values:
         problems.append(f"anonymous access is one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
+    if not 1 <= request.stuck_after_days <= MAX_DAYS:
+        problems.append(f"the days after which a task is stuck are 1 to {MAX_DAYS}, not {request.stuck_after_days}")
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
         problems.append(f"there is no base storage {request.base}")
     if problems or cultures is None:
@@ -72,6 +76,7 @@ def provision_storage(request: StorageRequest) -> Storage:
         region=region,
         time_zone=time_zone,
         anonymous_access=request.anonymous,
+        stuck_after_days=request.stuck_after_days,
     )
     _insert(storage)
     _write_cultures(storage, cultures)

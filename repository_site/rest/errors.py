@@ -44,6 +44,7 @@ BY_PROBLEM: dict[type[problems.Problem], Kind] = {
     problems.PreconditionFailed: Kind(412, "error", "dialog"),
     problems.TooLarge: Kind(413, "error", "volatile"),
     problems.Invalid: Kind(422, "error", "inline"),
+    problems.Warned: Kind(422, "warning", "dialog"),
     problems.Busy: Kind(503, "critical", "permanent"),
     problems.TooManyRequests: Kind(429, "error", "volatile"),
 }

@@ -39,6 +39,10 @@ ERROR_KINDS = {
     "500": ("critical", "permanent"),
     "503": ("critical", "permanent"),
 }
+# Of operations that warn before they go on.
+WARNING = "Error422OrWarning"
+WARNING_TEXT = "Against the configuration; or warnings, which `ignoreWarnings=true` passes over. `data` lists all."
+WARNING_KIND = ("warning", "dialog")
 ERROR_SCHEMA = {
     "type": "object",
     "description": "The body of every failure.",
@@ -113,6 +117,8 @@ class OperationSchema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         if operation and self._writes():
             operation["x-writes"] = True
+        if operation and getattr(self.view, "warns", False):
+            operation["x-warns"] = True
         return operation
 
     def _writes(self) -> bool:
@@ -156,8 +162,10 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
     components["securitySchemes"] = SECURITY_SCHEMES
     components["responses"] = {
-        f"Error{status}": _error_response(status, text) for status, text in {**ERRORS, **WRITING_ERRORS}.items()
+        f"Error{status}": _error_response(status, text, [ERROR_KINDS.get(status, ("error", "volatile"))])
+        for status, text in {**ERRORS, **WRITING_ERRORS}.items()
     }
+    components["responses"][WARNING] = _error_response("422", WARNING_TEXT, [ERROR_KINDS["422"], WARNING_KIND])
     for name, schema in components["schemas"].items():
         _close(schema)
         if name in EXACTLY_ONE:
@@ -176,13 +184,14 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
-    is_writing = operation.pop("x-writes", False)
+    is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
     for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
-        operation["responses"].setdefault(status, {"$ref": f"#/components/responses/Error{status}"})
+        name = WARNING if warns and status == "422" else f"Error{status}"
+        operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
 
 
-def _error_response(status: str, text: str) -> dict[str, Any]:
-    kind = ERROR_KINDS.get(status, ("error", "volatile"))
+def _error_response(status: str, text: str, kinds: list[tuple[str, str]]) -> dict[str, Any]:
+    possible = [{"properties": {"type": {"const": type}, "output": {"const": output}}} for type, output in kinds]
     return {
         "description": text,
         "headers": {**REQUEST_ID, **ERROR_HEADERS.get(status, {})},
@@ -191,7 +200,7 @@ def _error_response(status: str, text: str) -> dict[str, Any]:
                 "schema": {
                     "allOf": [
                         {"$ref": "#/components/schemas/Error"},
-                        {"properties": {"type": {"const": kind[0]}, "output": {"const": kind[1]}}},
+                        possible[0] if len(possible) == 1 else {"anyOf": possible},
                     ]
                 }
             }

@@ -53,6 +53,9 @@ class Storage(models.Model):
     token_in_query = models.BooleanField(
         default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
     )
+    stuck_after_days = models.PositiveSmallIntegerField(
+        default=14, db_default=14, help_text="A release task that is open for longer is stuck."
+    )
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,

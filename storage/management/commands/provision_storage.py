@@ -60,6 +60,13 @@ class Command(RepositoryCommand):
             default=AnonymousAccess.NONE.value,
             help="what callers without a credential may do; default: %(default)s",
         )
+        parser.add_argument(
+            "--stuck-after",
+            type=int,
+            default=14,
+            metavar="DAYS",
+            help="a release task that is open for longer is stuck; default: %(default)s",
+        )
         parser.add_argument("--base", type=UUID, metavar="GUID", help="tenant of the base storage")
         parser.add_argument(
             "--exist-ok", action="store_true", help="an existing storage is left as it is and counts as success"
@@ -94,5 +101,6 @@ class Command(RepositoryCommand):
                 time_zone=options["time_zone"],
                 anonymous=options["anonymous"],
                 base=options["base"],
+                stuck_after_days=options["stuck_after"],
             )
         )

@@ -1,0 +1,101 @@
+"""What the release operations share: an element by its id alone, and the small bodies that steps may carry."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+
+from elements.api.parameters import Query
+from elements.api.writing import WritingOperation
+from elements.filters.syntax import GUID, listed, printable
+from elements.permissions import Permission
+from elements.reading.rows import VersionRow
+from elements.values import NoInstant, instant_of, read_date_time
+from elements.writing.updating import Writer
+from facets.configuration import CompiledView
+from release.holding import OnLocked
+from repository_site.problems import NotFound, Unreadable
+from storage.api.operation import has_no_body
+
+MAX_COMMENT = 10_000
+COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"
+
+
+class ReleaseOperation(WritingOperation):
+    def element(self, names: dict[str, str]) -> VersionRow:
+        found = self.find_element(names["elementId"])
+        if found is None:
+            raise NotFound(f"There is no element {names['elementId'].lower()}.")
+        return found
+
+    def detail_of(self, row: VersionRow) -> CompiledView:
+        """The view through which answers show the element."""
+        return self.reader.addresses.detail_view(self.reader.types[row.type])
+
+    def releasing(self, request: Request) -> Writer:
+        """Which permission a step needs is for the step to say."""
+        return self.writer(request, any_of=frozenset(Permission))
+
+    def matching(self, request: Request) -> OnLocked:
+        return lambda row: self.check_match(request, [row])
+
+
+class StepBody:
+    """An optional JSON object with a few known fields; what is wrong with it is told all at once."""
+
+    def __init__(self, request: Request, *known: str) -> None:
+        self.problems: list[str] = []
+        document: Any = {} if has_no_body(request) else request.data
+        if not isinstance(document, dict):
+            raise Unreadable(f"The body must be empty or an object with {listed(known)}.")
+        for key in document.keys() - {*known}:
+            self.problems.append(f"{printable(key, 40)}: unknown field; there are {listed(known)}.")
+        self.document = document
+
+    def comment(self) -> str:
+        value = self.document.get(COMMENT)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or len(value) > MAX_COMMENT:
+            self.problems.append(f"{COMMENT}: expected a text of up to {MAX_COMMENT} characters.")
+            return ""
+        return value
+
+    def guid(self, name: str) -> UUID | None:
+        value = self.document.get(name)
+        if isinstance(value, str) and GUID.fullmatch(value):
+            return UUID(value)
+        self.problems.append(f"{name}: expected the id of an element.")
+        return None
+
+    def moment(self, name: str, zone: Any) -> Any:
+        value = self.document.get(name)
+        if value is None:
+            return None
+        local = read_date_time(value)
+        if local is None:
+            self.problems.append(f"{name}: expected a date-time such as 2026-12-31T00:00:00.")
+            return None
+        try:
+            return instant_of(local, zone)
+        except NoInstant as problem:
+            self.problems.append(f"{name}: {problem}.")
+            return None
+
+    def finish(self) -> None:
+        if len(self.problems) == 1:
+            raise Unreadable(self.problems[0])
+        if self.problems:
+            raise Unreadable(f"The body has {len(self.problems)} problems.", self.problems)
+
+
+def flag(query: Query, name: str, text: str | None) -> bool | None:
+    """None when it is not given."""
+    if text is None:
+        return None
+    if text.lower() not in ("true", "false"):
+        query.problems.append(f"{name}: must be true or false, not {printable(text, 40)!r}.")
+        return None
+    return text.lower() == "true"

@@ -1,0 +1,124 @@
+"""Transitions, the lifecycle log and tasks, for the OpenAPI document."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from elements.api import schema as element_schema
+from release.api.filters import TaskFilter
+from release.models import LifecycleEntry, Task
+from release.task_reading import AGES
+
+IGNORE_WARNINGS = OpenApiParameter(
+    "ignoreWarnings",
+    bool,
+    OpenApiParameter.QUERY,
+    description="Go on although the validation rules warn; also accepted as a further part of the address.",
+)
+TASKS = [
+    *(
+        OpenApiParameter(name, str, OpenApiParameter.QUERY, description=each.extra.get("help_text", ""))
+        for name, each in TaskFilter.base_filters.items()
+    ),
+    *element_schema.PAGES,
+]
+
+
+class Transition(serializers.Serializer[None]):
+    transitionId = serializers.CharField()
+    sourceState = serializers.CharField()
+    targetState = serializers.CharField()
+
+
+class Transitions(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = Transition(many=True)
+
+
+class PostedTransitions(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    transitions = Transition(many=True)
+
+
+class TransitionBody(serializers.Serializer[None]):
+    """May be left out."""
+
+    comment = serializers.CharField(required=False, help_text="For the lifecycle log.")
+    validUntil = serializers.CharField(required=False, help_text="With a request to expire: when it is to end.")
+
+
+class LifecycleStep(serializers.Serializer[None]):
+    number = serializers.IntegerField()
+    step = serializers.ChoiceField(choices=[each.value for each in LifecycleEntry.Step])
+    versionId = serializers.UUIDField()
+    version = serializers.CharField(help_text="Number of the version after the step.")
+    fromState = serializers.CharField(required=False)
+    toState = serializers.CharField()
+    transitionId = serializers.CharField(required=False)
+    changedOn = serializers.CharField()
+    caller = serializers.CharField()
+    requestId = serializers.CharField(allow_blank=True)
+    changedBy = element_schema.Reference(required=False)
+    comment = serializers.CharField(required=False)
+    ignoredWarnings = serializers.ListField(child=serializers.CharField(), required=False)
+    taskId = serializers.UUIDField(required=False)
+
+
+class Lifecycle(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = LifecycleStep(many=True)
+
+
+class ReleaseTask(serializers.Serializer[None]):
+    id = serializers.UUIDField()
+    type = serializers.CharField()
+    state = serializers.ChoiceField(choices=[each.value for each in Task.State])
+    element = element_schema.Reference()
+    transitionId = serializers.CharField()
+    sourceState = serializers.CharField()
+    targetState = serializers.CharField()
+    requestedOn = serializers.CharField()
+    requester = serializers.CharField()
+    requestedBy = element_schema.Reference(required=False)
+    assignee = element_schema.Reference(required=False, help_text="Without one it is for every approver.")
+    comment = serializers.CharField(required=False)
+    validUntil = serializers.CharField(required=False)
+    decidedOn = serializers.CharField(required=False)
+    decider = serializers.CharField(required=False)
+    decidedBy = element_schema.Reference(required=False)
+    decision = serializers.CharField(required=False, help_text="The comment of who decided.")
+    isStuck = serializers.BooleanField()
+    stuckOn = serializers.CharField(required=False)
+    stuckReasons = serializers.ListField(
+        child=serializers.ChoiceField(choices=[each.value for each in Task.Stuck]), required=False
+    )
+
+
+class Tasks(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = ReleaseTask(many=True)
+
+
+class DecisionBody(serializers.Serializer[None]):
+    """May be left out."""
+
+    comment = serializers.CharField(required=False)
+
+
+class DelegationBody(serializers.Serializer[None]):
+    assignee = serializers.UUIDField(help_text="The user who is to decide.")
+    comment = serializers.CharField(required=False)
+
+
+class TaskCount(serializers.Serializer[None]):
+    type = serializers.CharField()
+    state = serializers.ChoiceField(choices=[each.value for each in Task.State])
+    age = serializers.ChoiceField(choices=AGES)
+    count = serializers.IntegerField()
+    stuck = serializers.IntegerField()
+
+
+class TaskSummary(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = TaskCount(many=True)

@@ -1,0 +1,173 @@
+"""What comes about by the clock (D21, D23): versions take effect and end, tasks that nobody takes are marked.
+
+Everything here may be run again and again, and twice at once: what is due is looked for, locked, and looked at again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db import OperationalError
+from django.utils import timezone
+from psycopg.errors import DeadlockDetected
+
+from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.writing.history import Author
+from elements.writing.stored import lock_elements
+from facets.configuration import CompiledCycle, Configuration, configuration_of
+from facets.cycles import Category
+from release.approvers import anybody_approves, read_people, stuck_reasons
+from release.effects import Change, Step, Taken, entered, write_steps
+from release.models import Task
+from repository_site.problems import NotFound
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+
+T = TypeVar("T")
+CALLER = "run_lifecycle"
+# Versions that are changed in one transaction.
+BATCH = 200
+ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done to a storage, or would be: each a line for people."""
+
+    in_effect: list[str] = field(default_factory=list)
+    expired: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
+    freed: list[str] = field(default_factory=list)
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.in_effect or self.expired or self.stuck or self.freed)
+
+
+def run_lifecycle(storage: Storage, *, dry_run: bool = False) -> Outcome:
+    """What is due now. With `dry_run` it is only told."""
+    outcome = Outcome()
+    for find, step, done in ((_due_effects, Step.EFFECT, outcome.in_effect), (_due_ends, Step.EXPIRY, outcome.expired)):
+        if dry_run:
+            with tenant_scope(storage):
+                found = read_versions(find(configuration_of(storage), timezone.now(), None))
+            done += [_line(row) for row in found.values()]
+        else:
+            batch = partial(_run_batch, storage, find, step)
+            while (lines := _attempt(batch)) is not None:
+                done += lines
+    _attempt(partial(_mark_tasks, storage, outcome, dry_run=dry_run))
+    return outcome
+
+
+def _attempt(run: Callable[[], T]) -> T:
+    """Others may be changing the same elements, and then one of the two must begin again."""
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return run()
+        except OperationalError as problem:
+            if not isinstance(problem.__cause__, DeadlockDetected):
+                raise
+            time.sleep(0.1 * attempt)
+    return run()
+
+
+# Ids of the versions that are due: in this configuration, at this moment, so many at most.
+Finder = Callable[[Configuration, datetime, int | None], list[str]]
+
+
+def _due_ends(configuration: Configuration, now: datetime, limit: int | None) -> list[str]:
+    sql = """SELECT v.id::text FROM elements_elementversion v WHERE v.category = %s AND v.valid_until <= %s
+        ORDER BY v.valid_until, v.id LIMIT %s"""
+    return [row[0] for row in fetch(sql, [Category.PUBLISHED.value, now, limit])]
+
+
+def _due_effects(configuration: Configuration, now: datetime, limit: int | None) -> list[str]:
+    """In cycles that ask for it: the first published state is left for another once the version is valid."""
+    found: list[str] = []
+    for cycle, types in _cycles_with_effect(configuration):
+        sql = """SELECT v.id::text FROM elements_elementversion v JOIN elements_element e ON e.id = v.element_id
+            WHERE v.category = %s AND v.state = %s AND v.valid_from <= %s AND e.type_id = ANY(%s::uuid[])
+            ORDER BY v.id LIMIT %s"""
+        found += [row[0] for row in fetch(sql, [Category.PUBLISHED.value, cycle.published_state, now, types, limit])]
+    return found
+
+
+def _cycles_with_effect(configuration: Configuration) -> Iterator[tuple[CompiledCycle, list[UUID]]]:
+    cycles = {each.cycle.key: each for each in configuration.cycles.values() if each.cycle.takes_effect}
+    for cycle in cycles.values():
+        yield cycle, [configuration.type_ids[key] for key, each in configuration.cycles.items() if each is cycle]
+
+
+def _run_batch(storage: Storage, find: Finder, step: Step) -> list[str] | None:
+    """A line for each version that has taken the step; None when nothing is due any more."""
+    with tenant_scope(storage):
+        configuration = _settled_configuration(storage)
+        wanted = find(configuration, timezone.now(), BATCH)
+        if not wanted:
+            return None
+        lock_elements((), wanted)
+        author = Author(None, CALLER, "")
+        due = [row for row in read_versions(wanted).values() if _is_due(configuration, row, step, author.now)]
+        change = Change(configuration, ZoneInfo(storage.time_zone), author)
+        write_steps(change, [_taken(change, row, step) for row in due])
+        return [_line(row) for row in due]
+
+
+def _settled_configuration(storage: Storage) -> Configuration:
+    """It stays as it is until the batch is done."""
+    found = fetch("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
+    if not found:
+        raise NotFound(f"There is no storage {storage}.")
+    storage.configuration_revision = found[0][0]
+    return configuration_of(storage)
+
+
+def _is_due(configuration: Configuration, row: VersionRow, step: Step, now: datetime) -> bool:
+    """Asked again under the lock: somebody else may have been here meanwhile."""
+    if row.category != Category.PUBLISHED:
+        return False
+    if step is Step.EXPIRY:
+        return row.valid_until is not None and row.valid_until <= now
+    cycle = configuration.cycles[configuration.types_by_id[row.type].key]
+    return row.state == cycle.published_state and row.valid_from is not None and row.valid_from <= now
+
+
+def _taken(change: Change, row: VersionRow, step: Step) -> Taken:
+    cycle = change.cycle_of(row)
+    target = cycle.cycle.takes_effect if step is Step.EFFECT else cycle.retired_state
+    return Taken(step, row, entered(cycle, row, target))
+
+
+def _line(row: VersionRow) -> str:
+    return f"{row.version}, version {row.major}.{row.minor} of {row.element}"
+
+
+def _mark_tasks(storage: Storage, outcome: Outcome, *, dry_run: bool) -> None:
+    """Tasks that nobody will take, or has not taken for too long, are marked with the reasons; others are freed."""
+    stuck: list[str] = []
+    freed: list[str] = []
+    with tenant_scope(storage):
+        now = timezone.now()
+        tasks = list(Task.objects.filter(state=Task.State.OPEN).select_for_update())
+        people = read_people({each.assignee_id for each in tasks if each.assignee_id})
+        anybody = any(each.assignee_id is None for each in tasks) and anybody_approves()
+        for task in tasks:
+            reasons = [
+                each.value for each in stuck_reasons(task, people, storage.stuck_after_days, now, anybody=anybody)
+            ]
+            if reasons == task.stuck_reasons:
+                continue
+            (stuck if reasons else freed).append(f"{task.id}, {task.type}: {', '.join(reasons) or 'can go on'}")
+            if not dry_run:
+                task.stuck_reasons = reasons
+                task.stuck_on = (task.stuck_on or now) if reasons else None
+                task.save(update_fields=["stuck_reasons", "stuck_on"])
+    outcome.stuck[:], outcome.freed[:] = stuck, freed

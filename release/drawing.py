@@ -1,0 +1,72 @@
+"""A release cycle as a picture: a Mermaid state diagram, made from the configuration. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from facets.cycles import OPEN, Category, ReleaseCycle
+from facets.texts import Texts
+
+COLORS = {
+    Category.DRAFT: "fill:#fff3cd,stroke:#8a6d00,color:#000",
+    Category.REVIEW: "fill:#cfe2ff,stroke:#084298,color:#000",
+    Category.PUBLISHED: "fill:#d1e7dd,stroke:#0a5c36,color:#000",
+    Category.RETIRED: "fill:#e2e3e5,stroke:#41464b,color:#000",
+}
+
+
+def draw_cycle(cycle: ReleaseCycle) -> str:
+    """States and transitions by the names that the API gives them."""
+    return "\n".join(_lines(cycle)) + "\n"
+
+
+def _lines(cycle: ReleaseCycle) -> Iterator[str]:
+    yield "stateDiagram-v2"
+    for category, color in COLORS.items():
+        yield f"    classDef {category} {color}"
+    for state in cycle.states:
+        yield f'    state "{state.key}" as {_id(state.key)}'
+    first = next(each.key for each in cycle.states if each.category is Category.DRAFT)
+    retired = next(each.key for each in cycle.states if each.category is Category.RETIRED)
+    yield f"    [*] --> {_id(first)}: new element, or createversion"
+    ways: dict[tuple[str, str], list[str]] = {}
+    for each in cycle.transitions:
+        label = f"{each.key} (by task {each.task})" if each.task else each.key
+        ways.setdefault((each.source, each.target), []).append(label)
+    if cycle.takes_effect:
+        published = next(each.key for each in cycle.states if each.category is Category.PUBLISHED)
+        ways.setdefault((published, cycle.takes_effect), []).append("validFrom has come")
+    for state in cycle.states:
+        if state.category is Category.PUBLISHED:
+            text = "validUntil has come, or a newer version is released"
+            ways.setdefault((state.key, retired), []).append(text)
+    for (source, target), labels in ways.items():
+        yield f"    {_id(source)} --> {_id(target)}: {'<br>'.join(labels)}"
+    for state in cycle.states:
+        yield f"    class {_id(state.key)} {state.category}"
+
+
+def describe_states(cycle: ReleaseCycle, culture: int) -> str:
+    """The states as a table in Markdown: their names in a culture, and what each means for who reads and writes."""
+    rows = ["| state | name | category | who sees it | content |", "|---|---|---|---|---|"]
+    for state in cycle.states:
+        seen = "everybody" if state.category is Category.PUBLISHED else "every role above viewer"
+        content = {
+            Category.DRAFT: "can be changed",
+            Category.PUBLISHED: "only properties that are editable in released versions",
+        }.get(state.category, "cannot be changed")
+        name = _text(state.display_names, culture)
+        rows.append(f"| `{state.key}` | {name} | {state.category} | {seen} | {content} |")
+    one = " and ".join(sorted(OPEN))
+    rows += ["", f"Of one element there is at most one version in {one} together, and at most one that is published."]
+    return "\n".join(rows) + "\n"
+
+
+def _text(texts: Texts, culture: int) -> str:
+    found = dict(texts)
+    return found.get(culture) or next(iter(found.values()), "")
+
+
+def _id(key: str) -> str:
+    """Mermaid knows letters, digits and underscores."""
+    return "".join(each if each.isalnum() else "_" for each in key)

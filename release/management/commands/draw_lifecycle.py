@@ -1,0 +1,74 @@
+"""`manage.py draw_lifecycle`: release cycles as pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from facets.blueprint import Blueprint
+from facets.row_reading import read_blueprint
+from facets.template_reading import read_template
+from release.drawing import describe_states, draw_cycle
+from repository_site.command_line import RepositoryCommand
+from storage.contexts import storage_at
+from storage.template_documents import load_template
+from storage.tenancy import tenant_scope
+
+MARKED = re.compile(r"(<!-- lifecycle: begin -->\n).*?(<!-- lifecycle: end -->)", re.DOTALL)
+
+
+class Command(RepositoryCommand):
+    help = (
+        "Draw the release cycles of a template, or of a storage, as Mermaid state diagrams in Markdown, which Git\n"
+        "hosts, wikis and editors show as pictures."
+    )
+    examples = """\
+  manage.py draw_lifecycle                          the standard template
+  manage.py draw_lifecycle ./library.json           a template of your own
+  manage.py draw_lifecycle --storage acme handbook  what a storage has
+  manage.py draw_lifecycle --culture 1031           with the names of the states in German
+  manage.py draw_lifecycle --into page.md           between the marks <!-- lifecycle: begin --> and
+                                                    <!-- lifecycle: end --> of a page
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("template", nargs="?", default="standard", help="name or file; default: %(default)s")
+        parser.add_argument("--storage", nargs=2, metavar=("COLLECTION", "STORAGE"), help="instead of a template")
+        parser.add_argument(
+            "--culture", type=int, default=1033, metavar="LCID", help="of the names of states; default: %(default)s"
+        )
+        parser.add_argument("--into", metavar="FILE", help="a page to write it into, between its marks")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        blueprint = self._blueprint(options["template"], options["storage"])
+        if not blueprint.cycles:
+            raise CommandError("There is no release cycle to draw.")
+        culture = options["culture"]
+        parts = [
+            f"### {cycle.key}\n\n```mermaid\n{draw_cycle(cycle)}```\n\n{describe_states(cycle, culture)}"
+            for cycle in blueprint.cycles
+        ]
+        text = "\n".join(parts)
+        if options["into"]:
+            self._write(Path(options["into"]), text)
+        else:
+            self.stdout.write(text, ending="")
+
+    def _blueprint(self, template: str, storage: list[str] | None) -> Blueprint:
+        if storage is None:
+            return read_template(load_template(template).sections)
+        with tenant_scope(storage_at(*storage)):
+            return read_blueprint()
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            page = path.read_text(encoding="utf-8")
+        except OSError as problem:
+            raise CommandError(f"{path}: {problem.strerror}") from None
+        if not MARKED.search(page):
+            raise CommandError(f"{path} has no marks <!-- lifecycle: begin --> and <!-- lifecycle: end -->.")
+        path.write_text(MARKED.sub(lambda marks: f"{marks[1]}{text}{marks[2]}", page), encoding="utf-8")
+        self.stderr.write(f"{path} is up to date.")

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from django.db import models
+
+from storage.models import TenantModel
+from storage.models.tenant import tenant_link
+
+
+class Task(TenantModel):
+    """A transition that waits for somebody's consent (D23).
+
+    People are named without keys: one who is gone must not keep anything, and a task whose approver is gone is stuck.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+        WITHDRAWN = "withdrawn"
+        OBSOLETE = "obsolete", "overtaken by a newer version or by its end"
+
+    class Stuck(models.TextChoices):
+        """Why a task is stuck."""
+
+        MISSING = "approverMissing"
+        INACTIVE = "approverInactive"
+        NO_ROLE = "approverLacksRole"
+        OVERDUE = "overdue"
+
+    type = models.CharField(max_length=100)
+    element = tenant_link("elements.Element", "+")
+    version = tenant_link("elements.ElementVersion", "+")
+    revision = models.PositiveBigIntegerField(help_text="Of the version, when the task was made.")
+    transition = models.CharField(max_length=100)
+    source_state = models.CharField(max_length=100)
+    target_state = models.CharField(max_length=100)
+    valid_until = models.DateTimeField(null=True, help_text="The end that was asked for; empty: when it is accepted.")
+    state = models.CharField(max_length=20, choices=State, default=State.OPEN)
+    requested_on = models.DateTimeField()
+    requester_id = models.UUIDField(null=True)
+    requester_label = models.CharField(max_length=200)
+    comment = models.TextField(blank=True)
+    assignee_id = models.UUIDField(null=True, help_text="A user or a group; empty: every approver.")
+    decided_on = models.DateTimeField(null=True)
+    decider_id = models.UUIDField(null=True)
+    decider_label = models.CharField(max_length=200, blank=True)
+    decision = models.TextField(blank=True, help_text="The comment of who decided.")
+    stuck_on = models.DateTimeField(null=True)
+    stuck_reasons = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["requested_on", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["storage_id", "version"], condition=models.Q(state="open"), name="one_open_task"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["storage_id", "state", "requested_on", "id"], name="task_by_state"),
+            models.Index(fields=["storage_id", "assignee_id"], name="task_by_assignee"),
+            models.Index(fields=["storage_id", "element"], name="task_by_element"),
+            models.Index(fields=["storage_id", "version"], name="task_by_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"

@@ -1,0 +1,36 @@
+"""Who may apply which transition (D21): the list of transitions shows it and applying enforces it, both from here."""
+
+from __future__ import annotations
+
+from elements.filters.syntax import listed
+from elements.permissions import Permission
+from facets.configuration import CompiledCycle
+from facets.cycles import Category, Transition
+from release.holding import Life
+from repository_site.problems import Forbidden
+
+
+def needed_permissions(cycle: CompiledCycle, transition: Transition) -> tuple[Permission, ...]:
+    """One of these: asking for something and handing in for review is editing, publishing is approving, and whoever
+    does either may send a version back."""
+    target = cycle.categories[transition.target]
+    if transition.task or target is Category.REVIEW:
+        return (Permission.EDIT,)
+    if target is Category.DRAFT:
+        return (Permission.EDIT, Permission.APPROVE)
+    return (Permission.APPROVE,)
+
+
+def may_apply(life: Life, cycle: CompiledCycle, transition: Transition) -> bool:
+    return not life.granted.isdisjoint(needed_permissions(cycle, transition))
+
+
+def require_transition(life: Life, cycle: CompiledCycle, transition: Transition) -> None:
+    if not may_apply(life, cycle, transition):
+        needed = listed(needed_permissions(cycle, transition), "or")
+        raise Forbidden(f"{transition.key} of {life.label} needs the permission {needed}.")
+
+
+def require(life: Life, permission: Permission, what: str) -> None:
+    if permission not in life.granted:
+        raise Forbidden(f"{what} of {life.label} needs the permission {permission}.")

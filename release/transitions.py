@@ -1,0 +1,93 @@
+"""Transitions (D21): which are offered to a caller now, and applying one, with all its effects in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from elements.filters.syntax import listed
+from elements.reading.rows import VersionRow
+from elements.writing.updating import Writer
+from facets.configuration import CompiledCycle
+from facets.cycles import Transition
+from release.effects import Change, Step, Taken, entered, published, read_published, succeeded, write_steps
+from release.holding import Life, OnLocked, hold
+from release.models import Task
+from release.permissions import may_apply, require_transition
+from release.tasks import request_consent
+from release.validation import check
+from repository_site.problems import Conflict, Invalid, NotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionRequest:
+    transition: str
+    ignore_warnings: bool = False
+    comment: str = ""
+    valid_until: datetime | None = None
+    """The end that is asked for, where the transition only asks."""
+    languages: str = ""
+    """What the caller reads, as in Accept-Language."""
+
+
+def offered_transitions(life: Life) -> list[Transition]:
+    """What the caller may apply now, in configured order."""
+    cycle = life.cycle
+    if cycle is None:
+        return []
+    found = [each for each in cycle.cycle.transitions if each.source == life.row.state and may_apply(life, cycle, each)]
+    if any(each.task for each in found) and _has_open_task(life):
+        return [each for each in found if not each.task]
+    return found
+
+
+def _has_open_task(life: Life) -> bool:
+    return Task.objects.filter(version_id=UUID(life.row.version), state=Task.State.OPEN).exists()
+
+
+def apply_transition(
+    writer: Writer, found: VersionRow, request: TransitionRequest, on_locked: OnLocked | None = None
+) -> str:
+    """The id of the version. Unknown is NotFound, what is not offered now is a Conflict; of many who try at the same
+    time one succeeds."""
+    life = hold(writer, found, on_locked)
+    cycle = life.cycle
+    if cycle is None:
+        raise NotFound(f"There is no transition of a {life.type.key}: it has no versions.")
+    transition = cycle.transition(request.transition)
+    require_transition(life, cycle, transition)
+    _refuse_what_is_not_offered(life, cycle, transition)
+    if request.valid_until is not None and not transition.task:
+        raise Invalid(
+            f"validUntil: is possible only with a transition that asks for consent, not with {transition.key}."
+        )
+    now = writer.author.now
+    ignored = check(life, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
+    change = Change(writer.configuration, writer.zone, writer.author)
+    if transition.task:
+        request_consent(change, life, transition, request.comment, request.valid_until, ignored)
+    elif cycle.enters_published(transition):
+        _publish(change, life, transition, request.comment, ignored)
+    else:
+        after = entered(cycle, life.row, transition.target)
+        step = Taken(Step.TRANSITION, life.row, after, transition.key, request.comment, ignored)
+        write_steps(change, [step])
+    return life.row.version
+
+
+def _refuse_what_is_not_offered(life: Life, cycle: CompiledCycle, transition: Transition) -> None:
+    if transition.source != life.row.state:
+        offered = [each.key for each in offered_transitions(life)]
+        now = f"offered now: {listed(offered)}" if offered else "nothing is offered now"
+        raise Conflict(f"{life.label} is in the state {life.row.state}, {transition.key} is not offered; {now}.")
+    if transition.task and _has_open_task(life):
+        raise Conflict(f"A task {transition.task} of {life.label} is open; it must be decided or withdrawn first.")
+
+
+def _publish(change: Change, life: Life, transition: Transition, comment: str, ignored: list[str]) -> None:
+    after = published(change, life.row, transition.target)
+    steps = [Taken(Step.TRANSITION, life.row, after, transition.key, comment, ignored)]
+    if (earlier := read_published(life.row)) is not None:
+        steps.append(Taken(Step.SUCCESSION, earlier, succeeded(change, earlier)))
+    write_steps(change, steps)

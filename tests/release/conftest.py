@@ -1,0 +1,35 @@
+"""The storage of these tests, made once a module; what a test changes is taken back after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from storage.models import Storage
+from storage.roles import Role
+from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
+from tests.release.house import Desk, write_lines
+
+
+@pytest.fixture(scope="module")
+def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """acme/house, see `house.py`; and rival/house with the same ids under other names, so that a leak shows."""
+    folder = tmp_path_factory.mktemp("house")
+    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
+    with (
+        filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
+        filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
+    ):
+        yield storage
+
+
+@pytest.fixture
+def desk(house: Storage, api: ApiClient) -> Callable[..., Desk]:
+    """`desk(Role.EDITOR)` calls with a token of its own, `desk(user="anna")` as that user."""
+
+    def sit(*roles: Role, user: str | None = None) -> Desk:
+        return Desk(house, api, *roles, user=user)
+
+    return sit

@@ -1,0 +1,331 @@
+"""createversion, operation 19 (D18, D11): a copy to go on with, while the earlier version stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from elements.models import Element, ElementVersion, Reference, Shape
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.factories import token_for
+from tests.release.house import API, BASE, DETAIL, ID, NO_END, STATES, Desk, Wire, error, one, user
+
+pytestmark = pytest.mark.django_db
+Sit = Callable[..., Desk]
+FACETS = f"{BASE}/rest/facets"
+
+
+def link(facet: str, type: str, name: str, version: str | None = None, state: str | None = None) -> Wire:
+    identity = {"versionId": ID[version], "type": type, "state": state} if version else {}
+    own: Wire = {"facetName": facet, "id": ID[name], **(identity or {"creationId": ID[name], "type": type})}
+    return {**own, "expandUri": f"{FACETS}/{facet}/views/detail/elements/{ID[version or name]}"}
+
+
+def person(name: str) -> Wire:
+    return link("users", "user", name)
+
+
+def copied(element: str, name: str, type: str) -> Wire:
+    return {
+        "facetName": "processes",
+        "id": element,
+        "creationId": ID[name],
+        "type": type,
+        "expandUri": f"{FACETS}/processes/views/detail/elements/{element}",
+    }
+
+
+def test_the_whole_answer(desk: Sit, house: Storage) -> None:
+    new = desk(user="anna").new_version("order")
+    version, now = new["versionId"], new["attributes"]["createdOn"]["127"]
+    shown = [each["id"] for each in new["content"]]
+    assert not {version, *shown} & {*ID.values()}
+    pages = f"http://testserver{API.removesuffix('/_api')}"
+    note = "Only the author, further authors and architects may change this element."
+    german = "Nur der Autor, weitere Autoren und Architekten dürfen dieses Element ändern."
+    assert new == {
+        "facetName": "processes",
+        "id": ID["order"],
+        "versionId": version,
+        "type": "subProcess",
+        "state": "inProcess",
+        "displayNames": {"1031": "Teilprozess", "1033": "Sub process"},
+        "attributes": {
+            "authorNote": {"1031": german, "1033": note},
+            "changedOn": {"127": now},
+            "createdOn": {"127": now},
+            "gotoUrl": {lcid: f"{pages}/{lcid}/processes/{version}" for lcid in ("1031", "1033")},
+            "isReleased": {"127": False},
+            "name": {"1031": "order-2 deutsch", "1033": "order-2"},
+            "purp": {"1033": "Purpose"},
+            "state1": {"127": "inProcess"},
+            "validUntil": {"127": NO_END},
+            "version": {"127": "2.1"},
+        },
+        "related": {
+            "author": [person("anna")],
+            "changedBy": [person("anna")],
+            "createdBy": [person("anna")],
+            "owner": [person("ben")],
+            "releaseHistory": [
+                link("processes", "subProcess", "order", "order-1", "expired"),
+                link("processes", "subProcess", "order", "order-2", "released"),
+            ],
+            "systems": [link("it", "system", "erp", "erp-1", "released")],
+        },
+        "content": [
+            copied(shown[0], "order-2-start", "evStart"),
+            copied(shown[1], "order-2-task", "task"),
+            copied(shown[2], "order-2-end", "evEnd"),
+        ],
+        "rootPath": [link("processes", "mainProcess", "house", "house-1", "released")],
+    }
+
+
+def test_the_diagram_is_copied(desk: Sit) -> None:
+    anna = desk(user="anna")
+    version = anna.new_version("order")["versionId"]
+    content = anna.get(f"rest/facets/processes/views/diagram/elements/{version}/content").json()["elements"]
+    shapes = [each["properties"]["shapeId"] for each in content]
+    assert len({*shapes} - {*ID.values()}) == 3
+    before = [[one["properties"]["shapeId"] for one in each["properties"]["predecessors"]] for each in content]
+    assert before == [[], [shapes[0]], [shapes[1]]]
+    names = [each["attributes"]["name"]["1033"] for each in content]
+    assert names == ["start of order-2", "task of order-2", "end of order-2"]
+
+
+def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is_one_copy(
+    desk: Sit, house: Storage
+) -> None:
+    with tenant_scope(house):
+        Shape.objects.create(version_id=ID["order-2"], element_id=ID["expired"], position=3)
+        Shape.objects.create(version_id=ID["order-2"], element_id=ID["order-2-task"], position=4)
+        # The process refers to its own task, and the task to its start and to a system.
+        for context, source, target in (
+            ("requirements", "order-2", "order-2-task"),
+            ("risks", "order-2-task", "order-2-start"),
+            ("systems", "order-2-task", "erp"),
+        ):
+            Reference.objects.create(version_id=ID[source], context=context, position=0, target_id=ID[target])
+    version = desk(user="anna").new_version("order")["versionId"]
+    with tenant_scope(house):
+        drawn = list(Shape.objects.filter(version_id=version).order_by("position").values_list("element_id", flat=True))
+        start, task, _, other, again = map(str, drawn)
+        assert (other, again) == (ID["expired"], task)
+        held = Reference.objects.filter(version_id__in=[version, task]).values_list(
+            "version_id", "context", "target_id"
+        )
+        found = {(str(owner), context, str(target)) for owner, context, target in held}
+        assert (version, "requirements", task) in found
+        assert {(task, "risks", start), (task, "systems", ID["erp"])} <= found
+        copies = Element.objects.filter(id__in=[start, task]).values_list("parent_id", "published_id")
+        assert {(str(parent), published) for parent, published in copies} == {(ID["order"], None)}
+
+
+def everything_about(desk: Desk, version: str) -> dict[str, bytes]:
+    """What the API tells of a version, byte for byte."""
+    views = f"{API}/rest/facets/processes/views"
+    paths = [f"{view}/elements/{version}" for view in ("detail", "tree", "list", "diagram", "reporting")]
+    detail = f"detail/elements/{version}"
+    paths += [f"{detail}/{part}" for part in ("attributes", "related", "related/systems", "children", "content")]
+    found = {path: desk.api.get(f"{views}/{path}", token=desk.token) for path in paths}
+    assert {response.status_code for response in found.values()} <= {200, 404}
+    return {path: response.content for path, response in found.items()}
+
+
+@pytest.mark.parametrize("name", ["cora", "vera"])
+def test_the_earlier_version_stays_byte_identical(desk: Sit, name: str) -> None:
+    reader, anna = desk(user=name), desk(user="anna")
+    before = everything_about(reader, ID["order-2"])
+    tag = reader.get(f"rest/facets/processes/views/detail/elements/{ID['order-2']}")["ETag"]
+    new = anna.new_version("order")
+    task = new["content"][1]["id"]
+    edited = [
+        {"id": task, "attributes": {"name": {"1033": "Another"}}, "related": {"systems": []}},
+        {"versionId": new["versionId"], "attributes": {"name": {"1033": "New"}}, "related": {"systems": []}},
+    ]
+    assert anna.update(*edited).status_code == 200
+    drawn = {
+        "values": [{"shapeInfo": {"index": 0}, "element": {"type": "task", "attributes": {"name": {"1033": "x"}}}}]
+    }
+    path = f"rest/facets/processes/views/diagram/elements/{new['versionId']}/content"
+    assert anna.post(path, drawn).status_code == 200
+    shape = anna.get(path).json()["elements"][0]["properties"]["shapeId"]
+    assert anna.post(f"{path}/{shape}/delete").status_code == 200
+    assert everything_about(reader, ID["order-2"]) == before
+    assert reader.get(f"rest/facets/processes/views/detail/elements/{ID['order-2']}")["ETag"] == tag
+
+
+def test_readers_see_the_published_version_until_the_new_one_is_released(desk: Sit) -> None:
+    vera, anna = desk(user="vera"), desk(user="anna")
+    new = anna.new_version("order")
+    assert vera.element("order")["versionId"] == ID["order-2"]
+    assert anna.element("order")["versionId"] == new["versionId"]
+    for hidden in (new["versionId"], new["content"][1]["id"]):
+        assert vera.get(f"rest/facets/processes/views/detail/elements/{hidden}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("named", "source"),
+    [("order", "order-2"), ("order-2", "order-2"), ("order-1", "order-1"), ("expired", "expired-1")],
+)
+def test_what_is_copied(desk: Sit, named: str, source: str) -> None:
+    """By the element's id the published version, else the newest retired one; by a version's id that one."""
+    new = desk(user="anna").new_version(named)
+    number = "1.1" if named == "expired" else "2.1"
+    assert (new["attributes"]["name"]["1033"], new["attributes"]["version"]["127"]) == (source, number)
+
+
+def test_letter_case_prefixes_and_api_versions(desk: Sit) -> None:
+    anna = desk(user="anna")
+    response = anna.post(f"rest/release/{ID['order'].upper()}/createversion/", **{"api-version": "3.0"})
+    assert (response.status_code, response["api-version"]) == (200, "3.0")
+    assert response.json()["values"][0]["id"] == ID["order"]
+    assert response["ETag"] == f'"{response.json()["values"][0]["versionId"]}.0"'
+
+
+@pytest.mark.parametrize("state", STATES[:4])
+def test_a_second_version_in_work_is_a_conflict(desk: Sit, state: str) -> None:
+    text = (
+        f"subProcess {ID[state]} has a version in work already. Version 0.1 ({ID[f'{state}-1']}) is in the state {state};"
+        " there can be one at a time."
+    )
+    found = desk(user="anna").post(f"release/{ID[state]}/createversion")
+    assert error(found) == (409, "error", "dialog", [text])
+
+
+def test_only_the_published_version_and_the_newest_that_was(desk: Sit, house: Storage) -> None:
+    cora = desk(user="cora")
+    second = cora.new_version("order")["versionId"]
+    cora.applied(second, "InProcessToReleased")
+    found = cora.post(f"release/{ID['order-1']}/createversion")
+    text = f"subProcess {ID['order-1']} is neither the published version nor the newest that was; make it of that one."
+    assert error(found) == (409, "error", "dialog", [text])
+    assert cora.new_version("order-2")["attributes"]["version"] == {"127": "3.1"}
+
+
+def test_elements_without_versions(desk: Sit) -> None:
+    found = desk(user="cora").post(f"release/{ID['anna']}/createversion")
+    assert error(found) == (409, "error", "dialog", ["A user has no versions."])
+
+
+@pytest.mark.parametrize(
+    ("roles", "name", "status"),
+    [
+        ((Role.VIEWER,), None, 403),
+        ((Role.ANALYZER,), None, 403),
+        ((Role.APPROVER,), None, 403),
+        ((Role.EDITOR,), None, 403),  # not the author
+        ((), "anna", 200),
+        ((Role.ARCHITECT,), None, 200),
+        ((Role.ADMINISTRATOR,), None, 200),
+    ],
+)
+def test_who_may(desk: Sit, roles: tuple[Role, ...], name: str | None, status: int) -> None:
+    caller = desk(*roles, user=name)
+    found = caller.post(f"release/{ID['order']}/createversion")
+    assert found.status_code == status
+    if status == 403:
+        text = f"A new version of subProcess {ID['order-2']} needs the permission EditElement."
+        assert error(found) == (403, "unauthorized", "volatile", [text])
+    else:
+        versions = caller.get(f"rest/facets/processes/views/detail/elements/{ID['order']}/versions").json()
+        assert [each["state"] for each in versions["elements"]] == ["expired", "released", "inProcess"]
+
+
+def test_a_token_without_user_is_the_author(desk: Sit) -> None:
+    new = desk(Role.ADMINISTRATOR).new_version("order")
+    callers = [new["related"][name][0]["type"] for name in ("author", "createdBy", "changedBy")]
+    assert callers == ["authToken"] * 3
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"),
+    [
+        ("release/nonsense/createversion", None, 400, "'nonsense' is no GUID."),
+        (f"release/{UNKNOWN}/createversion" if (UNKNOWN := "ffffffff-0000-4000-8000-000000000000") else "", None, 404,
+         f"There is no element {UNKNOWN}."),
+        (f"release/{ID['order']}/createversion", {"comment": "x"}, 400, "This operation takes no body."),
+        (f"release/{ID['order']}/createversion?$page=1", None, 400, "$page: this operation takes no $ parameters."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read(desk: Sit, path: str, body: Any, status: int, text: str) -> None:
+    kind = ("error", "volatile" if status == 404 else "inline")
+    assert error(desk(user="anna").post(path, body)) == (status, *kind, [text])
+
+
+def test_methods(desk: Sit) -> None:
+    found = desk(user="anna").get(f"release/{ID['order']}/createversion")
+    assert (found.status_code, found["Allow"]) == (405, "POST")
+
+
+def test_the_same_key_makes_one_version(desk: Sit, house: Storage) -> None:
+    anna = desk(user="anna")
+    path = f"release/{ID['order']}/createversion"
+    first = anna.post(path, **{"Idempotency-Key": "one"})
+    again = anna.post(path, **{"Idempotency-Key": "one"})
+    assert (first.status_code, first.content, first["ETag"]) == (200, again.content, again["ETag"])
+    with tenant_scope(house):
+        assert ElementVersion.objects.filter(element_id=ID["order"]).count() == 3
+
+
+def test_if_match(desk: Sit) -> None:
+    anna = desk(user="anna")
+    tag = anna.get(f"rest/facets/processes/views/detail/elements/{ID['order']}")["ETag"]
+    path = f"release/{ID['order']}/createversion"
+    assert anna.post(path, **{"If-Match": '"stale.1"'}).status_code == 412
+    assert anna.post(path, **{"If-Match": tag}).status_code == 200
+
+
+def test_it_is_on_record(desk: Sit) -> None:
+    anna = desk(user="anna")
+    new = anna.new_version("order")
+    step = anna.steps("order")[-1]
+    assert step == {
+        "number": 1,
+        "step": "version",
+        "versionId": new["versionId"],
+        "version": "2.1",
+        "toState": "inProcess",
+        "changedOn": new["attributes"]["createdOn"]["127"],
+        "caller": step["caller"],
+        "requestId": step["requestId"],
+        "changedBy": person("anna"),
+    }
+    changes = anna.get(f"{DETAIL.removeprefix(API + '/')}/{ID['order']}/history").json()["values"]
+    assert [(each["action"], each["before"], each["after"]) for each in changes] == [
+        ("versioned", {}, {"copiedFrom": ID["order-2"], "state": "inProcess", "version": "2.1"})
+    ]
+    task = new["content"][1]["id"]
+    changes = anna.get(f"{DETAIL.removeprefix(API + '/')}/{task}/history").json()["values"]
+    assert [(each["action"], each["after"]) for each in changes] == [("created", {"copiedFrom": ID["order-2-task"]})]
+
+
+def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_again(desk: Sit, house: Storage) -> None:
+    anna = desk(user="anna")
+    before = everything_about(anna, ID["order-2"])
+    with tenant_scope(house):
+        elements = Element.objects.count()
+    new = anna.new_version("order")["versionId"]
+    assert anna.post(f"rest/facets/processes/views/detail/elements/{new}/delete").status_code == 200
+    assert everything_about(anna, ID["order-2"]) == before
+    with tenant_scope(house):
+        assert Element.objects.count() == elements
+    assert anna.new_version("order")["attributes"]["version"] == {"127": "2.1"}
+
+
+def test_another_tenant_with_the_same_ids_is_left_alone(desk: Sit, api: ApiClient, house: Storage) -> None:
+    rival = Storage.objects.get(collection__key="rival", key="house")
+    desk(user="anna").new_version("order")
+    with tenant_scope(rival):
+        assert ElementVersion.objects.filter(element_id=ID["order"]).count() == 2
+    foreign = token_for(rival, Role.ADMINISTRATOR)
+    assert api.post(f"{API}/release/{ID['order']}/createversion", token=foreign).status_code == 401
+    own = api.get(f"/rival/house/_api/rest/facets/processes/views/detail/elements/{ID['order']}", token=foreign)
+    assert one(own)["attributes"]["name"]["1033"] == "Rival order-2"
+    assert user("anna")["id"] == ID["anna"]
