@@ -8,7 +8,7 @@ from uuid import UUID
 
 from elements import derived
 from elements.locks import Lock, find_lock
-from elements.permissions import Permission, permissions, role_permissions
+from elements.permissions import Permission, authors_in, permissions, role_permissions
 from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
 from elements.reading.attributes import read_exactly
@@ -77,8 +77,7 @@ def read_drawn(audience: Audience, element: str) -> list[Drawn]:
 
 def _authors(versions: list[str]) -> set[UUID]:
     """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
-    held = rows.read_references(versions, derived.AUTHOR_CONTEXTS)
-    return {UUID(target) for contexts in held.values() for targets in contexts.values() for target in targets}
+    return authors_in(rows.read_references(versions, derived.AUTHOR_CONTEXTS).values())
 
 
 def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lock) -> Lock:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from uuid import UUID
 
+from elements.derived import AUTHOR_CONTEXTS
 from facets.blueprint import ElementType
 from repository_site.problems import Forbidden
 from storage.callers import Caller
@@ -71,6 +72,11 @@ def role_permissions(caller: Caller, type: ElementType) -> frozenset[Permission]
     """What the caller's roles allow on elements of a type; architectural types are for architects to change."""
     granted = granted_to(caller)
     return granted - CHANGING if type.is_architectural and not is_architect(caller) else granted
+
+
+def authors_in(held: Iterable[Mapping[str, Sequence[str]]]) -> set[UUID]:
+    """Whom the related contexts of versions name as authors."""
+    return {UUID(each) for contexts in held for name in AUTHOR_CONTEXTS for each in contexts.get(name, ())}
 
 
 def permissions(caller: Caller, type: ElementType, authors: Collection[UUID]) -> frozenset[Permission]:

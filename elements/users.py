@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from elements.models import Element
@@ -21,8 +23,11 @@ def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
         attributes = (
             Element.objects.filter(id=user_id, type__key=USER_TYPE).values_list("newest__attributes", flat=True).first()
         )
-    if attributes is None:
-        return None
+    return None if attributes is None else grant_of(attributes)
+
+
+def grant_of(attributes: Mapping[str, Mapping[str, Any]]) -> UserGrant:
+    """What the stored attributes of a user element grant."""
     granted = {name for name, values in attributes.items() if values.get(str(INVARIANT_CULTURE)) is True}
     roles = frozenset(role for name, role in ROLE_ATTRIBUTES.items() if name in granted)
     return UserGrant(roles, is_inactive=INACTIVE in granted)

@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
+from django.db import connection
+
 from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
 from facets.cycles import Category, ReleaseCycle, Transition
 from facets.row_reading import read_configuration
@@ -165,6 +167,17 @@ def configuration_of(storage: Storage) -> Configuration:
         if len(_cache) > MAX_CACHED:
             _cache.popitem(last=False)
     return compiled
+
+
+def settled_configuration(storage: Storage) -> Configuration:
+    """The configuration as it is now, whatever the storage was read with; it stays so until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
+        found = cursor.fetchone()
+    if found is None:
+        raise NotFound("There is no storage at this address.")
+    storage.configuration_revision = found[0]
+    return configuration_of(storage)
 
 
 def forget_configurations() -> None:

@@ -45,14 +45,18 @@ def _state(key: str, node: Node) -> State | None:
 
 
 def _transition(key: str, node: Node, names: Collection[str], states: Mapping[str, State]) -> Transition:
-    node.fields("displayNames", "from", "to", "task")
+    node.fields("displayNames", "from", "to", "task", "endsVersion")
     node.check(KEY, key, BAD_KEY)
     source, target = node.child("from"), node.child("to")
     for each in (source, target):
         if (name := each.text()) and name not in names:
             each.problem(f'unknown state "{name}"')
-    task = node.child("task").text("")
-    found = Transition(key, source.text(""), target.text(""), node.child("displayNames").texts(required=True), task)
+    task, ends = node.child("task").text(""), node.child("endsVersion")
+    if ends.flag() and not task:
+        ends.problem("only a transition by task asks for the end of a version")
+    found = Transition(
+        key, source.text(""), target.text(""), node.child("displayNames").texts(required=True), task, ends.flag()
+    )
     if found.source in states and found.target in states:
         _check_way(node, states[found.source], states[found.target], has_task=bool(task))
     return found

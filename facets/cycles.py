@@ -38,13 +38,15 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """With `task`, applying it only asks for it: a task of that type must be accepted first."""
+    """With `task`, applying it only asks for it: a task of that type must be accepted first. With `ends_version` what
+    is asked for is the end of the version: once its day has come it goes on to the first retired state."""
 
     key: str
     source: str
     target: str
     display_names: Texts
     task: str = ""
+    ends_version: bool = False
 
 
 @dataclass(frozen=True, slots=True)

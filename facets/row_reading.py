@@ -128,7 +128,12 @@ def _cycles(rows: Rows) -> tuple[ReleaseCycle, ...]:
         (
             row.cycle_id,
             Transition(
-                row.key, state_keys[row.source_id], state_keys[row.target_id], texts(row.display_names), row.task
+                row.key,
+                state_keys[row.source_id],
+                state_keys[row.target_id],
+                texts(row.display_names),
+                row.task,
+                row.ends_version,
             ),
         )
         for row in rows[models.Transition]

@@ -204,6 +204,7 @@ def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
             source_id=ids("state", cycle.key, each.source),
             target_id=ids("state", cycle.key, each.target),
             task=each.task,
+            ends_version=each.ends_version,
         )
 
 

@@ -166,6 +166,7 @@ def _cycle(cycle: ReleaseCycle) -> dict[str, Any]:
                     "from": each.source,
                     "to": each.target,
                     "task": each.task,
+                    "endsVersion": each.ends_version,
                 }
             )
             for each in cycle.transitions

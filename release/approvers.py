@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -11,15 +11,16 @@ import orjson
 
 from elements.permissions import ROLE_PERMISSIONS, Permission
 from elements.reading.rows import fetch
-from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
+from elements.users import USER_TYPE, grant_of
 from release.models import Task
-from storage.callers import Caller
-from storage.cultures import INVARIANT_CULTURE
+from storage.callers import Caller, UserGrant
 from storage.roles import Role
 
 # Asked in this order; the first that is set is the approver.
 APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")
 GROUPS = "userGroups"
+ELEMENTS = """FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
+    JOIN elements_elementversion v ON v.id = e.newest_id"""
 APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if Permission.APPROVE in granted)
 
 
@@ -42,7 +43,9 @@ def groups_of(element: UUID | None) -> set[UUID]:
 
 
 def is_for(task: Task, caller: Caller) -> bool:
-    """Whether a task waits for this caller among others."""
+    """Whether a task waits for this caller, among others perhaps; never for who has made the request (four eyes)."""
+    if is_requester(task, caller):
+        return False
     if task.assignee_id is None:
         return True
     return task.assignee_id == caller.element_id or task.assignee_id in groups_of(caller.element_id)
@@ -54,91 +57,95 @@ def is_requester(task: Task, caller: Caller) -> bool:
     return task.requester_label == caller.label
 
 
+def administers(caller: Caller) -> bool:
+    """May act for others, and consent to their own requests."""
+    return Role.ADMINISTRATOR in caller.roles
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user element as an approver."""
+    """A user, or a token, as an approver."""
 
+    id: UUID
     is_active: bool
     may_approve: bool
+    is_administrator: bool
+
+    def may_decide(self, task: Task) -> bool:
+        return self.is_active and self.may_approve and (self.id != task.requester_id or self.is_administrator)
+
+
+def _person(element: UUID, grant: UserGrant) -> Person:
+    return Person(
+        element,
+        is_active=not grant.is_inactive,
+        may_approve=not grant.roles.isdisjoint(APPROVING_ROLES),
+        is_administrator=Role.ADMINISTRATOR in grant.roles,
+    )
 
 
 def find_person(element: UUID) -> Person | None:
     """None when there is no such user."""
-    return read_people([element]).people.get(element)
+    return read_people([element]).users.get(element)
 
 
 @dataclass(slots=True)
 class People:
     """The users among some elements, and the members of the groups among them."""
 
-    people: dict[UUID, Person] = field(default_factory=dict)
+    users: dict[UUID, Person] = field(default_factory=dict)
     groups: dict[UUID, list[Person]] = field(default_factory=dict)
 
-    def candidates(self, assignee: UUID) -> list[Person] | None:
-        """Who could take a task that is given to this element; None when it is neither user nor group."""
-        if assignee in self.people:
-            return [self.people[assignee]]
-        return self.groups.get(assignee)
+    def candidates(self, assignee: UUID) -> list[Person]:
+        """Who could take a task that is given to this element."""
+        return [self.users[assignee]] if assignee in self.users else self.groups.get(assignee, [])
 
 
 def read_people(elements: Collection[UUID]) -> People:
     found = People()
-    sql = """SELECT e.id, t.key, v.attributes FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""
+    sql = f"SELECT e.id, t.key, v.attributes {ELEMENTS} WHERE e.id = ANY(%s)"
     for element, type, attributes in fetch(sql, [list(elements)]) if elements else ():
         if type == USER_TYPE:
-            found.people[element] = _person(attributes)
+            found.users[element] = _person(element, grant_of(orjson.loads(attributes)))
         else:
             found.groups[element] = []
-    sql = """SELECT r.target_id, v.attributes FROM elements_reference r
-        JOIN elements_element e ON e.newest_id = r.version_id JOIN facets_elementtype t ON t.id = e.type_id
-        JOIN elements_elementversion v ON v.id = e.newest_id
+    sql = f"""SELECT r.target_id, e.id, v.attributes {ELEMENTS} JOIN elements_reference r ON r.version_id = v.id
         WHERE r.target_id = ANY(%s) AND r.context = %s AND t.key = %s"""
-    for group, attributes in fetch(sql, [list(found.groups), GROUPS, USER_TYPE]) if found.groups else ():
-        found.groups[group].append(_person(attributes))
+    for group, element, attributes in fetch(sql, [list(found.groups), GROUPS, USER_TYPE]) if found.groups else ():
+        found.groups[group].append(_person(element, grant_of(orjson.loads(attributes))))
     return found
 
 
-def _person(attributes: str) -> Person:
-    values = orjson.loads(attributes)
-    granted = {name for name, value in values.items() if value.get(str(INVARIANT_CULTURE)) is True}
-    roles = {role for name, role in ROLE_ATTRIBUTES.items() if name in granted}
-    return Person(INACTIVE not in granted, not roles.isdisjoint(APPROVING_ROLES))
+def read_approvers() -> list[Person]:
+    """Everybody in the storage who could take a task that is for every approver: users, and tokens of their own."""
+    tokens = """SELECT t.id, t.roles FROM storage_apitoken t
+        WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.user_id IS NULL AND t.revoked_on IS NULL
+          AND t.valid_from <= now() AND (t.valid_until IS NULL OR t.valid_until > now())"""
+    found = [
+        _person(token, UserGrant(frozenset(map(Role, roles)), is_inactive=False)) for token, roles in fetch(tokens)
+    ]
+    users = f"SELECT e.id, v.attributes {ELEMENTS} WHERE t.key = %s"
+    found += [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
+    return [each for each in found if each.is_active and each.may_approve]
 
 
-def anybody_approves() -> bool:
-    """Whether the storage has anybody who could take a task that is for every approver: a user, or a token."""
-    tokens = """SELECT 1 FROM storage_apitoken t WHERE t.storage_id = current_setting('repository.storage')::uuid
-        AND t.revoked_on IS NULL AND (t.valid_until IS NULL OR t.valid_until > now()) AND t.user_id IS NULL
-        AND t.roles && %s::varchar[] LIMIT 1"""
-    if fetch(tokens, [sorted(role.value for role in APPROVING_ROLES)]):
-        return True
-    users = """SELECT v.attributes FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE t.key = %s"""
-    people = (_person(row[0]) for row in fetch(users, [USER_TYPE]))
-    return any(each.is_active and each.may_approve for each in people)
-
-
-def stuck_reasons(task: Task, people: People, limit: int, now: datetime, *, anybody: bool) -> list[Task.Stuck]:
+def stuck_reasons(
+    task: Task, people: People, approvers: Collection[Person], limit: int, now: datetime
+) -> list[Task.Stuck]:
     """Why nobody will take the task, or has taken it for too long; empty when all is well."""
-    found = _approver_problem(None if task.assignee_id is None else people.candidates(task.assignee_id), task, anybody)
+    candidates = approvers if task.assignee_id is None else people.candidates(task.assignee_id)
+    found = _approver_problem(task, candidates)
     overdue = now - task.requested_on > timedelta(days=limit)
-    return [*found, *([Task.Stuck.OVERDUE] if overdue else [])]
+    return [*([found] if found else []), *([Task.Stuck.OVERDUE] if overdue else [])]
 
 
-def _approver_problem(candidates: Iterable[Person] | None, task: Task, anybody: bool) -> list[Task.Stuck]:
-    if task.assignee_id is None:
-        return [] if anybody else [Task.Stuck.MISSING]
-    known = list(candidates or ())
-    if not known:
-        return [Task.Stuck.MISSING]
-    if not any(each.is_active for each in known):
-        return [Task.Stuck.INACTIVE]
-    if not any(each.is_active and each.may_approve for each in known):
-        return [Task.Stuck.NO_ROLE]
-    return []
-
-
-def administers(caller: Caller) -> bool:
-    """May act for others, and consent to their own requests."""
-    return Role.ADMINISTRATOR in caller.roles
+def _approver_problem(task: Task, candidates: Collection[Person]) -> Task.Stuck | None:
+    if any(each.may_decide(task) for each in candidates):
+        return None
+    active = [each for each in candidates if each.is_active]
+    if candidates and not active:
+        return Task.Stuck.INACTIVE
+    if active and not any(each.may_approve for each in active):
+        return Task.Stuck.NO_ROLE
+    # Nobody, or nobody but who has made the request.
+    return Task.Stuck.MISSING

@@ -6,11 +6,11 @@ Everything here may be run again and again, and twice at once: what is due is lo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -21,12 +21,12 @@ from psycopg.errors import DeadlockDetected
 from elements.reading.rows import VersionRow, fetch, read_versions
 from elements.writing.history import Author
 from elements.writing.stored import lock_elements
-from facets.configuration import CompiledCycle, Configuration, configuration_of
+from facets.configuration import CompiledCycle, Configuration, configuration_of, settled_configuration
 from facets.cycles import Category
-from release.approvers import anybody_approves, read_people, stuck_reasons
-from release.effects import Change, Step, Taken, entered, write_steps
+from release.approvers import read_approvers, read_people, stuck_reasons
+from release.effects import Change, entered, open_tasks, write_steps
+from release.log import Step, Taken
 from release.models import Task
-from repository_site.problems import NotFound
 from storage.models import Storage
 from storage.tenancy import tenant_scope
 
@@ -43,28 +43,46 @@ class Outcome:
 
     in_effect: list[str] = field(default_factory=list)
     expired: list[str] = field(default_factory=list)
+    overtaken: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
     freed: list[str] = field(default_factory=list)
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.in_effect or self.expired or self.stuck or self.freed)
+        return not (self.in_effect or self.expired or self.overtaken or self.stuck or self.freed)
 
 
-def run_lifecycle(storage: Storage, *, dry_run: bool = False) -> Outcome:
-    """What is due now. With `dry_run` it is only told."""
-    outcome = Outcome()
+def run_lifecycle(storage: Storage, *, dry_run: bool = False, outcome: Outcome | None = None) -> Outcome:
+    """What is due now; with `dry_run` it is only told. `outcome` grows with every step that is done: when one fails, it
+    tells what was done before."""
+    if dry_run:
+        return _plan(storage)
+    outcome = Outcome() if outcome is None else outcome
     for find, step, done in ((_due_effects, Step.EFFECT, outcome.in_effect), (_due_ends, Step.EXPIRY, outcome.expired)):
-        if dry_run:
-            with tenant_scope(storage):
-                found = read_versions(find(configuration_of(storage), timezone.now(), None))
-            done += [_line(row) for row in found.values()]
-        else:
-            batch = partial(_run_batch, storage, find, step)
-            while (lines := _attempt(batch)) is not None:
-                done += lines
-    _attempt(partial(_mark_tasks, storage, outcome, dry_run=dry_run))
+        batch = partial(_run_batch, storage, find, step)
+        while (taken := _attempt(batch)) is not None:
+            done += taken.lines
+            outcome.overtaken += taken.tasks
+    marks = _attempt(partial(_mark_tasks, storage))
+    outcome.stuck += marks.stuck
+    outcome.freed += marks.freed
     return outcome
+
+
+def _plan(storage: Storage) -> Outcome:
+    with tenant_scope(storage):
+        configuration, now = configuration_of(storage), timezone.now()
+        effects = read_versions(_due_effects(configuration, now, None))
+        ends = read_versions(_due_ends(configuration, now, None))
+        overtaken = list(open_tasks({*effects, *ends}))
+        marks = _find_marks(storage, now, leaving_out={each.id for each in overtaken})
+    return Outcome(
+        [_line(row) for row in effects.values()],
+        [_line(row) for row in ends.values()],
+        [_task_line(each) for each in overtaken],
+        marks.stuck,
+        marks.freed,
+    )
 
 
 def _attempt(run: Callable[[], T]) -> T:
@@ -106,10 +124,17 @@ def _cycles_with_effect(configuration: Configuration) -> Iterator[tuple[Compiled
         yield cycle, [configuration.type_ids[key] for key, each in configuration.cycles.items() if each is cycle]
 
 
-def _run_batch(storage: Storage, find: Finder, step: Step) -> list[str] | None:
-    """A line for each version that has taken the step; None when nothing is due any more."""
+class Batch(NamedTuple):
+    """A line for each version that has taken the step, and for each task that was overtaken by that."""
+
+    lines: list[str]
+    tasks: list[str]
+
+
+def _run_batch(storage: Storage, find: Finder, step: Step) -> Batch | None:
+    """None when nothing is due any more."""
     with tenant_scope(storage):
-        configuration = _settled_configuration(storage)
+        configuration = settled_configuration(storage)
         wanted = find(configuration, timezone.now(), BATCH)
         if not wanted:
             return None
@@ -117,17 +142,8 @@ def _run_batch(storage: Storage, find: Finder, step: Step) -> list[str] | None:
         author = Author(None, CALLER, "")
         due = [row for row in read_versions(wanted).values() if _is_due(configuration, row, step, author.now)]
         change = Change(configuration, ZoneInfo(storage.time_zone), author)
-        write_steps(change, [_taken(change, row, step) for row in due])
-        return [_line(row) for row in due]
-
-
-def _settled_configuration(storage: Storage) -> Configuration:
-    """It stays as it is until the batch is done."""
-    found = fetch("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
-    if not found:
-        raise NotFound(f"There is no storage {storage}.")
-    storage.configuration_revision = found[0][0]
-    return configuration_of(storage)
+        overtaken = write_steps(change, [_taken(change, row, step) for row in due])
+        return Batch([_line(row) for row in due], [_task_line(each) for each in overtaken])
 
 
 def _is_due(configuration: Configuration, row: VersionRow, step: Step, now: datetime) -> bool:
@@ -150,24 +166,41 @@ def _line(row: VersionRow) -> str:
     return f"{row.version}, version {row.major}.{row.minor} of {row.element}"
 
 
-def _mark_tasks(storage: Storage, outcome: Outcome, *, dry_run: bool) -> None:
+def _task_line(task: Task) -> str:
+    return f"{task.id}, {task.type}"
+
+
+@dataclass(slots=True)
+class Marks:
+    """Tasks whose mark is no longer right, with the reasons that they should have; and a line for each."""
+
+    tasks: list[tuple[Task, list[str]]] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
+    freed: list[str] = field(default_factory=list)
+
+
+def _find_marks(storage: Storage, now: datetime, leaving_out: Collection[UUID] = ()) -> Marks:
+    tasks = list(Task.objects.filter(state=Task.State.OPEN).exclude(id__in=leaving_out).select_for_update())
+    people = read_people({each.assignee_id for each in tasks if each.assignee_id})
+    approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
+    marks = Marks()
+    for task in tasks:
+        found = stuck_reasons(task, people, approvers, storage.stuck_after_days, now)
+        reasons = [each.value for each in found]
+        if reasons != task.stuck_reasons:
+            lines = marks.stuck if reasons else marks.freed
+            lines.append(f"{_task_line(task)}: {', '.join(reasons) or 'can go on'}")
+            marks.tasks.append((task, reasons))
+    return marks
+
+
+def _mark_tasks(storage: Storage) -> Marks:
     """Tasks that nobody will take, or has not taken for too long, are marked with the reasons; others are freed."""
-    stuck: list[str] = []
-    freed: list[str] = []
     with tenant_scope(storage):
         now = timezone.now()
-        tasks = list(Task.objects.filter(state=Task.State.OPEN).select_for_update())
-        people = read_people({each.assignee_id for each in tasks if each.assignee_id})
-        anybody = any(each.assignee_id is None for each in tasks) and anybody_approves()
-        for task in tasks:
-            reasons = [
-                each.value for each in stuck_reasons(task, people, storage.stuck_after_days, now, anybody=anybody)
-            ]
-            if reasons == task.stuck_reasons:
-                continue
-            (stuck if reasons else freed).append(f"{task.id}, {task.type}: {', '.join(reasons) or 'can go on'}")
-            if not dry_run:
-                task.stuck_reasons = reasons
-                task.stuck_on = (task.stuck_on or now) if reasons else None
-                task.save(update_fields=["stuck_reasons", "stuck_on"])
-    outcome.stuck[:], outcome.freed[:] = stuck, freed
+        marks = _find_marks(storage, now)
+        for task, reasons in marks.tasks:
+            task.stuck_reasons = reasons
+            task.stuck_on = (task.stuck_on or now) if reasons else None
+        Task.objects.bulk_update([task for task, _ in marks.tasks], ["stuck_reasons", "stuck_on"], batch_size=BATCH)
+    return marks

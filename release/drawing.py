@@ -21,14 +21,15 @@ def draw_cycle(cycle: ReleaseCycle) -> str:
 
 
 def _lines(cycle: ReleaseCycle) -> Iterator[str]:
+    ids = _ids(cycle)
     yield "stateDiagram-v2"
     for category, color in COLORS.items():
         yield f"    classDef {category} {color}"
     for state in cycle.states:
-        yield f'    state "{state.key}" as {_id(state.key)}'
+        yield f'    state "{state.key}" as {ids[state.key]}'
     first = next(each.key for each in cycle.states if each.category is Category.DRAFT)
     retired = next(each.key for each in cycle.states if each.category is Category.RETIRED)
-    yield f"    [*] --> {_id(first)}: new element, or createversion"
+    yield f"    [*] --> {ids[first]}: new element, or createversion"
     ways: dict[tuple[str, str], list[str]] = {}
     for each in cycle.transitions:
         label = f"{each.key} (by task {each.task})" if each.task else each.key
@@ -41,9 +42,9 @@ def _lines(cycle: ReleaseCycle) -> Iterator[str]:
             text = "validUntil has come, or a newer version is released"
             ways.setdefault((state.key, retired), []).append(text)
     for (source, target), labels in ways.items():
-        yield f"    {_id(source)} --> {_id(target)}: {'<br>'.join(labels)}"
+        yield f"    {ids[source]} --> {ids[target]}: {'<br>'.join(labels)}"
     for state in cycle.states:
-        yield f"    class {_id(state.key)} {state.category}"
+        yield f"    class {ids[state.key]} {state.category}"
 
 
 def describe_states(cycle: ReleaseCycle, culture: int) -> str:
@@ -67,6 +68,8 @@ def _text(texts: Texts, culture: int) -> str:
     return found.get(culture) or next(iter(found.values()), "")
 
 
-def _id(key: str) -> str:
-    """Mermaid knows letters, digits and underscores."""
-    return "".join(each if each.isalnum() else "_" for each in key)
+def _ids(cycle: ReleaseCycle) -> dict[str, str]:
+    """Mermaid knows letters, digits and underscores; a key with anything else goes by its place."""
+    return {
+        each.key: each.key if each.key.isalnum() else f"state_{place}" for place, each in enumerate(cycle.states, 1)
+    }

@@ -3,10 +3,12 @@ cause it, callers, approvers and the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from django.db.models import QuerySet
 
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing import statements
@@ -15,7 +17,7 @@ from facets.configuration import CompiledCycle, Configuration
 from facets.cycles import Category
 from release.days import start_of_day
 from release.holding import read_numbers
-from release.log import Step, Taken, log_steps, record_steps
+from release.log import Taken, log_steps, record_steps
 from release.models import Task
 
 
@@ -48,10 +50,10 @@ def published(change: Change, row: VersionRow, state: str) -> VersionRow:
     )
 
 
-def succeeded(change: Change, row: VersionRow) -> VersionRow:
-    """A published version as it is once a newer one has been released: it ends today, if it has not ended before."""
+def ended(change: Change, row: VersionRow, state: str | None = None) -> VersionRow:
+    """A published version as it is once it is retired: it ends today, if it has not ended before."""
     cycle, today = change.cycle_of(row), start_of_day(change.author.now, change.zone)
-    return entered(cycle, row, cycle.retired_state)._replace(valid_until=min(row.valid_until or today, today))
+    return entered(cycle, row, state or cycle.retired_state)._replace(valid_until=min(row.valid_until or today, today))
 
 
 def read_published(row: VersionRow) -> VersionRow | None:
@@ -61,8 +63,9 @@ def read_published(row: VersionRow) -> VersionRow | None:
     return read_versions([row.published])[row.published]
 
 
-def write_steps(change: Change, steps: Sequence[Taken]) -> None:
-    """The versions as the steps leave them, and everything that follows from it. A version may take several steps."""
+def write_steps(change: Change, steps: Sequence[Taken]) -> list[Task]:
+    """The versions as the steps leave them, and everything that follows from it. A version may take several steps.
+    Answers the tasks that have been overtaken."""
     last = {each.after.version: each.after for each in steps}
     retired = [row for row in last.values() if row.category == Category.RETIRED]
     others = [row for row in last.values() if row.category != Category.RETIRED]
@@ -72,18 +75,20 @@ def write_steps(change: Change, steps: Sequence[Taken]) -> None:
     pointers: dict[str, str | None] = {row.element: None for row in retired if row.published == row.version}
     pointers |= {row.element: row.version for row in others if row.category == Category.PUBLISHED}
     newest = {row.element: row.newest for row in last.values()}
+    newest |= {each.after.element: each.after.version for each in steps if each.is_release}
     statements.point_elements([(element, newest[element], version) for element, version in pointers.items()])
     changed = [each.after.version for each in steps if each.before.category != each.after.category]
     statements.settle_diagrams(changed, change.configuration.living_in_diagrams)
-    close_tasks([row.version for row in retired], change.author)
     log_steps(change.author, steps)
     record_steps(change.author, change.zone, steps)
+    return _close_tasks([each.after.version for each in steps if each.before.state != each.after.state], change.author)
 
 
-def close_tasks(versions: Sequence[str], author: Author) -> None:
-    """What a task asked for has come about without it."""
-    if versions:
-        Task.objects.filter(version_id__in=[UUID(each) for each in versions], state=Task.State.OPEN).update(
+def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
+    """What a task asked for can no longer be done: the version is in another state by now."""
+    found = list(open_tasks(versions)) if versions else []
+    if found:
+        Task.objects.filter(id__in=[each.id for each in found]).update(
             state=Task.State.OBSOLETE,
             decided_on=author.now,
             decider_id=author.element,
@@ -91,6 +96,8 @@ def close_tasks(versions: Sequence[str], author: Author) -> None:
             stuck_on=None,
             stuck_reasons=[],
         )
+    return found
 
 
-__all__ = ["Change", "Step", "Taken", "entered", "published", "read_published", "succeeded", "write_steps"]
+def open_tasks(versions: Iterable[str]) -> QuerySet[Task]:
+    return Task.objects.filter(version_id__in=[UUID(each) for each in versions], state=Task.State.OPEN)

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from uuid import UUID
 
-from elements import derived
-from elements.permissions import Permission, permissions
+from elements.permissions import Permission, authors_in, permissions, sees_drafts
 from elements.reading.rows import VersionRow, fetch, read_references
 from elements.writing.stored import lock_elements
 from elements.writing.updating import Writer
@@ -22,7 +20,7 @@ from repository_site.problems import NotFound
 from storage.callers import Caller
 
 # May refuse what is held, before anything else is looked at.
-OnLocked = Callable[[VersionRow], None]
+OnHeld = Callable[[VersionRow], None]
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class Life:
 
     @cached_property
     def granted(self) -> frozenset[Permission]:
-        authors = {UUID(each) for name in derived.AUTHOR_CONTEXTS for each in self.related.get(name, ())}
-        return permissions(self.caller, self.type, authors)
+        return permissions(self.caller, self.type, authors_in([self.related]))
 
     @property
     def label(self) -> str:
@@ -59,14 +56,16 @@ def look_at(configuration: Configuration, caller: Caller, row: VersionRow) -> Li
     return Life(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
 
 
-def hold(writer: Writer, found: VersionRow, on_locked: OnLocked | None = None) -> Life:
-    """As it stands once nobody else is changing it."""
+def hold(writer: Writer, found: VersionRow, *, named: str | None = None, on_held: OnHeld | None = None) -> Life:
+    """As it stands once nobody else is changing it. `named` is the id that was asked with: an element's stands for its
+    newest version, which may be another one by now."""
     stored = lock_elements({found.element}, {found.version})
-    row = stored.versions.get(found.version)
+    by_element = named == found.element and sees_drafts(writer.caller)
+    row = stored.version_of(found.element, None if by_element else found.version)
     if row is None:
-        raise NotFound(f"There is no element {found.version}.")
-    if on_locked is not None:
-        on_locked(row)
+        raise NotFound(f"There is no element {named or found.version}.")
+    if on_held is not None:
+        on_held(row)
     return Life(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))
 
 

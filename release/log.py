@@ -13,6 +13,7 @@ from elements.reading.assembly import Reader
 from elements.reading.rows import VersionRow, fetch, read_identities
 from elements.writing.history import Action, Author, Entry, record
 from elements.writing.statements import execute
+from facets.cycles import OPEN, Category
 from release.models import LifecycleEntry
 from repository_site.rest.datetimes import wire_datetime
 
@@ -30,6 +31,11 @@ class Taken:
     comment: str = ""
     ignored: Sequence[str] = ()
     task: UUID | None = None
+    assignee: UUID | None = None
+
+    @property
+    def is_release(self) -> bool:
+        return self.before.category in OPEN and self.after.category == Category.PUBLISHED
 
 
 def number_of(row: VersionRow) -> str:
@@ -41,15 +47,16 @@ def log_steps(author: Author, steps: Sequence[Taken]) -> None:
     if not steps:
         return
     sql = """INSERT INTO release_lifecycleentry (id, element_id, number, version_id, version, step, from_state,
-            to_state, transition, comment, ignored_warnings, task_id, changed_on, caller_id, caller_label, request_id)
+            to_state, transition, comment, ignored_warnings, task_id, assignee_id, changed_on, caller_id, caller_label,
+            request_id)
         SELECT n.id, n.element, n.place + coalesce((SELECT max(l.number) FROM release_lifecycleentry l
                 WHERE l.element_id = n.element), 0),
             n.version_id, n.version, n.step, n.from_state, n.to_state, n.transition, n.comment, n.ignored, n.task,
-            %s, %s, %s, %s FROM unnest(
+            n.assignee, %s, %s, %s, %s FROM unnest(
                 %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[],
-                %s::text[], %s::text[], %s::jsonb[], %s::uuid[])
+                %s::text[], %s::text[], %s::jsonb[], %s::uuid[], %s::uuid[])
             AS n (id, element, place, version_id, version, step, from_state, to_state, transition, comment, ignored,
-                task)"""
+                task, assignee)"""
     places: dict[str, int] = {}
     rows = []
     for each in steps:
@@ -59,6 +66,7 @@ def log_steps(author: Author, steps: Sequence[Taken]) -> None:
                 uuid4(), each.after.element, places[each.after.element], each.after.version, number_of(each.after),
                 each.step.value, "" if each.step is Step.VERSION else each.before.state, each.after.state,
                 each.transition, each.comment, orjson.dumps(list(each.ignored)).decode(), each.task,
+                each.assignee,
             )
         )  # fmt: skip
     columns = [list(column) for column in zip(*rows, strict=True)]
@@ -94,7 +102,8 @@ def _facts(row: VersionRow, zone: Any) -> dict[str, Any]:
 
 
 SQL = """SELECT l.number, l.version_id::text, l.version, l.step, l.from_state, l.to_state, l.transition, l.changed_on,
-        l.caller_id::text, l.caller_label, l.request_id, l.comment, l.ignored_warnings, l.task_id::text
+        l.caller_id::text, l.caller_label, l.request_id, l.comment, l.ignored_warnings, l.task_id::text,
+        l.assignee_id::text
     FROM release_lifecycleentry l WHERE l.element_id = %s::uuid ORDER BY l.number LIMIT %s OFFSET %s"""
 
 
@@ -105,10 +114,10 @@ def count_steps(element: str) -> int:
 def read_steps(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
     """Oldest first. What a step has nothing of is left out (D8)."""
     rows = fetch(SQL, [element, limit, offset])
-    callers = read_identities(reader.audience, {row[8] for row in rows if row[8]})
+    people = read_identities(reader.audience, {one for row in rows for one in (row[8], row[-1]) if one})
     found = []
     for number, version, label, step, source, target, transition, at, caller, name, request, *rest in rows:
-        comment, ignored, task = rest
+        comment, ignored, task, assignee = rest
         entry: dict[str, Any] = {"number": number, "step": step, "versionId": version, "version": label}
         if source:
             entry["fromState"] = source
@@ -116,13 +125,15 @@ def read_steps(reader: Reader, element: str, limit: int, offset: int) -> list[di
         if transition:
             entry["transitionId"] = transition
         entry |= {"changedOn": wire_datetime(at, reader.zone), "caller": name, "requestId": request}
-        if caller in callers:
-            entry["changedBy"] = reader.reference(callers[caller])
+        if caller in people:
+            entry["changedBy"] = reader.reference(people[caller])
         if comment:
             entry["comment"] = comment
         if warnings := orjson.loads(ignored):
             entry["ignoredWarnings"] = warnings
         if task:
             entry["taskId"] = task
+        if assignee in people:
+            entry["assignee"] = reader.reference(people[assignee])
         found.append(entry)
     return found

@@ -12,9 +12,9 @@ from elements.writing.updating import Writer
 from facets.cycles import Category, Transition
 from release.approvers import administers, choose_approver, find_person, is_for, is_requester
 from release.days import start_of_day
-from release.effects import Change, Step, Taken, entered, write_steps
+from release.effects import Change, ended, entered, write_steps
 from release.holding import Life, hold
-from release.log import log_steps
+from release.log import Step, Taken, log_steps
 from release.models import Task
 from release.permissions import require
 from repository_site.problems import Conflict, Forbidden, Invalid, NotFound
@@ -34,6 +34,8 @@ def request_consent(
     author, row = change.author, life.row
     if valid_until is not None and valid_until <= author.now:
         raise Invalid("validUntil: must be later than now; leave it out to let the version end when it is accepted.")
+    if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
+        raise Invalid("validUntil: must be earlier than the end that the version has already.")
     task = Task.objects.create(
         type=transition.task,
         element_id=row.element,
@@ -71,8 +73,27 @@ class Decision:
     def require_approver(self, what: str) -> None:
         """Who the task is for, or an administrator on their behalf."""
         require(self.life, Permission.APPROVE, what)
-        if not administers(self.writer.caller) and not is_for(self.task, self.writer.caller):
+        if administers(self.writer.caller):
+            return
+        if is_requester(self.task, self.writer.caller):
+            raise Forbidden("Nobody decides on their own request (four eyes); this needs the role administrator.")
+        if not is_for(self.task, self.writer.caller):
             raise Forbidden("The task is for another approver; this needs the role administrator.")
+
+    def transition(self) -> Transition:
+        """What was asked for, when it can still be done: neither the version nor its release cycle has changed."""
+        life, task = self.life, self.task
+        known = {each.key: each for each in life.cycle.cycle.transitions} if life.cycle else {}
+        found = known.get(task.transition)
+        if life.row.state != task.source_state or life.row.revision != task.revision:
+            raise Conflict(
+                f"{life.label} has changed since the task was made; reject it, or withdraw it and ask again."
+            )
+        if found is None or not found.task or (found.source, found.target) != (task.source_state, task.target_state):
+            raise Conflict(
+                f"The release cycle has no such {task.transition} any more; reject the task, or withdraw it."
+            )
+        return found
 
     def close(self, state: State, comment: str) -> None:
         author, task = self.writer.author, self.task
@@ -81,9 +102,9 @@ class Decision:
         task.stuck_on, task.stuck_reasons = None, []
         task.save()
 
-    def log(self, step: Step, comment: str) -> None:
-        row = self.life.row
-        log_steps(self.writer.author, [Taken(step, row, row, self.task.transition, comment, (), self.task.id)])
+    def log(self, step: Step, comment: str, assignee: UUID | None = None) -> None:
+        row, task = self.life.row, self.task
+        log_steps(self.writer.author, [Taken(step, row, row, task.transition, comment, (), task.id, assignee)])
 
 
 def find_task(task_id: UUID) -> Task:
@@ -96,28 +117,34 @@ def find_task(task_id: UUID) -> Task:
 def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """The version takes the step that was asked for and, once its end has come, the next; both are logged."""
     decision = Decision(writer, task_id)
-    task, life, author = decision.task, decision.life, writer.author
+    task = decision.task
     decision.require_approver("Accepting a task")
-    if is_requester(task, writer.caller) and not administers(writer.caller):
-        raise Forbidden("Nobody accepts their own request (four eyes); this needs the role administrator.")
     decision.require_open()
-    cycle = life.cycle
-    if cycle is None or life.row.state != task.source_state or life.row.revision != task.revision:
-        raise Conflict(f"{life.label} has changed since the task was made; reject it, or withdraw it and ask again.")
+    transition = decision.transition()
     decision.close(State.ACCEPTED, comment)
-    today = start_of_day(author.now, writer.zone)
-    end = max(task.valid_until, today) if task.valid_until else today
-    is_due = end <= author.now
-    target = cycle.retired_state if task.target_state not in cycle.categories else task.target_state
-    ends_at_once = cycle.categories[target] is Category.RETIRED
-    after = life.row._replace(valid_until=end)
-    if is_due or not ends_at_once:
-        after = entered(cycle, after, target)
-    steps = [Taken(Step.TRANSITION, life.row, after, task.transition, comment, (), task.id)]
-    if is_due and not ends_at_once:
-        steps.append(Taken(Step.EXPIRY, after, entered(cycle, after, cycle.retired_state), task=task.id))
-    write_steps(decision.change, steps)
+    write_steps(decision.change, _steps(decision, transition, comment))
     return task
+
+
+def _steps(decision: Decision, transition: Transition, comment: str) -> list[Taken]:
+    """The step that was asked for; where that is the end of the version, when it ends, and the end itself once it has
+    come. What ended before keeps its end."""
+    row, task, change = decision.life.row, decision.task, decision.change
+    cycle, now = change.cycle_of(row), change.author.now
+    is_retired = cycle.categories[transition.target] is Category.RETIRED
+    if not transition.ends_version:
+        after = ended(change, row, transition.target) if is_retired else entered(cycle, row, transition.target)
+        return [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id)]
+    today = start_of_day(now, change.zone)
+    end = max(task.valid_until, today) if task.valid_until else today
+    after = row._replace(valid_until=min(end, row.valid_until or end))
+    is_due = after.valid_until is not None and after.valid_until <= now
+    if is_due or not is_retired:
+        after = entered(cycle, after, transition.target)
+    steps = [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id)]
+    if is_due and not is_retired:
+        steps.append(Taken(Step.EXPIRY, after, entered(cycle, after, cycle.retired_state), task=task.id))
+    return steps
 
 
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
@@ -157,5 +184,5 @@ def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -
         raise Invalid(f"assignee: the {USER_TYPE} {assignee} has made the request (four eyes).")
     task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
     task.save()
-    decision.log(Step.DELEGATION, comment)
+    decision.log(Step.DELEGATION, comment, assignee)
     return task

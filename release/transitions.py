@@ -10,9 +10,10 @@ from elements.filters.syntax import listed
 from elements.reading.rows import VersionRow
 from elements.writing.updating import Writer
 from facets.configuration import CompiledCycle
-from facets.cycles import Transition
-from release.effects import Change, Step, Taken, entered, published, read_published, succeeded, write_steps
-from release.holding import Life, OnLocked, hold
+from facets.cycles import Category, Transition
+from release.effects import Change, ended, entered, published, read_published, write_steps
+from release.holding import Life, OnHeld, hold
+from release.log import Step, Taken
 from release.models import Task
 from release.permissions import may_apply, require_transition
 from release.tasks import request_consent
@@ -47,21 +48,24 @@ def _has_open_task(life: Life) -> bool:
 
 
 def apply_transition(
-    writer: Writer, found: VersionRow, request: TransitionRequest, on_locked: OnLocked | None = None
+    writer: Writer,
+    found: VersionRow,
+    request: TransitionRequest,
+    *,
+    named: str | None = None,
+    on_held: OnHeld | None = None,
 ) -> str:
-    """The id of the version. Unknown is NotFound, what is not offered now is a Conflict; of many who try at the same
-    time one succeeds."""
-    life = hold(writer, found, on_locked)
+    """The id of the version; `named` is the id that was asked with, an element's or a version's. Unknown is NotFound,
+    what is not offered now is a Conflict; of many who try at the same time one succeeds."""
+    life = hold(writer, found, named=named, on_held=on_held)
     cycle = life.cycle
     if cycle is None:
         raise NotFound(f"There is no transition of a {life.type.key}: it has no versions.")
     transition = cycle.transition(request.transition)
     require_transition(life, cycle, transition)
     _refuse_what_is_not_offered(life, cycle, transition)
-    if request.valid_until is not None and not transition.task:
-        raise Invalid(
-            f"validUntil: is possible only with a transition that asks for consent, not with {transition.key}."
-        )
+    if request.valid_until is not None and not transition.ends_version:
+        raise Invalid(f"validUntil: is possible with a request to end a version only, not with {transition.key}.")
     now = writer.author.now
     ignored = check(life, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
     change = Change(writer.configuration, writer.zone, writer.author)
@@ -70,7 +74,10 @@ def apply_transition(
     elif cycle.enters_published(transition):
         _publish(change, life, transition, request.comment, ignored)
     else:
-        after = entered(cycle, life.row, transition.target)
+        if cycle.categories[transition.target] is Category.RETIRED:
+            after = ended(change, life.row, transition.target)
+        else:
+            after = entered(cycle, life.row, transition.target)
         step = Taken(Step.TRANSITION, life.row, after, transition.key, request.comment, ignored)
         write_steps(change, [step])
     return life.row.version
@@ -89,5 +96,5 @@ def _publish(change: Change, life: Life, transition: Transition, comment: str, i
     after = published(change, life.row, transition.target)
     steps = [Taken(Step.TRANSITION, life.row, after, transition.key, comment, ignored)]
     if (earlier := read_published(life.row)) is not None:
-        steps.append(Taken(Step.SUCCESSION, earlier, succeeded(change, earlier)))
+        steps.append(Taken(Step.SUCCESSION, earlier, ended(change, earlier)))
     write_steps(change, steps)

@@ -34,7 +34,8 @@ def check(life: Life, transition: Transition, now: datetime, *, ignore_warnings:
         raise Invalid(f"The element has {' and '.join(counts)}.", errors + warnings)
     if warnings and not ignore_warnings:
         raise Warned(f"The element has {_count(warnings, 'warning')}.", warnings)
-    return warnings
+    # The log is for everybody, so it has them in one language.
+    return [each.text for each in find(life, transition, now)] if warnings else []
 
 
 def _count(texts: list[str], noun: str) -> str:
@@ -83,8 +84,10 @@ def _missing(
         for lcid in life.configuration.cultures.mandatory:
             if _is_blank(values.get(str(lcid))):
                 yield f"{key}[{lcid}]"
-    elif all(_is_blank(value) for value in attributes.get(key, {}).values()):
-        yield key
+    else:
+        values, cultures = attributes.get(key, {}), (INVARIANT_CULTURE, *life.configuration.cultures.data)
+        if all(_is_blank(values.get(str(lcid))) for lcid in cultures):
+            yield key
 
 
 def _is_blank(value: Any) -> bool:

@@ -19,9 +19,9 @@ from elements.reading.rows import (
 )
 from elements.writing import statements
 from elements.writing.history import Action, Entry, record
-from elements.writing.updating import AUTHOR, Writer
+from elements.writing.updating import AUTHOR, Writer, has_author
 from facets.cycles import OPEN, Category
-from release.holding import KnownNumber, Life, OnLocked, hold, read_numbers
+from release.holding import KnownNumber, Life, OnHeld, hold, read_numbers
 from release.log import Step, Taken, log_steps
 from release.permissions import require
 from repository_site.problems import Conflict
@@ -31,35 +31,37 @@ from repository_site.rest.rendering import to_json
 NOT_COPIED = frozenset({"reasonForRevision"})
 
 
-def create_version(writer: Writer, found: VersionRow, named: str, on_locked: OnLocked | None = None) -> str:
+def create_version(writer: Writer, found: VersionRow, *, named: str, on_held: OnHeld | None = None) -> str:
     """The id of the new version. `named` is the id that was asked with: an element's stands for its published version,
     else the newest retired one; a version must be one of these."""
-    life = hold(writer, found, on_locked)
+    life = hold(writer, found, named=named, on_held=on_held)
+    known = read_numbers(life.row.element) if life.cycle else []
+    sources = _sources(known)
+    if named == life.row.element and sources:
+        life = _life_of(life, sources[0])
+    require(life, Permission.EDIT, "A new version")
     if life.cycle is None:
         raise Conflict(f"A {life.type.key} has no versions.")
-    known = read_numbers(life.row.element)
-    life = _source(life, named, known)
-    require(life, Permission.EDIT, "A new version")
     _refuse_second(life, known)
+    if life.row.version not in sources:
+        text = "is neither the published version nor the newest that was; make it of that one"
+        raise Conflict(f"{life.label} {text}.")
     copy = _Copy(writer, life, known[-1])
     copy.write()
     return copy.version
 
 
-def _source(life: Life, named: str, known: Sequence[KnownNumber]) -> Life:
+def _sources(known: Sequence[KnownNumber]) -> list[str]:
+    """What a new version can be made of: the published version, and the newest retired one."""
     published = [each.version for each in known if each.category == Category.PUBLISHED]
     retired = [each.version for each in known if each.category == Category.RETIRED]
-    sources = [*published, *retired[-1:]]
-    wanted = sources[0] if named == life.row.element and sources else life.row.version
-    if wanted == life.row.version:
-        source = life
-    else:
-        related = read_references([wanted], None).get(wanted, {})
-        source = Life(life.configuration, life.caller, read_versions([wanted])[wanted], related)
-    if wanted not in sources and not any(each.category in OPEN for each in known):
-        text = "is neither the published version nor the newest that was; make it of that one"
-        raise Conflict(f"{source.label} {text}.")
-    return source
+    return [*published, *retired[-1:]]
+
+
+def _life_of(life: Life, version: str) -> Life:
+    """Another version of the same element."""
+    related = read_references([version], None).get(version, {})
+    return Life(life.configuration, life.caller, read_versions([version])[version], related)
 
 
 def _refuse_second(life: Life, known: Sequence[KnownNumber]) -> None:
@@ -133,10 +135,9 @@ class _Copy:
 
     def _write_references(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
         """What refers to something in the diagram refers to its copy from now on."""
-        own = dict(self.source.related)
-        own.pop(AUTHOR, None)
-        caller = self.writer.author.element
-        if caller is not None and any(each.key == AUTHOR and each.related for each in self.source.type.properties):
+        own, caller = dict(self.source.related), self.writer.author.element
+        # Who has no element leaves the author as it is: the copy must not be open to everybody.
+        if caller is not None and has_author(self.source.type):
             own[AUTHOR] = [str(caller)]
         held = {self.version: own}
         for version, contexts in read_references([each.version for each in living], None).items():

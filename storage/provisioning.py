@@ -14,13 +14,13 @@ from storage.addresses import key_problem
 from storage.cultures import CultureProblem, CultureSet, culture_set
 from storage.migration_operations import REMOVAL_PARAMETER
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
+from storage.models.storages import MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS
 from storage.regions import UnknownRegion, region_info
 from storage.template_documents import TemplateDocument, load_template
 from storage.tenancy import owners_first, tenant_models, tenant_scope
 from storage.timezones import UnknownTimeZone, time_zone_info
 
 TITLE_LENGTH = 200
-MAX_DAYS = 3650
 
 # What the apps above do with their sections of a template, inside the new storage's scope and transaction.
 ProvisioningStep = Callable[[Storage, TemplateDocument], None]
@@ -43,7 +43,7 @@ class StorageRequest:
     time_zone: str | None = None
     anonymous: str = AnonymousAccess.NONE
     base: UUID | None = None
-    stuck_after_days: int = 14
+    stuck_after_days: int = STUCK_AFTER_DAYS
 
 
 @transaction.atomic
@@ -59,8 +59,10 @@ def provision_storage(request: StorageRequest) -> Storage:
         problems.append(f"the title is longer than {TITLE_LENGTH} characters")
     if request.anonymous not in AnonymousAccess.values:
         problems.append(f"anonymous access is one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
-    if not 1 <= request.stuck_after_days <= MAX_DAYS:
-        problems.append(f"the days after which a task is stuck are 1 to {MAX_DAYS}, not {request.stuck_after_days}")
+    if not 1 <= request.stuck_after_days <= MAX_STUCK_AFTER_DAYS:
+        problems.append(
+            f"the days after which a task is stuck are 1 to {MAX_STUCK_AFTER_DAYS}, not {request.stuck_after_days}"
+        )
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
         problems.append(f"there is no base storage {request.base}")
     if problems or cultures is None:

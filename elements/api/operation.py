@@ -70,6 +70,12 @@ class ElementOperation(ConfiguredOperation):
             raise Unreadable(f"{printable(element_id, 80)!r} is no GUID.")
         return find_version(self.reader.audience, element_id)
 
+    def element(self, element_id: str) -> VersionRow:
+        found = self.find_element(element_id)
+        if found is None:
+            raise NotFound(f"There is no element {element_id.lower()}.")
+        return found
+
     def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
         """What `$filter` says, if there is one."""
         text = query.text(FILTER)

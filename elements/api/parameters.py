@@ -102,6 +102,10 @@ class Query:
             return None
         return Paging(page or 1, size or min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE), key and key.lower())
 
+    def page(self) -> Paging:
+        """For lists that are always answered in pages: the first one, when none is asked for."""
+        return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
+
     def _number(self, name: str, most: int) -> int | None:
         text = self.text(name)
         if text is None:

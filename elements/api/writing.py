@@ -20,8 +20,8 @@ from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.history import Author
 from elements.writing.updating import Writer
-from facets.configuration import CompiledView
-from repository_site.problems import Forbidden, NotFound, PreconditionFailed, TooLarge, Unreadable
+from facets.configuration import CompiledView, settled_configuration
+from repository_site.problems import Forbidden, PreconditionFailed, TooLarge, Unreadable
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
 
@@ -35,19 +35,17 @@ def entity_tag(row: VersionRow) -> str:
 
 
 class WritingOperation(ElementOperation):
-    def writer(
-        self, request: Request, needed: Permission = Permission.EDIT, any_of: frozenset[Permission] = CHANGING
-    ) -> Writer:
-        """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
-        if not granted_to(self.caller) & any_of:
+    def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
+        """For changes of content, which need one of the permissions to change something at all."""
+        if not granted_to(self.caller) & CHANGING:
             raise Forbidden(f"This needs the permission {needed}.")
-        sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE"
-        found = fetch(sql, [self.storage.id])
-        if not found:
-            raise NotFound("There is no storage at this address.")
-        revision = found[0][0]
-        if revision != self.storage.configuration_revision:
-            self.storage.configuration_revision = revision
+        return self.settled_writer(request)
+
+    def settled_writer(self, request: Request) -> Writer:
+        """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
+        before = self.storage.configuration_revision
+        settled_configuration(self.storage)
+        if self.storage.configuration_revision != before:
             for name in ("configuration", "reader"):
                 self.__dict__.pop(name, None)
         request_id: str = getattr(request._request, "request_id", "")

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from elements.api import schema
 from elements.api.operation import ElementOperation
-from elements.api.parameters import PAGE, PAGE_SIZE, Paging
+from elements.api.parameters import PAGE, PAGE_SIZE
 from elements.api.writing import DeletingOperation, success
 from elements.filters.syntax import GUID, printable
 from elements.permissions import require_history
@@ -82,7 +82,7 @@ class HistoryView(ElementOperation):
         view = self.view_of(names)
         require_history(self.caller)
         query = self.query(request)
-        paging = query.paging() or Paging(1, 100)
+        paging = query.page()
         query.finish()
         row = self.element_in(view, names["elementId"])
         changes = read_changes(self.reader, row.element, paging.size, (paging.page - 1) * paging.size)

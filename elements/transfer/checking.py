@@ -13,6 +13,8 @@ from facets.cycles import OPEN, Category
 
 # The place of references in diagrams; no context has this name.
 CONTENT = ""
+# Everybody sees what is drawn in such a version.
+VISIBLE = (Category.PUBLISHED, Category.STATIC)
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Survey:
                 self.report(number, f"{line.version}: the shape {shape.id} stands in two diagrams")
             self.shapes[shape.id] = number
             references.setdefault((CONTENT, type_key, shape.target), []).append(number)
-            self.drawn[shape.target.id].append((line.element, position, line.category is Category.PUBLISHED))
+            self.drawn[shape.target.id].append((line.element, position, line.category in VISIBLE))
         return True
 
     def _add_version(self, number: int, line: Line, known: Known) -> None:

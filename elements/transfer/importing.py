@@ -21,7 +21,7 @@ from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.rows import RowMaker, Rows, write_elements
 from facets.blueprint import ElementType
-from facets.configuration import Configuration, configuration_of
+from facets.configuration import Configuration, settled_configuration
 from repository_site.problems import Invalid
 from repository_site.progress import with_progress
 from storage.migration_operations import constraint_name
@@ -52,7 +52,7 @@ class ImportResult:
 def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> ImportResult:
     """All or nothing; Invalid lists every problem of every line. `path` may be - for standard input."""
     with tenant_scope(storage):
-        configuration = configuration_of(storage)
+        configuration = settled_configuration(storage)
         survey = Survey(configuration.types)
         result = ImportResult()
         versions_there: list[str] = []

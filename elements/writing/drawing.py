@@ -24,7 +24,7 @@ from elements.writing.history import Action, Entry, deletion_entry, record
 from elements.writing.inputs import InputReader, ReferenceInput
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
-from elements.writing.updating import OnLocked, Update, Writer
+from elements.writing.updating import OnLocked, Update, Writer, way_out
 from facets.configuration import CompiledView
 from repository_site.problems import NotFound
 
@@ -138,7 +138,7 @@ class _Drawing(Update):
             self.findings.add(Kind.INVALID, place, f"a {self.type.key} has no diagram")
         lock = self.lock_of(self.type, row)
         if lock in (Lock.ALL, Lock.DIAGRAM):
-            text = f"the diagram cannot be changed in the state {row.state}; make a new version"
+            text = f"the diagram cannot be changed in the state {row.state}; {way_out([row.category])}"
             self.findings.add(Kind.CONFLICT, place, text)
         elif lock is not Lock.NONE:
             self.forbid(place, self.type, lock)

@@ -65,9 +65,11 @@ def record(author: Author, entries: Sequence[Entry]) -> None:
             SELECT n.id, n.element, n.version, n.action, n.before, n.after, %s, %s, %s, %s FROM unnest(
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
                 AS n (id, element, version, action, before, after)"""
+        # Ascending ids: of several changes of one element at the same moment the order stays.
+        ids = sorted(uuid4() for _ in entries)
         rows = [
-            (uuid4(), each.element, each.version, each.action.value, _json(each.before), _json(each.after))
-            for each in entries
+            (own, each.element, each.version, each.action.value, _json(each.before), _json(each.after))
+            for own, each in zip(ids, entries, strict=True)
         ]
         columns = [list(column) for column in zip(*rows, strict=True)]
         execute(sql, [author.now, author.element, author.label, author.request_id, *columns])

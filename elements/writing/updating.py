@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
-from elements import derived
 from elements.contexts import TOKEN_TYPE
 from elements.filters.syntax import listed, printable
 from elements.locks import CHANGEABLE, Lock, find_lock
 from elements.naming import NAME, sort_name
-from elements.permissions import Permission, role_permissions
+from elements.permissions import Permission, authors_in, role_permissions
 from elements.reading.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.users import INACTIVE, ROLE_ATTRIBUTES
@@ -216,8 +215,7 @@ class Update:
     def _set_author(self, change: Change) -> None:
         """Who makes an element is its author, unless the request names another."""
         caller = self.writer.author.element
-        has_authors = any(each.key == AUTHOR and each.related for each in change.type.properties)
-        if caller is not None and has_authors:
+        if caller is not None and has_author(change.type):
             change.related[AUTHOR] = [str(caller)]
             change.note("related", AUTHOR, [], [str(caller)])
 
@@ -239,7 +237,7 @@ class Update:
             editable = {each.key for each in change.type.properties if each.editable_in_released}
             for name in sorted(change.changed - (editable if is_published else set())):
                 found = listed(sorted(state for state, _ in locking))
-                text = f"{name} cannot be changed in the state {found}; make a new version"
+                text = f"{name} cannot be changed in the state {found}; {way_out(category for _, category in locking)}"
                 self.findings.add(Kind.CONFLICT, change.place, text)
 
     def lock_of(self, type: ElementType, row: VersionRow) -> Lock:
@@ -259,8 +257,7 @@ class Update:
         versions = [row.version]
         if self.properties.types[row.type].lives_in_diagrams:
             versions += [each.version for each in self.stored.diagrams(row.element)]
-        held = [self.stored.references.get(version, {}) for version in versions]
-        return {UUID(each) for contexts in held for name in derived.AUTHOR_CONTEXTS for each in contexts.get(name, ())}
+        return authors_in(self.stored.references.get(version, {}) for version in versions)
 
     def invalid(self, place: str, text: str) -> None:
         self.findings.add(Kind.INVALID, place, text)
@@ -327,6 +324,15 @@ class Update:
             author.now,
             author.element,
         )
+
+
+def way_out(categories: Iterable[str]) -> str:
+    """What to do about a version that cannot be changed in its state."""
+    return "send it back first" if Category.REVIEW in categories else "make a new version"
+
+
+def has_author(type: ElementType) -> bool:
+    return any(each.key == AUTHOR and each.related for each in type.properties)
 
 
 def take_place(positions: dict[str, int], parent: str | None) -> int:

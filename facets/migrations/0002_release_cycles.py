@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(help_text='The transitionId of the API.', max_length=100)),
                 ('display_names', facets.models.base.Texts(blank=True, default=dict)),
                 ('task', models.CharField(blank=True, help_text='Type of the task that must be accepted before the state changes.', max_length=100)),
+                ('ends_version', models.BooleanField(default=False, help_text='With a task: who accepts it ends the version, on the day that was asked for.')),
             ],
             options={
                 'ordering': ['position', 'id'],

@@ -73,11 +73,11 @@ def add_cycle(cursor):
         )
     for position, (key, source, target, german, english) in enumerate(TRANSITIONS):
         cursor.execute(
-            'INSERT INTO facets_transition (id, position, cycle_id, key, source_id, target_id, task, display_names)'
-            ' VALUES (%s, %s, %s, %s, %s, %s, %s, %s)',
+            'INSERT INTO facets_transition (id, position, cycle_id, key, source_id, target_id, task, ends_version, display_names)'
+            ' VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)',
             [row_id('transition', 'standard', key), position, cycle, key, row_id('state', 'standard', source),
              row_id('state', 'standard', target), 'Approve expiry' if target == 'requestToExpire' else '',
-             texts(german, english)],
+             target == 'requestToExpire', texts(german, english)],
         )
     for position, (key, severity, per_culture, states, german, english) in enumerate(RULES):
         cursor.execute(

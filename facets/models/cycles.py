@@ -54,6 +54,9 @@ class Transition(ConfigurationModel):
     task = models.CharField(
         max_length=100, blank=True, help_text="Type of the task that must be accepted before the state changes."
     )
+    ends_version = models.BooleanField(
+        default=False, help_text="With a task: who accepts it ends the version, on the day that was asked for."
+    )
 
     class Meta:
         ordering = ["position", "id"]

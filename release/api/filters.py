@@ -11,12 +11,17 @@ from django.db.models import Q, QuerySet
 
 from elements.filters.syntax import GUID
 from elements.permissions import Permission, granted_to
-from release.approvers import groups_of
+from release.approvers import administers, groups_of
 from release.models import Task
 from storage.callers import Caller
 
 ME, ALL = "me", "all"
 Tasks = QuerySet[Task]
+
+
+def check_guid(text: str) -> None:
+    if not GUID.fullmatch(text):
+        raise ValidationError("expected the id of an element or a version")
 
 
 def check_person(text: str) -> None:
@@ -32,6 +37,11 @@ class TextsFilter(django_filters.BaseInFilter, django_filters.CharFilter):
     """One or several texts, separated by commas."""
 
 
+class GuidFilter(django_filters.CharFilter):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(validators=[check_guid], **options)
+
+
 class PersonFilter(django_filters.CharFilter):
     """`me`, `all`, or the id of an element."""
 
@@ -44,7 +54,7 @@ class TaskFilter(django_filters.FilterSet):
 
     state = ChoicesFilter(choices=Task.State.choices, help_text="Default: open.")
     type = TextsFilter(help_text="Such as `Approve expiry`.")
-    element = django_filters.UUIDFilter(method="about", help_text="Id of an element or a version.")
+    element = GuidFilter(method="about", help_text="Id of an element or a version.")
     assignee = PersonFilter(method="for_whom", help_text="`me` (default), `all`, or the id of a user or group.")
     requester = PersonFilter(method="from_whom", help_text="`me`, `all`, or the id of a user.")
     stuck = django_filters.ChoiceFilter(
@@ -68,8 +78,8 @@ class TaskFilter(django_filters.FilterSet):
             found = self.for_whom(found, "assignee", ME)
         return found
 
-    def about(self, queryset: Tasks, name: str, value: UUID) -> Tasks:
-        return queryset.filter(Q(element_id=value) | Q(version_id=value))
+    def about(self, queryset: Tasks, name: str, value: str) -> Tasks:
+        return queryset.filter(Q(element_id=UUID(value)) | Q(version_id=UUID(value)))
 
     def for_whom(self, queryset: Tasks, name: str, value: str) -> Tasks:
         if value == ALL:
@@ -78,16 +88,20 @@ class TaskFilter(django_filters.FilterSet):
             return queryset.filter(assignee_id=UUID(value))
         own = [self.caller.element_id, *groups_of(self.caller.element_id)]
         mine = Q(assignee_id__in=[each for each in own if each is not None])
-        return queryset.filter(mine | Q(assignee_id=None) if approves(self.caller) else mine)
+        found = queryset.filter(mine | Q(assignee_id=None) if approves(self.caller) else mine)
+        return found if administers(self.caller) else found.exclude(self.own_requests())
 
     def from_whom(self, queryset: Tasks, name: str, value: str) -> Tasks:
         if value == ALL:
             return queryset
         if value != ME:
             return queryset.filter(requester_id=UUID(value))
+        return queryset.filter(self.own_requests())
+
+    def own_requests(self) -> Q:
         if self.caller.element_id is not None:
-            return queryset.filter(requester_id=self.caller.element_id)
-        return queryset.filter(requester_id=None, requester_label=self.caller.label)
+            return Q(requester_id=self.caller.element_id)
+        return Q(requester_id=None, requester_label=self.caller.label)
 
     def which_is_stuck(self, queryset: Tasks, name: str, value: str) -> Tasks:
         return queryset.filter(stuck_on__isnull=value == "false")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from rest_framework.request import Request
 
 from elements.api.parameters import Query
 from elements.api.writing import WritingOperation
 from elements.filters.syntax import GUID, listed, printable
-from elements.permissions import Permission
 from elements.reading.rows import VersionRow
 from elements.values import NoInstant, instant_of, read_date_time
-from elements.writing.updating import Writer
 from facets.configuration import CompiledView
-from release.holding import OnLocked
-from repository_site.problems import NotFound, Unreadable
+from release.holding import OnHeld
+from repository_site.problems import Invalid, Unreadable
 from storage.api.operation import has_no_body
 
 MAX_COMMENT = 10_000
@@ -24,21 +24,11 @@ COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"
 
 
 class ReleaseOperation(WritingOperation):
-    def element(self, names: dict[str, str]) -> VersionRow:
-        found = self.find_element(names["elementId"])
-        if found is None:
-            raise NotFound(f"There is no element {names['elementId'].lower()}.")
-        return found
-
     def detail_of(self, row: VersionRow) -> CompiledView:
         """The view through which answers show the element."""
         return self.reader.addresses.detail_view(self.reader.types[row.type])
 
-    def releasing(self, request: Request) -> Writer:
-        """Which permission a step needs is for the step to say."""
-        return self.writer(request, any_of=frozenset(Permission))
-
-    def matching(self, request: Request) -> OnLocked:
+    def matching(self, request: Request) -> OnHeld:
         return lambda row: self.check_match(request, [row])
 
 
@@ -47,11 +37,13 @@ class StepBody:
 
     def __init__(self, request: Request, *known: str) -> None:
         self.problems: list[str] = []
+        self.invalid: list[str] = []
         document: Any = {} if has_no_body(request) else request.data
         if not isinstance(document, dict):
             raise Unreadable(f"The body must be empty or an object with {listed(known)}.")
-        for key in document.keys() - {*known}:
-            self.problems.append(f"{printable(key, 40)}: unknown field; there are {listed(known)}.")
+        for key in document:
+            if key not in known:
+                self.problems.append(f"{printable(key, 40)}: unknown field; there are {listed(known)}.")
         self.document = document
 
     def comment(self) -> str:
@@ -63,14 +55,14 @@ class StepBody:
             return ""
         return value
 
-    def guid(self, name: str) -> UUID | None:
+    def guid(self, name: str) -> UUID:
         value = self.document.get(name)
         if isinstance(value, str) and GUID.fullmatch(value):
             return UUID(value)
         self.problems.append(f"{name}: expected the id of an element.")
-        return None
+        return UUID(int=0)
 
-    def moment(self, name: str, zone: Any) -> Any:
+    def moment(self, name: str, zone: ZoneInfo) -> datetime | None:
         value = self.document.get(name)
         if value is None:
             return None
@@ -81,14 +73,17 @@ class StepBody:
         try:
             return instant_of(local, zone)
         except NoInstant as problem:
-            self.problems.append(f"{name}: {problem}.")
+            self.invalid.append(f"{name}: {problem}.")
             return None
 
     def finish(self) -> None:
+        """What cannot be read comes first, then what is no moment in the storage's zone (D70)."""
         if len(self.problems) == 1:
             raise Unreadable(self.problems[0])
         if self.problems:
             raise Unreadable(f"The body has {len(self.problems)} problems.", self.problems)
+        if self.invalid:
+            raise Invalid(self.invalid[0], self.invalid)
 
 
 def flag(query: Query, name: str, text: str | None) -> bool | None:

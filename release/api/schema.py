@@ -63,6 +63,7 @@ class LifecycleStep(serializers.Serializer[None]):
     comment = serializers.CharField(required=False)
     ignoredWarnings = serializers.ListField(child=serializers.CharField(), required=False)
     taskId = serializers.UUIDField(required=False)
+    assignee = element_schema.Reference(required=False, help_text="Whom the task was given to.")
 
 
 class Lifecycle(serializers.Serializer[None]):

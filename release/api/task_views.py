@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from elements.api.operation import ElementOperation
-from elements.api.parameters import PAGE, PAGE_SIZE, Paging, Query
+from elements.api.parameters import PAGE, PAGE_SIZE, Query
 from elements.filters.syntax import GUID, listed, printable
 from elements.permissions import require_lifecycle
 from elements.writing.updating import Writer
@@ -21,7 +21,7 @@ from release.api.operation import ASSIGNEE, COMMENT, ReleaseOperation, StepBody
 from release.models import Task
 from release.task_reading import task_documents, task_summary
 from release.tasks import accept_task, delegate_task, find_task, reject_task, withdraw_task
-from repository_site.problems import NotFound, Unreadable
+from repository_site.problems import Unreadable
 from repository_site.rest.rendering import answer, counted
 from repository_site.rest.versioning import NAME as VERSION
 from repository_site.rest.versioning import ApiVersions
@@ -51,12 +51,14 @@ class TasksView(TaskOperation):
     def read(self, request: Request, **names: str) -> HttpResponse:
         require_lifecycle(self.caller)
         query = self.query(request)
-        paging = query.paging() or Paging(1, 100)
+        paging = query.page()
         given = request._request.GET
         known = [*TaskFilter.base_filters]
-        for name in given.keys() - {*known} - ELSEWHERE:
-            if not name.startswith("$"):
+        for name in given:
+            if name not in known and name not in ELSEWHERE and not name.startswith("$"):
                 query.problems.append(f"{printable(name, 40)}: unknown parameter; there are {listed(known)}.")
+            if name in known and len(given.getlist(name)) > 1:
+                query.problems.append(f"{name}: is given more than once.")
         found = TaskFilter(given, Task.objects.all(), caller=self.caller)
         for name, problems in found.errors.items():
             query.problems += [f"{name}: {str(each).rstrip('.')}." for each in problems]
@@ -104,7 +106,7 @@ class DecisionOperation(ReleaseOperation):
         return self.once(request, lambda: self.decide(request, names))
 
     def decide(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        writer = self.releasing(request)
+        writer = self.settled_writer(request)
         require_lifecycle(self.caller)
         Query(request._request.GET, ()).finish()
         task = self.decision(writer, task_id(names), request)
@@ -165,6 +167,4 @@ class DelegateView(DecisionOperation):
         body = StepBody(request, ASSIGNEE, COMMENT)
         comment, assignee = body.comment(), body.guid(ASSIGNEE)
         body.finish()
-        if assignee is None:
-            raise NotFound("There is no such user.")
         return delegate_task(writer, task, comment, assignee)

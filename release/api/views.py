@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from elements.api import schema as element_schema
 from elements.api.operation import ElementOperation
-from elements.api.parameters import PAGE, PAGE_SIZE, Paging, Query
+from elements.api.parameters import PAGE, PAGE_SIZE, Query
 from elements.permissions import require_lifecycle
 from facets.cycles import Transition
 from release.api import schema
@@ -20,12 +20,12 @@ from release.holding import look_at
 from release.log import count_steps, read_steps
 from release.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.versions import create_version
-from repository_site.problems import NotFound, Unreadable
+from repository_site.problems import Unreadable
 from repository_site.rest.rendering import answer, counted
 from repository_site.rest.versioning import ApiVersions
 from storage.api.operation import has_no_body
 
-IGNORE_WARNINGS = "ignoreWarnings"
+IGNORE_WARNINGS = schema.IGNORE_WARNINGS.name
 
 
 @extend_schema(tags=["release"], summary="Transitions that the caller may apply now")
@@ -50,10 +50,7 @@ class TransitionsView(ElementOperation):
 
     def offer(self, request: Request, list_name: str, element_id: str) -> HttpResponse:
         self.query(request).finish()
-        found = self.find_element(element_id)
-        if found is None:
-            raise NotFound(f"There is no element {element_id.lower()}.")
-        offered = offered_transitions(look_at(self.configuration, self.caller, found))
+        offered = offered_transitions(look_at(self.configuration, self.caller, self.element(element_id)))
         return answer(counted(list_name, [_wire(each) for each in offered]))
 
 
@@ -85,7 +82,7 @@ class TransitionView(ReleaseOperation):
         return self.once(request, lambda: self.apply(request, names))
 
     def apply(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        writer = self.releasing(request)
+        writer = self.settled_writer(request)
         query = Query(request._request.GET, ())
         ignore = self.ignores_warnings(query, names.get(IGNORE_WARNINGS))
         query.finish()
@@ -98,8 +95,8 @@ class TransitionView(ReleaseOperation):
             languages=request.headers.get("Accept-Language", ""),
         )
         body.finish()
-        found = self.element(names)
-        version = apply_transition(writer, found, wanted, self.matching(request))
+        found, named = self.element(names["elementId"]), names["elementId"].lower()
+        version = apply_transition(writer, found, wanted, named=named, on_held=self.matching(request))
         return self.answer_versions(self.detail_of(found), [version])
 
     def ignores_warnings(self, query: Query, segment: str | None) -> bool:
@@ -126,12 +123,12 @@ class CreateVersionView(ReleaseOperation):
         return self.once(request, lambda: self.create(request, names))
 
     def create(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        writer = self.releasing(request)
+        writer = self.settled_writer(request)
         Query(request._request.GET, ()).finish()
         if not has_no_body(request):
             raise Unreadable("This operation takes no body.")
-        found = self.element(names)
-        version = create_version(writer, found, names["elementId"].lower(), self.matching(request))
+        found, named = self.element(names["elementId"]), names["elementId"].lower()
+        version = create_version(writer, found, named=named, on_held=self.matching(request))
         return self.answer_versions(self.detail_of(found), [version])
 
 
@@ -149,7 +146,7 @@ class LifecycleView(ElementOperation):
         view = self.view_of(names)
         require_lifecycle(self.caller)
         query = self.query(request)
-        paging = query.paging() or Paging(1, 100)
+        paging = query.page()
         query.finish()
         row = self.element_in(view, names["elementId"])
         steps = read_steps(self.reader, row.element, paging.size, (paging.page - 1) * paging.size)

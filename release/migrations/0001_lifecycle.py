@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                 ('comment', models.TextField(blank=True)),
                 ('ignored_warnings', models.JSONField(default=list)),
                 ('task_id', models.UUIDField(null=True)),
+                ('assignee_id', models.UUIDField(help_text='Whom a task was given to.', null=True)),
             ],
             options={
                 'verbose_name_plural': 'lifecycle entries',

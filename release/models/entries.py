@@ -37,6 +37,7 @@ class LifecycleEntry(TenantModel):
     comment = models.TextField(blank=True)
     ignored_warnings = models.JSONField(default=list)
     task_id = models.UUIDField(null=True)
+    assignee_id = models.UUIDField(null=True, help_text="Whom a task was given to.")
 
     class Meta:
         constraints = [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import uuid
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
 
 from repository_site.problems import NotFound
 from storage.cultures import CultureSet
+
+STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
 
 
 class StorageCollection(models.Model):
@@ -54,7 +57,10 @@ class Storage(models.Model):
         default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
     )
     stuck_after_days = models.PositiveSmallIntegerField(
-        default=14, db_default=14, help_text="A release task that is open for longer is stuck."
+        default=STUCK_AFTER_DAYS,
+        db_default=STUCK_AFTER_DAYS,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
+        help_text="A release task that is open for longer is stuck.",
     )
     configuration_revision = models.BigIntegerField(
         default=0,

@@ -656,7 +656,8 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, versi
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
 def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> None:
     set_state(desk.storage, state, ID["invoice-1"])
-    problems = [at("", f"{name} cannot be changed in the state {state}; make a new version", "invoice-1")
+    way_out = "make a new version" if state == "expired" else "send it back first"
+    problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
                 for name in ("note", "watchers")]  # fmt: skip
     for token in (desk.anna, desk.architect):
         desk.refuse(409, [{"versionId": ID["invoice-1"], **LATE}], *problems, token=token)
@@ -670,7 +671,7 @@ def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
     desk.refuse(409, [{"id": ID["check-2"], **named}], *problems)
     set_state(desk.storage, "inReview", ID["order-3"])
     desk.refuse(409, [{"id": ID["check-3"], "attributes": {"name": {"1031": "x"}}}],
-                at("", "name cannot be changed in the state inReview; make a new version", "check-3"))  # fmt: skip
+                at("", "name cannot be changed in the state inReview; send it back first", "check-3"))  # fmt: skip
 
 
 # Optimistic locking, and other tenants.

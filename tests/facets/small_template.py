@@ -138,7 +138,13 @@ SMALL: dict[str, Any] = {
             "transitions": {
                 "Check": {"displayNames": {"1033": "Check"}, "from": "draft", "to": "checked"},
                 "Publish": {"displayNames": {"1033": "Publish"}, "from": "checked", "to": "out"},
-                "End": {"displayNames": {"1033": "End"}, "from": "valid", "to": "gone", "task": "Approve end"},
+                "End": {
+                    "displayNames": {"1033": "End"},
+                    "from": "valid",
+                    "to": "gone",
+                    "task": "Approve end",
+                    "endsVersion": True,
+                },
             },
             "takesEffect": "valid",
         },

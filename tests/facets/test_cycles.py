@@ -30,6 +30,7 @@ NAMES = {"1033": "X"}
 CYCLE, STATES = "releaseCycles.slow", "releaseCycles.slow.states"
 WAYS = "releaseCycles.slow.transitions"
 EXPECTED_TEXTS = 'expected texts by culture id, such as {"1031": "Prozess", "1033": "Process"}'
+NO_TASK = "only a transition by task asks for the end of a version"
 SLOW: dict[str, Any] = SMALL["releaseCycles"]["slow"]
 NAMED: dict[str, Any] = SMALL["validationRules"]["named"]
 
@@ -51,7 +52,8 @@ def test_cycles_and_rules_as_values() -> None:
         (Transition("Go", "open", "out", ((1033, "Go"),)),),
     )
     assert [each.key for each in slow.states] == ["draft", "checked", "out", "valid", "gone"]
-    assert slow.transitions[2] == Transition("End", "valid", "gone", ((1033, "End"),), "Approve end")
+    assert slow.transitions[2] == Transition("End", "valid", "gone", ((1033, "End"),), "Approve end", ends_version=True)
+    assert [each.key for each in slow.transitions if each.ends_version] == ["End"]
     assert slow.takes_effect == "valid"
     assert OLD.rules == (
         ValidationRule("named", "name", Severity.ERROR, ((1033, "no name"),), ("checked", "out"), per_culture=True),
@@ -59,6 +61,13 @@ def test_cycles_and_rules_as_values() -> None:
             "held", "holder", Severity.WARNING, ((1031, "niemand"), (1033, "nobody")), transitions=("Publish", "Go")
         ),
     )
+
+
+def test_what_is_asked_for_in_the_standard_template_is_the_end_of_a_version() -> None:
+    (cycle,) = read_template(dict(load_template("standard").sections)).cycles
+    asking = [(each.key, each.task) for each in cycle.transitions if each.task]
+    assert asking == [(f"{state}ToRequestToExpire", "Approve expiry") for state in ("Released", "InEffect")]
+    assert [each.key for each in cycle.transitions if each.ends_version] == [key for key, _ in asking]
 
 
 def test_a_versioned_type_has_the_cycle_it_names_or_the_first() -> None:
@@ -136,14 +145,20 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             f"{WAYS}.Check.to: is missing",
             f"{WAYS}.Check.displayNames: {EXPECTED_TEXTS}",
         ]),
-        ({f"{WAYS}.Check.role": "editor"}, [f"{WAYS}.Check.role: unknown field; known are displayNames, from, to, task"]),
+        ({f"{WAYS}.Check.role": "editor"}, [f"{WAYS}.Check.role: unknown field; known are displayNames, from, to, task, endsVersion"]),
         ({f"{WAYS}.Check.from": None}, [f"{WAYS}.Check.from: is missing"]),
         ({f"{WAYS}.Check.to": ""}, [f"{WAYS}.Check.to: expected a text"]),
         ({f"{WAYS}.Check.from": "Draft", f"{WAYS}.Check.to": "open"}, [
             f'{WAYS}.Check.from: unknown state "Draft"',
             f'{WAYS}.Check.to: unknown state "open"',  # of the other cycle
         ]),
-        ({f"{WAYS}.End.task": 7}, [f"{WAYS}.End.task: expected a text"]),
+        ({f"{WAYS}.End.task": 7}, [
+            f"{WAYS}.End.task: expected a text",
+            f"{WAYS}.End.endsVersion: {NO_TASK}",
+        ]),
+        ({f"{WAYS}.End.task": None}, [f"{WAYS}.End.endsVersion: {NO_TASK}"]),
+        ({f"{WAYS}.Check.endsVersion": True}, [f"{WAYS}.Check.endsVersion: {NO_TASK}"]),
+        ({f"{WAYS}.End.endsVersion": "yes"}, [f"{WAYS}.End.endsVersion: expected true or false"]),
         ({f"{WAYS}.End.task": "x" * 101}, [f"{WAYS}.End.task: is longer than 100 characters"]),
         ({f"{WAYS}.Check.displayNames": None}, [f"{WAYS}.Check.displayNames: {EXPECTED_TEXTS}"]),
         ({f"{WAYS}|To check".replace(".", "|"): way("draft", "checked")}, [f"{WAYS}.To check: 'To check' {BAD_KEY}"]),
@@ -251,7 +266,9 @@ PARTS: list[dict[str, Any]] = [
     {f"{STATES}.checked.displayNames": {"1033": "Checked"}},
     {f"{WAYS}.Publish.from": "draft"},
     {f"{WAYS}.Publish.to": "valid"},
-    {f"{WAYS}.End.task": None},
+    {f"{WAYS}.End.task": "Approve the end"},
+    {f"{WAYS}.End.task": None, f"{WAYS}.End.endsVersion": None},
+    {f"{WAYS}.End.endsVersion": None},
     {f"{WAYS}.End.displayNames": {"1031": "Ende"}},
     {f"{WAYS}.Check": None},
     {"releaseCycles": dict(reversed(SMALL["releaseCycles"].items()))},
@@ -378,7 +395,12 @@ def changed(**changes: Any) -> Blueprint:
         ({f"{WAYS}.End": None}, ["- cycles.slow.transitions.End"]),
         ({f"{WAYS}.Publish.from": "draft"}, ["~ cycles.slow.transitions.Publish.source: checked -> draft"]),
         ({f"{WAYS}.Publish.to": "valid"}, ["~ cycles.slow.transitions.Publish.target: out -> valid"]),
-        ({f"{WAYS}.End.task": None}, ["~ cycles.slow.transitions.End.task: Approve end -> nothing"]),
+        ({f"{WAYS}.End.task": "Approve"}, ["~ cycles.slow.transitions.End.task: Approve end -> Approve"]),
+        ({f"{WAYS}.End.task": None, f"{WAYS}.End.endsVersion": False}, [
+            "~ cycles.slow.transitions.End.task: Approve end -> nothing",
+            "~ cycles.slow.transitions.End.ends_version: True -> False",
+        ]),
+        ({f"{WAYS}.End.endsVersion": None}, ["~ cycles.slow.transitions.End.ends_version: True -> False"]),
         ({WAYS: dict(reversed(SLOW["transitions"].items()))}, ["~ cycles.slow.transitions: another order"]),
         ({f"{CYCLE}.takesEffect": None}, ["~ cycles.slow.takes_effect: valid -> nothing"]),
         ({"types.Thing.releaseCycle": "quick"}, ["~ types.Thing.release_cycle: slow -> quick"]),

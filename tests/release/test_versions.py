@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from elements.models import Element, ElementVersion, Reference, Shape
-from storage.models import Storage
+from elements.reading.rows import read_versions
+from release.versions import create_version
+from repository_site.problems import NotFound
+from storage.models import Storage, StorageMembership
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
-from tests.factories import token_for
+from tests.factories import StaffAccountFactory, token_for
 from tests.release.house import API, BASE, DETAIL, ID, NO_END, STATES, Desk, Wire, error, one, user
+from tests.release.test_transitions import writer_of
 
 pytestmark = pytest.mark.django_db
 Sit = Callable[..., Desk]
@@ -123,8 +127,9 @@ def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is
         found = {(str(owner), context, str(target)) for owner, context, target in held}
         assert (version, "requirements", task) in found
         assert {(task, "risks", start), (task, "systems", ID["erp"])} <= found
-        copies = Element.objects.filter(id__in=[start, task]).values_list("parent_id", "published_id")
-        assert {(str(parent), published) for parent, published in copies} == {(ID["order"], None)}
+        copies = Element.objects.filter(id__in=[start, task])
+        assert {str(each.parent_id) for each in copies} == {ID["order"]}
+        assert not copies.exclude(published_id=None).exists()
 
 
 def everything_about(desk: Desk, version: str) -> dict[str, bytes]:
@@ -214,6 +219,24 @@ def test_elements_without_versions(desk: Sit) -> None:
     assert error(found) == (409, "error", "dialog", ["A user has no versions."])
 
 
+def test_who_may_not_is_told_so_first(desk: Sit, house: Storage) -> None:
+    """Before that there is a version in work, that it is the wrong one, or that there are no versions (D83)."""
+    desk(user="cora").new_version("order")
+    other = desk(Role.EDITOR)
+    for named, label in (
+        ("order", f"subProcess {ID['order-2']}"),
+        ("order-1", f"subProcess {ID['order-1']}"),
+        ("inProcess", f"subProcess {ID['inProcess-1']}"),
+        ("inReview-1", f"subProcess {ID['inReview-1']}"),
+        ("anna", f"user {ID['anna']}"),
+    ):
+        text = f"A new version of {label} needs the permission EditElement."
+        caller = desk(user="vera") if named == "anna" else other
+        assert error(caller.post(f"release/{ID[named]}/createversion")) == (403, "unauthorized", "volatile", [text])
+    with tenant_scope(house):
+        assert ElementVersion.objects.filter(element_id=ID["order"]).count() == 3
+
+
 @pytest.mark.parametrize(
     ("roles", "name", "status"),
     [
@@ -242,6 +265,20 @@ def test_a_token_without_user_is_the_author(desk: Sit) -> None:
     new = desk(Role.ADMINISTRATOR).new_version("order")
     callers = [new["related"][name][0]["type"] for name in ("author", "createdBy", "changedBy")]
     assert callers == ["authToken"] * 3
+
+
+def test_staff_have_no_element_and_leave_the_author(house: Storage, desk: Sit) -> None:
+    """Else the copy would be open to every editor."""
+    account, staff = StaffAccountFactory.create(), ApiClient()
+    StorageMembership.objects.create(account=account, storage=house, roles=["architect"])
+    staff.force_login(account)
+    new = one(staff.post(f"{API}/release/{ID['order']}/createversion", b"", content_type="application/json"))
+    assert new["related"]["author"] == [person("anna")]
+    assert {"createdBy", "changedBy"}.isdisjoint(new["related"])
+    assert (new["state"], new["attributes"]["version"]) == ("inProcess", {"127": "2.1"})
+    scope = {"versionId": new["versionId"], "attributes": {"scope": {"1033": "x"}}}
+    assert desk(Role.EDITOR).update(scope).status_code == 403
+    assert one(desk(user="anna").update(scope))["attributes"]["scope"] == {"1033": "x"}
 
 
 @pytest.mark.parametrize(
@@ -286,6 +323,8 @@ def test_it_is_on_record(desk: Sit) -> None:
     anna = desk(user="anna")
     new = anna.new_version("order")
     step = anna.steps("order")[-1]
+    posted = anna.post(f"rest/facets/processes/views/detail/elements/{ID['order']}/lifecycle")
+    assert (posted.status_code, posted.json()) == (200, {"count": 1, "values": [step]})
     assert step == {
         "number": 1,
         "step": "version",
@@ -317,6 +356,24 @@ def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_ag
     with tenant_scope(house):
         assert Element.objects.count() == elements
     assert anna.new_version("order")["attributes"]["version"] == {"127": "2.1"}
+
+
+def test_a_draft_that_is_deleted_meanwhile_is_in_nobodys_way(desk: Sit, house: Storage) -> None:
+    """Between finding the element and holding it; a new version is made all the same."""
+    anna = desk(user="anna")
+    draft = anna.new_version("order")["versionId"]
+    with tenant_scope(house):
+        stale = read_versions([draft])[draft]
+    assert anna.post(f"rest/facets/processes/views/detail/elements/{draft}/delete").status_code == 200
+    with tenant_scope(house):
+        with pytest.raises(NotFound) as caught:
+            create_version(writer_of(anna), stale, named=draft)
+        assert caught.value.message == f"There is no element {draft}."
+        new = create_version(writer_of(anna), stale, named=ID["order"])
+    assert new not in (draft, ID["order-2"])
+    found = anna.element("order")
+    assert (found["versionId"], found["state"]) == (new, "inProcess")
+    assert (found["attributes"]["name"]["1033"], found["attributes"]["version"]) == ("order-2", {"127": "2.1"})
 
 
 def test_another_tenant_with_the_same_ids_is_left_alone(desk: Sit, api: ApiClient, house: Storage) -> None:

@@ -21,6 +21,7 @@ COMMANDS = {
     "storage": ["provision_storage", "list_storages", "remove_storage", "issue_token", "revoke_token", "list_tokens"],
     "facets": ["export_template", "update_configuration"],
     "elements": ["import_storage", "export_storage", "sample_storage"],
+    "release": ["run_lifecycle", "draw_lifecycle"],
     "repository_site": ["serve", "demo"],
 }
 

@@ -17,6 +17,7 @@ from storage.models import Storage
 PARTS = (
     ("in_effect", "took effect", "would take effect"),
     ("expired", "expired", "would expire"),
+    ("overtaken", "was overtaken", "would be overtaken"),
     ("stuck", "is stuck", "would be marked as stuck"),
     ("freed", "is no longer stuck", "would no longer be stuck"),
 )
@@ -44,18 +45,19 @@ class Command(RepositoryCommand):
         failed = 0
         storages = self._storages(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
+            outcome, is_done = Outcome(), False
             try:
-                outcome = run_lifecycle(storage, dry_run=options["dry_run"])
+                outcome = run_lifecycle(storage, dry_run=options["dry_run"], outcome=outcome)
+                is_done = True
             except NotFound:
                 # Removed since the list was read.
                 continue
             except Exception as problem:
                 # One storage must not keep all others from what is due.
                 failed += 1
-                self.stderr.write(f"{storage}: failed: {problem}")
-                continue
+                self.stderr.write(f"{storage}: failed: {' '.join(str(problem).split()) or type(problem).__name__}")
             if options["verbosity"]:
-                self._tell(storage, outcome, dry_run=options["dry_run"])
+                self._tell(storage, outcome, dry_run=options["dry_run"], is_done=is_done)
         if failed:
             raise CommandError(f"{failed} of {len(storages)} storages failed; run it again.")
 
@@ -66,12 +68,14 @@ class Command(RepositoryCommand):
             raise CommandError("Give a collection and a storage, or neither for every storage.")
         return [storage_at(collection, key)]
 
-    def _tell(self, storage: Storage, outcome: Outcome, *, dry_run: bool) -> None:
+    def _tell(self, storage: Storage, outcome: Outcome, *, dry_run: bool, is_done: bool) -> None:
+        """When it failed, what was done before stays done and is told, too."""
         counts = []
         for part, done, would in PARTS:
             lines = getattr(outcome, part)
             verb = would if dry_run else done
             for line in lines:
                 self.stdout.write(f"{storage}: {verb}: {line}")
-            counts.append(f"{len(lines)} {verb}")
-        self.stderr.write(f"{storage}: {'nothing is due' if outcome.is_nothing else ', '.join(counts)}.")
+            counts += [f"{len(lines)} {verb}"] if lines else []
+        if is_done or not outcome.is_nothing:
+            self.stderr.write(f"{storage}: {'nothing is due' if outcome.is_nothing else ', '.join(counts)}.")

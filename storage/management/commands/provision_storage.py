@@ -12,6 +12,7 @@ from repository_site.command_line import RepositoryCommand
 from repository_site.problems import Conflict
 from storage.contexts import read_storage
 from storage.models import AnonymousAccess, Storage
+from storage.models.storages import STUCK_AFTER_DAYS
 from storage.provisioning import StorageRequest, provision_storage
 
 
@@ -63,7 +64,7 @@ class Command(RepositoryCommand):
         parser.add_argument(
             "--stuck-after",
             type=int,
-            default=14,
+            default=STUCK_AFTER_DAYS,
             metavar="DAYS",
             help="a release task that is open for longer is stuck; default: %(default)s",
         )

@@ -1,0 +1,549 @@
+"""Many at once, against a real server with two workers: of those who race for a step one takes it, nothing gets into a
+version that has been released, and the log tells what is stored (D18, D21, D23, D95).
+
+One server serves the whole file, and each test makes what it needs. After every round the lifecycles of both storages
+are replayed, and no answer may be a failure of the server.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import pytest
+
+from repository_site import environment
+from tests.elements.test_writing_under_load import Answer, Desk, statuses, together
+from tests.release.house import ID, write_lines
+from tests.release.test_story import Story
+from tests.release.test_story import tell as tell_story
+from tests.release.witness import Person, Reply
+from tests.server_process import Server, free_port
+
+pytestmark = [pytest.mark.server, pytest.mark.long]
+Body = dict[str, Any]
+T = TypeVar("T")
+API = "/acme/house/_api"
+PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
+CALLERS = 50
+# Fills both storages, tells the tokens, and then lets versions end or replays the lifecycles whenever it is asked to.
+KEEPER = """
+import json, sys
+from django.utils import timezone
+from elements.models import ElementVersion
+from storage.contexts import find_context
+from storage.provisioning import StorageRequest, provision_storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from storage.tokens import issue_token
+from elements.transfer.importing import import_elements
+from tests.release.house import ID, PEOPLE
+from tests.release.log_check import check_lifecycles
+
+storages = []
+for collection, lines in json.loads(sys.stdin.readline()):
+    storages.append(provision_storage(StorageRequest(
+        collection=collection, key="house", template="standard", time_zone="Europe/Berlin")))
+    import_elements(storages[-1], lines)
+context = find_context("acme", "house")
+tokens = {name: issue_token(context, name, roles, user_id=ID[name]) for name, roles in PEOPLE.items()}
+tokens |= {each.value: issue_token(context, each.value, [each]) for each in (Role.ARCHITECT, Role.ANALYZER, Role.VIEWER)}
+tokens["rival"] = issue_token(find_context("rival", "house"), "rival", [Role.ANALYZER])
+print(json.dumps({name: (each.value, f"token:{each.token.id}") for name, each in tokens.items()}), flush=True)
+for line in sys.stdin:
+    try:
+        if ended := json.loads(line):
+            with tenant_scope(storages[0]):
+                ElementVersion.objects.filter(id__in=ended).update(valid_until=timezone.now())
+        else:
+            for storage in storages:
+                check_lifecycles(storage)
+        print("", flush=True)
+    except Exception as problem:
+        print(repr(problem), flush=True)
+"""
+# Does what is due whenever it is told to.
+CLOCK = """
+import sys
+from django.core.management import call_command
+for line in sys.stdin:
+    call_command("run_lifecycle", "acme", "house", *line.split())
+    print("done", flush=True)
+"""
+
+
+class Caller(Desk):
+    """Nobody ever gets to see a failure of the server, or is sent away."""
+
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
+        found = super().call(method, address, body, **headers)
+        assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
+        return found
+
+    def step(self, id: str, step: str, prefix: str = "release") -> Answer:
+        """A transition, or `createversion`."""
+        last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
+        return self.call("POST", f"{API}/{prefix}/{id}/{last}")
+
+    def decide(self, task: str, decision: str) -> Answer:
+        return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
+
+    def content(self, id: str) -> list[Body]:
+        found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
+        return found
+
+    def draw(self, id: str, *names: str) -> Answer:
+        items = [
+            {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
+            for index, name in enumerate(names)
+        ]
+        return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
+
+    def rename(self, id: str, name: str) -> Answer:
+        return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
+
+
+class House:
+    """The server, who calls it, and the process that replays the lifecycles."""
+
+    def __init__(self, server: Server, keeper: subprocess.Popen[str], tokens: dict[str, tuple[str, str]]) -> None:
+        self.server, self.keeper, self.tokens = server, keeper, tokens
+        self.callers = {name: Caller(server, token) for name, (token, _) in tokens.items()}
+        self.architect, self.ben = self.callers["architect"], self.callers["ben"]
+
+    def check(self) -> None:
+        assert tell(self.keeper, "[]") == ""
+
+    def end(self, *versions: str) -> None:
+        """Their time has come."""
+        assert tell(self.keeper, json.dumps(versions)) == ""
+
+    def processes(self, name: str, count: int, **attributes: Any) -> list[tuple[str, str]]:
+        """New drafts: their ids, and those of their versions."""
+        made: list[Body] = [
+            {
+                "type": "subProcess",
+                "attributes": {"name": {"1033": f"{name} {number}"}, **attributes},
+                "rootPath": [{"id": ID["house"]}],
+            }
+            for number in range(count)
+        ]
+        answer = self.architect.update(*made, address=PROCESSES)
+        assert answer.status == 200, answer.body
+        return [(each["id"], each["versionId"]) for each in answer.body["elements"]]
+
+    def take(self, id: str, *steps: str) -> Body:
+        """Steps that must succeed; the element after the last."""
+        for step in steps:
+            found = self.architect.step(id, step).element
+        return found
+
+    def open_task(self, id: str) -> str:
+        [task] = self.architect.call("GET", f"{API}/rest/tasks?assignee=all&element={id}").body["values"]
+        return str(task["id"])
+
+    def states(self, id: str) -> list[str]:
+        """Of all versions, oldest first."""
+        found = self.architect.call("GET", f"{PROCESSES}/{id}/versions?$resources=versions").body["elements"]
+        return [each["state"] for each in found]
+
+    def steps(self, id: str) -> list[Body]:
+        found: list[Body] = self.architect.call("GET", f"{PROCESSES}/{id}/lifecycle").body["values"]
+        return found
+
+    def everything_of_the_rival(self) -> tuple[int, Any]:
+        address = "/rival/house/_api/rest/facets/processes/views/detail/elements?$resources=attributes,related,content"
+        return self.server.request("GET", address, headers={"Authorization": f"Bearer {self.tokens['rival'][0]}"})
+
+
+def run(server: Server, code: str) -> subprocess.Popen[str]:
+    """A process beside the server, on the same database."""
+    with server.log.open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
+            cwd=environment.PROJECT_DIR,
+            env=server.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+
+
+def tell(process: subprocess.Popen[str], line: str) -> str:
+    """What it says to that."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+    said: str = process.stdout.readline()
+    return said.rstrip("\n")
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Each in a thread of its own, which begins when all are there."""
+    gate = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        gate.wait()
+        return call()
+
+    return together([partial(run, call) for call in calls], threads=len(calls))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("load") / "var", free_port())
+    server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
+    server.start("serve", "--workers", "2")
+    yield server
+    if server.process is not None and server.process.poll() is None:
+        server.process.kill()
+        server.process.wait(10)
+    server.wait_until_nothing_is_left()
+
+
+@pytest.fixture(scope="module")
+def house(server: Server) -> Iterator[House]:
+    folder = server.data_dir.parent
+    files = [
+        (name, str(write_lines(folder / f"{name}.ndjson", prefix))) for name, prefix in (("acme", ""), ("rival", "R "))
+    ]
+    keeper = run(server, KEEPER)
+    try:
+        house = House(server, keeper, json.loads(tell(keeper, json.dumps(files))))
+        before = house.everything_of_the_rival()
+        assert (before[0], before[1]["count"]) == (200, 40)
+        yield house
+        assert house.everything_of_the_rival() == before
+        for caller in house.callers.values():
+            caller.close()
+    finally:
+        keeper.communicate(timeout=10)
+
+
+def test_the_life_of_a_sub_process(house: House) -> None:
+    """The story of `test_story.py`, over real connections, with another of the two prefixes at each step."""
+    connection = http.client.HTTPConnection("127.0.0.1", house.server.port, timeout=60)
+
+    def send(method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        return Reply(response.status, response.read(), response.getheader("ETag"))
+
+    people = {name: Person(send, *token) for name, token in house.tokens.items()}
+    people["rival"].storage = "rival/house"
+    base = f"http://127.0.0.1:{house.server.port}{API}"
+    try:
+        tell_story(Story(people, base, turn=1, is_thorough=True), lambda: None)
+    finally:
+        connection.close()
+    house.check()
+
+
+# From the first draft on; each raced for by many.
+LIFE = (
+    "InProcessToInReview", "InReviewToInProcess", "InProcessToReadyForQA", "ReadyForQAToReadyForRelease",
+    "ReadyForReleaseToInProcess", "InProcessToReleased", "createversion", "InProcessToReadyForRelease",
+    "ReadyForReleaseToReleased", "ReleasedToRequestToExpire", "accept", "createversion", "InProcessToReleasedExternal",
+    "createversion",
+)  # fmt: skip
+# Of a version that was imported; its owner is Ben.
+IMPORTED_LIFE = (
+    "InProcessToReadyForQA", "ReadyForQAToInProcess", "InProcessToInReview", "InReviewToReadyForQA",
+    "ReadyForQAToReadyForRelease", "ReadyForReleaseToReleased", "createversion", "InProcessToReleasedQA",
+    "ReleasedToRequestToExpire", "createversion", "InProcessToReleased", "createversion",
+)  # fmt: skip
+OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
+                ("InReview", "ReadyForQA", "ReadyForRelease", "Released", "ReleasedQA", "ReleasedExternal")]  # fmt: skip
+
+
+@pytest.mark.parametrize("life", [LIFE, IMPORTED_LIFE], ids=["made", "imported"])
+def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[str]) -> None:
+    """By the id of the element or of the version, through either prefix."""
+    element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])
+    for step in life:
+        if step == "accept":
+            task = house.open_task(element)
+            calls = [partial(house.callers[name].decide, task, step) for name in ("ben", "dora", "cora")]
+        else:
+            calls = [
+                partial(house.architect.step, id, step, prefix)
+                for id, prefix in itertools.product((element, version), ("release", "rest/release"))
+            ]
+        answers = at_once(list(itertools.islice(itertools.cycle(calls), CALLERS)))
+        assert statuses(answers) == {200: 1, 409: CALLERS - 1}, step
+        if step == "createversion":
+            [version] = [each.element["versionId"] for each in answers if each.status == 200]
+        house.check()
+    taken = [each for each in house.steps(element) if each["step"] in ("version", "transition", "request")]
+    wanted = ["ReleasedToRequestToExpire" if step == "accept" else step for step in life]
+    assert [each.get("transitionId", "createversion") for each in taken] == wanted
+
+
+def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: House) -> None:
+    drafts = house.processes("Contested", 8)
+    calls = [partial(house.architect.step, version, step) for _, version in drafts for step in OUT_OF_DRAFT]
+    answers = at_once(calls)
+    for place, (element, _) in enumerate(drafts):
+        own = answers[place * len(OUT_OF_DRAFT) : (place + 1) * len(OUT_OF_DRAFT)]
+        assert statuses(own) == {200: 1, 409: len(OUT_OF_DRAFT) - 1}
+        [taken] = [answer.element["state"] for answer in own if answer.status == 200]
+        assert house.states(element) == [taken]
+    house.check()
+
+
+def revised(house: House, name: str, count: int) -> list[tuple[str, str, str]]:
+    """Elements with a published version and a draft: their ids, and those of the two."""
+    made = house.processes(name, count)
+    drafts = together([partial(house.take, element, "InProcessToReleased", "createversion") for element, _ in made])
+    return [(*each, draft["versionId"]) for each, draft in zip(made, drafts, strict=True)]
+
+
+def by_element(answers: Sequence[Answer], count: int) -> list[Sequence[Answer]]:
+    """Of answers in the order of elements, so many for each."""
+    return [answers[place : place + count] for place in range(0, len(answers), count)]
+
+
+def test_a_new_version_against_the_release_of_the_one_before(house: House) -> None:
+    elements, outcomes = revised(house, "Revised", 8), Counter[int]()
+    calls: list[Callable[[], Answer]] = []
+    for element, _, draft in elements:
+        calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
+        calls += [partial(house.architect.step, element, "createversion")] * 3
+    for (element, *_), answers in zip(elements, by_element(at_once(calls), 6), strict=True):
+        releases, versions = answers[:3], answers[3:]
+        assert statuses(releases) == {200: 1, 409: 2}
+        made = [each.element for each in versions if each.status == 200]
+        assert statuses(versions) == Counter({200: len(made), 409: 3 - len(made)})
+        # A new version can only be that of the released one: it is made after, or not at all.
+        assert house.states(element) == ["expired", "released", "inProcess"][: 2 + len(made)]
+        assert [each["attributes"]["version"] for each in made] == [{"127": "2.1"}] * len(made)
+        outcomes[len(made)] += 1
+    assert outcomes.keys() <= {0, 1}
+    house.check()
+
+
+def test_a_draft_is_deleted_or_released(house: House) -> None:
+    fresh = [(version, ["inProcess"]) for _, version in house.processes("Deleted", 4)]
+    later = [(draft, ["released", "inProcess"]) for _, _, draft in revised(house, "Discarded", 4)]
+    calls: list[Callable[[], Answer]] = []
+    for draft, _ in fresh + later:
+        calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
+        calls += [partial(house.architect.call, "DELETE", f"{PROCESSES}/{draft}")] * 3
+    for (draft, _), answers in zip(fresh + later, by_element(at_once(calls), 6), strict=True):
+        is_released = 200 in statuses(answers[:3])
+        assert statuses(answers) == ({200: 1, 409: 5} if is_released else {200: 1, 404: 5})
+        assert house.architect.read(draft, PROCESSES).status == (200 if is_released else 404)
+    house.check()
+
+
+class Edits:
+    """Everything that many do to one draft while somebody releases it."""
+
+    def __init__(self, house: House, element: str, version: str) -> None:
+        self.house, self.element, self.version = house, element, version
+        self.tasks = [each["id"] for each in house.architect.content(version)]
+        self.numbers = itertools.count()
+        self.released_at = float("inf")
+        self.done: list[tuple[str, float, Answer, str]] = []
+        self.drawn: list[str] = []
+
+    def until_released(self, kind: str, change: Callable[[str], Answer]) -> None:
+        """Again and again; and some more when it is over."""
+        late = 0
+        while late < 3:
+            text, sent = f"{kind} {next(self.numbers)}", time.monotonic()
+            answer = change(text)
+            assert answer.status in (200, 404, 409), answer
+            self.done.append((kind, sent, answer, text))
+            late += sent > self.released_at
+
+    def rename(self, text: str) -> Answer:
+        return self.house.architect.rename(random.choice(self.tasks), text)
+
+    def rename_with_owner(self, text: str) -> Answer:
+        task = {"id": random.choice(self.tasks), "attributes": {"name": {"1033": text}}}
+        owner = {"versionId": self.version, "attributes": {"purp": {"1033": text}}}
+        return self.house.architect.update(owner, task, address=PROCESSES)
+
+    def draw(self, text: str) -> Answer:
+        answer = self.house.architect.draw(self.version, text)
+        if answer.status == 200:
+            self.drawn.append(answer.body["values"][0]["id"])
+        return answer
+
+    def erase(self, text: str) -> Answer:
+        """Something that was drawn meanwhile, or what is not there."""
+        shape = self.drawn.pop() if self.drawn else ID["house"]
+        return self.house.architect.call("POST", f"{PROCESSES}/{self.version}/content/{shape}/delete")
+
+    def release(self, after: int) -> tuple[Body, list[Body]]:
+        """Once so many changes have been made; the version and its diagram as they are right after it."""
+        while len(self.done) < after:
+            time.sleep(0.001)
+        released = self.house.architect.step(self.version, "InProcessToReleased")
+        self.released_at = time.monotonic()
+        return released.element, self.house.architect.content(self.version)
+
+
+def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> None:
+    """A change of its diagram, or of what stands in it, is made before the release or not at all."""
+    made = house.processes("Busy", 5)
+    for _, version in made:
+        assert house.architect.draw(version, "One", "Two", "Three").status == 200
+    every = [Edits(house, *each) for each in made]
+    kinds = ("rename", "rename", "rename_with_owner", "draw", "erase")
+    with ThreadPoolExecutor(len(every) * (len(kinds) + 1)) as pool:
+        writers = [pool.submit(each.until_released, kind, getattr(each, kind)) for each in every for kind in kinds]
+        releases = [pool.submit(each.release, 4 * place) for place, each in enumerate(every)]
+        frozen = [each.result() for each in releases]
+        for writer in writers:
+            writer.result()
+    for edits, (element, content) in zip(every, frozen, strict=True):
+        check_edits(house, edits, element, content)
+    house.check()
+
+
+def check_edits(house: House, edits: Edits, element: Body, content: list[Body]) -> None:
+    assert house.architect.content(edits.version) == content
+    assert house.architect.read(edits.version, PROCESSES).element == element
+    late = Counter(answer.status for _, sent, answer, _ in edits.done if sent > edits.released_at)
+    assert late.keys() == {409}
+    made = [(kind, answer, text) for kind, _, answer, text in edits.done if answer.status == 200]
+    drawn, erased = (sum(kind == each for kind, *_ in made) for each in ("draw", "erase"))
+    assert len(content) == 3 + drawn - erased
+    renamed = {text for kind, _, text in made if kind.startswith("rename")}
+    released = element["attributes"]["relOn"]["127"]
+    recorded = []
+    for task, shown in zip(edits.tasks, content, strict=False):
+        changes = house.architect.call("GET", f"{PROCESSES}/{task}/history?$pageSize=1000").body["values"]
+        updates = [each for each in changes if each["action"] == "updated"]
+        assert all(moment(each["changedOn"]) < moment(released) for each in updates)
+        names = [each["after"]["attributes"]["name[1033]"] for each in updates]
+        assert shown["attributes"]["name"]["1033"] == next(iter(names), shown["attributes"]["name"]["1033"])
+        recorded += names
+    assert sorted(recorded) == sorted(renamed)
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def test_of_accepting_rejecting_and_withdrawing_one_happens(house: House) -> None:
+    made = house.processes("Decided", 8)
+    steps = ("InProcessToReleased", "ReleasedToRequestToExpire")
+    together([partial(house.take, element, *steps) for element, _ in made])
+    tasks = [house.open_task(element) for element, _ in made]
+    ways = (("ben", "accept"), ("dora", "reject"), ("architect", "withdraw"),
+            ("cora", "accept"), ("cora", "reject"), ("cora", "withdraw"))  # fmt: skip
+    calls = [partial(house.callers[name].decide, task, decision) for task in tasks for name, decision in ways]
+    for (element, _), answers in zip(made, by_element(at_once(calls), len(ways)), strict=True):
+        assert statuses(answers) == {200: 1, 409: len(ways) - 1}
+        [(decision, task)] = [
+            (way, answer.body["values"][0])
+            for (_, way), answer in zip(ways, answers, strict=True)
+            if answer.status == 200
+        ]
+        assert task["state"] == {"accept": "accepted", "reject": "rejected", "withdraw": "withdrawn"}[decision]
+        assert house.architect.call("GET", f"{API}/rest/tasks/{task['id']}").body["values"] == [task]
+        assert house.states(element) == ["expired" if decision == "accept" else "released"]
+    house.check()
+
+
+def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: House) -> None:
+    elements = revised(house, "Overtaken", 8)
+    together([partial(house.take, version, "ReleasedToRequestToExpire") for _, version, _ in elements])
+    tasks = [house.open_task(element) for element, _, _ in elements]
+    calls: list[Callable[[], Answer]] = []
+    for (_, _, draft), task in zip(elements, tasks, strict=True):
+        calls += [partial(house.callers[name].decide, task, "accept") for name in ("ben", "cora", "dora")]
+        calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
+    for (element, *_), task, answers in zip(elements, tasks, by_element(at_once(calls), 6), strict=True):
+        consents, releases = answers[:3], answers[3:]
+        assert statuses(releases) == {200: 1, 409: 2}
+        is_accepted = 200 in statuses(consents)
+        assert statuses(consents) == ({200: 1, 409: 2} if is_accepted else {409: 3})
+        [stored] = house.architect.call("GET", f"{API}/rest/tasks/{task}").body["values"]
+        assert stored["state"] == ("accepted" if is_accepted else "obsolete")
+        assert house.states(element) == ["expired", "released"]
+        ended = [each["step"] for each in house.steps(element)][-3:]
+        assert ended == (
+            ["transition", "expiry", "transition"] if is_accepted else ["request", "transition", "succession"]
+        )
+    house.check()
+
+
+def strike(clock: subprocess.Popen[str], *options: str) -> list[str]:
+    """The versions that it has expired."""
+    said = tell(clock, " ".join(options))
+    expired = []
+    while said != "done":
+        assert said.startswith("acme/house: expired: "), said
+        expired.append(said.removeprefix("acme/house: expired: ").split(",")[0])
+        assert clock.stdout is not None
+        said = clock.stdout.readline().rstrip("\n")
+    return expired
+
+
+# What is done before the time of a version comes, and what while it does.
+WAYS = (
+    (("InProcessToReleased",), ("createversion", "ReleasedToRequestToExpire")),
+    (("InProcessToReleased", "ReleasedToRequestToExpire"), ("accept", "createversion")),
+    (("InProcessToReleased", "createversion"), ("InProcessToReleased", "createversion")),
+)
+
+
+def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
+    """Versions whose time has come end once, whether by the clock, by consent or by a newer release."""
+    clocks = [run(house.server, CLOCK) for _ in range(2)]
+    try:
+        assert [strike(clock, "--dry-run") for clock in clocks] == [[], []]
+        for number in range(3):
+            race_the_clock(house, clocks, number)
+        assert [strike(clock) for clock in clocks] == [[], []]
+    finally:
+        for clock in clocks:
+            clock.communicate(timeout=10)
+    assert [clock.returncode for clock in clocks] == [0, 0]
+
+
+def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number: int) -> None:
+    made = list(zip(house.processes(f"Ending {number}", 12), itertools.cycle(WAYS), strict=False))
+    together([partial(house.take, element, *steps) for (element, _), (steps, _) in made])
+    tasks = {element: house.open_task(element) for (element, _), (_, actions) in made if "accept" in actions}
+    house.end(*(version for (_, version), _ in made))
+
+    def act(element: str, action: str) -> Answer:
+        return house.ben.decide(tasks[element], action) if action == "accept" else house.architect.step(element, action)
+
+    def strike_amid(clock: subprocess.Popen[str]) -> list[str]:
+        """Alone it would be the first: it needs no connection to the server."""
+        time.sleep(random.uniform(0, 0.2))
+        return strike(clock)
+
+    calls: list[Callable[[], Any]] = [partial(strike_amid, clock) for clock in clocks]
+    calls += [partial(act, element, action) for (element, _), (_, actions) in made for action in actions]
+    done = at_once(calls)
+    assert statuses(done[2:]).keys() <= {200, 409}
+    expired, by_clock = [*done[0], *done[1]], []
+    for (element, version), _ in made:
+        steps = [each for each in house.steps(element) if each["versionId"] == version]
+        assert [each["toState"] for each in steps].count("expired") == 1
+        assert steps[-1]["step"] in ("expiry", "succession")
+        if steps[-1]["caller"] == "run_lifecycle":
+            by_clock.append(version)
+    assert sorted(expired) == sorted(by_clock)
+    house.check()
