@@ -89,7 +89,9 @@ class Decision:
             raise Conflict(
                 f"{life.label} has changed since the task was made; reject it, or withdraw it and ask again."
             )
-        if found is None or not found.task or (found.source, found.target) != (task.source_state, task.target_state):
+        asked = task.source_state, task.target_state
+        is_end = bool(task.valid_until)
+        if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
             raise Conflict(
                 f"The release cycle has no such {task.transition} any more; reject the task, or withdraw it."
             )

@@ -12,10 +12,10 @@ from queue import Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
-from elements.models import ElementVersion, Reference, Shape, ShapeFlow
+from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.transfer.checking import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
@@ -31,6 +31,8 @@ from storage.tenancy import tenant_scope
 T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 SHORT_TURN = 0.0002  # seconds
+# Versions from which on an import is worth a look of the planner.
+ANALYSED = 200
 # What a batch refers to in itself. The database checks that with each batch, while the next lines are read; all else,
 # such as references to elements that come later, at the end.
 WITHIN_BATCH = [
@@ -73,7 +75,17 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
         if not dry_run:
             write_elements(configuration, survey)
             _check_everything()
+            if result.versions >= ANALYSED:
+                transaction.on_commit(_analyse)
         return result
+
+
+def _analyse() -> None:
+    """Let the planner know of the rows at once: it takes a storage it has never seen for empty, and reads all of it
+    again for each row."""
+    tables = ", ".join(model._meta.db_table for model in (Element, ElementVersion, Reference, Shape, ShapeFlow))
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {tables}")
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[Rows]:

@@ -198,6 +198,7 @@ def test_there_are_places_for_few_long_lists_at_once(
         each.close()
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_a_list(
     filled_storage: StorageMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def looker(request: pytest.FixtureRequest, handbook: Storage) -> str | None:
     return None if request.param == "anonymous" else token_for(handbook, Role.VIEWER)
 
 
+@pytest.mark.long
 def test_no_answer_to_a_viewer_holds_anything_of_a_draft_or_of_an_expired_version(handbook: Storage) -> None:
     walk = walked("acme", Role.VIEWER)
     for name in (*HIDDEN, *HIDDEN_SHAPES, *IN_DRAFT_ONLY):
@@ -138,6 +139,7 @@ def test_no_answer_to_a_viewer_holds_anything_of_a_draft_or_of_an_expired_versio
         assert walk.found(ID[name]), name
 
 
+@pytest.mark.long
 def test_an_anonymous_caller_sees_what_a_viewer_sees(handbook: Storage) -> None:
     client = Client(REMOTE_ADDR="192.0.2.78")  # whose rate no other test uses up
     for address, body in walked("acme", Role.VIEWER).bodies.items():
@@ -146,6 +148,7 @@ def test_an_anonymous_caller_sees_what_a_viewer_sees(handbook: Storage) -> None:
             assert client.get(address).content.decode() == body, address
 
 
+@pytest.mark.long
 def test_who_sees_drafts_finds_them_by_the_same_walk(handbook: Storage) -> None:
     walk = walked("acme", Role.EDITOR)
     for name in (*HIDDEN, *HIDDEN_SHAPES, *IN_DRAFT_ONLY):
@@ -305,6 +308,7 @@ def names_in(value: Any) -> Iterator[str]:
             yield from (each.values() if isinstance(each, dict) else [each]) if key == "name" else names_in(each)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("collection", "other"), [("acme", "rival"), ("rival", "acme")])
 def test_of_two_storages_with_the_same_ids_each_answers_its_own(handbook: Storage, collection: str, other: str) -> None:
     walk = walked(collection, Role.EDITOR)

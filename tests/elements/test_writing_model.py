@@ -25,7 +25,7 @@ from tests.api_client import ApiClient
 from tests.elements.handbook import FACET_OF, ID, TEMPLATE
 from tests.factories import storage_context
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 Body = dict[str, Any]
 TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
 LIVING = ("task", "evStart")

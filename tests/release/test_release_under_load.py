@@ -150,8 +150,13 @@ class House:
             found = self.architect.step(id, step).element
         return found
 
+    def tasks(self, id: str, state: str) -> list[Body]:
+        address = f"{API}/rest/tasks?assignee=all&state={state}&element={id}"
+        found: list[Body] = self.architect.call("GET", address).body["values"]
+        return found
+
     def open_task(self, id: str) -> str:
-        [task] = self.architect.call("GET", f"{API}/rest/tasks?assignee=all&element={id}").body["values"]
+        [task] = self.tasks(id, "open")
         return str(task["id"])
 
     def states(self, id: str) -> list[str]:
@@ -486,16 +491,16 @@ def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: House) -> 
     house.check()
 
 
-def strike(clock: subprocess.Popen[str], *options: str) -> list[str]:
-    """The versions that it has expired."""
-    said = tell(clock, " ".join(options))
-    expired = []
+def strike(clock: subprocess.Popen[str], *options: str) -> list[tuple[str, str]]:
+    """What it says to have done, and to which version or task."""
+    said, done = tell(clock, " ".join(options)), []
     while said != "done":
-        assert said.startswith("acme/house: expired: "), said
-        expired.append(said.removeprefix("acme/house: expired: ").split(",")[0])
+        storage, what, which = said.split(": ")
+        assert storage == "acme/house"
+        done.append((what, which.split(",")[0]))
         assert clock.stdout is not None
         said = clock.stdout.readline().rstrip("\n")
-    return expired
+    return done
 
 
 # What is done before the time of a version comes, and what while it does.
@@ -529,7 +534,7 @@ def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number
     def act(element: str, action: str) -> Answer:
         return house.ben.decide(tasks[element], action) if action == "accept" else house.architect.step(element, action)
 
-    def strike_amid(clock: subprocess.Popen[str]) -> list[str]:
+    def strike_amid(clock: subprocess.Popen[str]) -> list[tuple[str, str]]:
         """Alone it would be the first: it needs no connection to the server."""
         time.sleep(random.uniform(0, 0.2))
         return strike(clock)
@@ -538,12 +543,16 @@ def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number
     calls += [partial(act, element, action) for (element, _), (_, actions) in made for action in actions]
     done = at_once(calls)
     assert statuses(done[2:]).keys() <= {200, 409}
-    expired, by_clock = [*done[0], *done[1]], []
+    by_clock = []
     for (element, version), _ in made:
         steps = [each for each in house.steps(element) if each["versionId"] == version]
         assert [each["toState"] for each in steps].count("expired") == 1
         assert steps[-1]["step"] in ("expiry", "succession")
         if steps[-1]["caller"] == "run_lifecycle":
-            by_clock.append(version)
-    assert sorted(expired) == sorted(by_clock)
+            by_clock.append(("expired", version))
+        assert house.tasks(element, "open") == []
+        overtaken = house.tasks(element, "obsolete")
+        by_clock += [("was overtaken", each["id"]) for each in overtaken if each["decider"] == "run_lifecycle"]
+    # Each was done once, by one of the two.
+    assert sorted([*done[0], *done[1]]) == sorted(by_clock)
     house.check()

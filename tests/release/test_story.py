@@ -27,7 +27,7 @@ from tests.release.house import ID, NO_END, PEOPLE, Wire
 from tests.release.log_check import check_lifecycles
 from tests.release.witness import ELEMENTS, Person, Reply, Send, Witness, day, edited, part, refusal
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 OUT_OF_DRAFT = {
     "anna": {"InProcessToInReview": "inReview", "InProcessToReadyForQA": "readyForQa",
              "InProcessToReadyForRelease": "readyForRelease"},

@@ -386,3 +386,11 @@ def test_another_tenant_with_the_same_ids_is_left_alone(desk: Sit, api: ApiClien
     own = api.get(f"/rival/house/_api/rest/facets/processes/views/detail/elements/{ID['order']}", token=foreign)
     assert one(own)["attributes"]["name"]["1033"] == "Rival order-2"
     assert user("anna")["id"] == ID["anna"]
+
+
+def test_warnings_can_be_ignored_by_a_part_of_the_address(desk: Sit) -> None:
+    """Through either prefix; what else it means is told with the transitions."""
+    cora = desk(user="cora")
+    for prefix, name in (("release", "order"), ("rest/release", "expired")):
+        new = cora.new_version(name)["versionId"]
+        assert one(cora.post(f"{prefix}/{new}/transitions/InProcessToReleased/true"))["state"] == "released"

@@ -26,6 +26,7 @@ from repository_site.embedded_postgres.layout import SOCKET_NAME, SOCKET_PATH_LI
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE = 20.0
+pytestmark = pytest.mark.long
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another account")
 
 # A user of the server that stays until its standard input is closed.

@@ -55,6 +55,7 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     assert time.monotonic() - started < 9
 
 
+@pytest.mark.long
 def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Server) -> None:
     """A forked worker once took the signal for the main process's, and was killed after ten seconds only."""
     for moment in (0.03, 0.06, 0.09):
@@ -92,6 +93,7 @@ def test_clients_that_never_finish_their_bodies_keep_nobody_else_from_being_serv
         assert [server.request("GET", INFO)[0] for _ in range(20)] == [200] * 20
 
 
+@pytest.mark.long
 def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
     server.start("demo")
     stop = threading.Event()
@@ -161,6 +163,7 @@ def test_addresses_to_bind(text: str) -> None:
     assert Bind.parse("[::1]:80") == Bind("::1", 80)
 
 
+@pytest.mark.long
 def test_a_configuration_change_of_one_process_is_seen_by_all_others(server: Server, tmp_path: Path) -> None:
     """Two workers have the configuration cached; a command in a third process changes it."""
     server.start("demo", "--workers", "2")
