@@ -37,7 +37,7 @@ def create_version(writer: Writer, found: VersionRow, *, named: str, on_held: On
     life = hold(writer, found, named=named, on_held=on_held)
     known = read_numbers(life.row.element) if life.cycle else []
     sources = _sources(known)
-    if named == life.row.element and sources:
+    if named == life.row.element and sources and sources[0] != life.row.version:
         life = _life_of(life, sources[0])
     require(life, Permission.EDIT, "A new version")
     if life.cycle is None:
