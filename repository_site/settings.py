@@ -45,6 +45,7 @@ if PUBLIC_URL and (public_host := urlsplit(PUBLIC_URL).hostname) and public_host
 DEBUG = False
 PROJECT_DIR = environment.PROJECT_DIR
 ROOT_URLCONF = "repository_site.urls"
+STORAGE_URLCONF = "repository_site.storage_urls"
 WSGI_APPLICATION = "repository_site.wsgi.application"
 
 INSTALLED_APPS = [
@@ -53,12 +54,18 @@ INSTALLED_APPS = [
     "facets",
     "elements",
     "release",
+    # Unfold's templates and those of its widgets stand before Django's.
+    "unfold.apps.BasicAppConfig",
+    "unfold.contrib.filters",
+    "unfold.contrib.forms",
+    "unfold.contrib.inlines",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "rest_framework",
     "django_filters",
     "drf_spectacular",
@@ -71,10 +78,12 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "repository_site.middleware.ApiRequestMiddleware",
+    "storage.middleware.StoragePathMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "storage.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -93,6 +102,8 @@ TEMPLATES = [
         },
     },
 ]
+# Widgets of ours have their templates in `templates`.
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 
 def _database() -> dict[str, Any]:
@@ -127,14 +138,17 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [PROJECT_DIR / "repository_site/locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [PROJECT_DIR / "repository_site/assets"]
 WHITENOISE_USE_FINDERS = True
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
@@ -178,4 +192,44 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "SORT_OPERATION_PARAMETERS": False,
     "POSTPROCESSING_HOOKS": ["repository_site.rest.schema.close_objects"],
+}
+
+# The look and the navigation of the two back offices; `storage/back_office/sites.py` names these settings.
+_OFFICE: dict[str, Any] = {
+    "SITE_SYMBOL": "account_tree",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "repository_site.back_office.icon"}],
+    "SHOW_HISTORY": False,
+    "SHOW_BACK_BUTTON": True,
+    "BORDER_RADIUS": "6px",
+    "COLORS": {
+        "primary": {
+            "50": "#eef6fb",
+            "100": "#d6eaf5",
+            "200": "#b0d6ec",
+            "300": "#7bbadd",
+            "400": "#4398c8",
+            "500": "#1f7aae",
+            "600": "#0b639a",
+            "700": "#0a507d",
+            "800": "#0d4468",
+            "900": "#103a57",
+            "950": "#0a2438",
+        }
+    },
+    "STYLES": ["repository_site.back_office.style"],
+}
+UNFOLD_SITE = {
+    **_OFFICE,
+    "SITE_URL": None,
+    "DASHBOARD_CALLBACK": "repository_site.back_office.site_dashboard",
+    "SIDEBAR": {"navigation": "repository_site.back_office.site_navigation"},
+}
+UNFOLD_STORAGE = {
+    **_OFFICE,
+    "SITE_HEADER": "repository_site.back_office.storage_title",
+    "SITE_TITLE": "repository_site.back_office.storage_title",
+    "SITE_SUBHEADER": "repository_site.back_office.storage_path",
+    "SITE_URL": "repository_site.back_office.reader_address",
+    "DASHBOARD_CALLBACK": "repository_site.back_office.storage_dashboard",
+    "SIDEBAR": {"navigation": "repository_site.back_office.storage_navigation"},
 }

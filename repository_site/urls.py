@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views import defaults
+from django.views.generic import RedirectView
 
 from repository_site.api_document import SchemaView
 from repository_site.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.rest import errors
 from storage.api.operation import throttle_address
+from storage.back_office import site_office
 
 
 def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -56,5 +57,6 @@ urlpatterns = [
     path("", include("release.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
-    path("admin/", admin.site.urls),
+    path("admin/", site_office.urls),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

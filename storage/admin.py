@@ -12,12 +12,11 @@ from django.contrib.auth.admin import UserAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from unfold.admin import ModelAdmin, TabularInline
 
+from storage.back_office import site_office
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership
 from storage.tokens import revoke_token
-
-admin.site.site_header = admin.site.site_title = "Content repository"
-admin.site.index_title = "Site administration"
 
 
 class NotMadeHere:
@@ -30,22 +29,22 @@ class NotMadeHere:
         return False
 
 
-class CultureInline(NotMadeHere, admin.TabularInline):
+class CultureInline(NotMadeHere, TabularInline):
     model = Culture
     extra = 0
     readonly_fields = ("lcid", "position", "is_default", "is_mandatory")
     can_delete = False
 
 
-@admin.register(StorageCollection)
-class StorageCollectionAdmin(NotMadeHere, admin.ModelAdmin):
+@admin.register(StorageCollection, site=site_office)
+class StorageCollectionAdmin(NotMadeHere, ModelAdmin):
     list_display = ("key", "title", "created_on")
     readonly_fields = ("id", "key", "created_on")
     search_fields = ("key", "title")
 
 
-@admin.register(Storage)
-class StorageAdmin(NotMadeHere, admin.ModelAdmin):
+@admin.register(Storage, site=site_office)
+class StorageAdmin(NotMadeHere, ModelAdmin):
     list_display = ("__str__", "title", "template", "region", "time_zone", "anonymous_access", "is_valid")
     list_filter = ("anonymous_access", "is_valid", "template")
     list_select_related = ("collection",)
@@ -70,8 +69,8 @@ class StorageAdmin(NotMadeHere, admin.ModelAdmin):
     inlines = (CultureInline,)
 
 
-@admin.register(ApiToken)
-class ApiTokenAdmin(NotMadeHere, admin.ModelAdmin):
+@admin.register(ApiToken, site=site_office)
+class ApiTokenAdmin(NotMadeHere, ModelAdmin):
     list_display = ("name", "scope", "roles", "current_state", "valid_until", "last_used_on")
     list_select_related = ("storage__collection", "collection")
     search_fields = ("name",)
@@ -97,11 +96,11 @@ class ApiTokenAdmin(NotMadeHere, admin.ModelAdmin):
         self.message_user(request, f"{revoked} token(s) revoked.")
 
 
-class MembershipInline(admin.TabularInline):
+class MembershipInline(TabularInline):
     model = StorageMembership
     extra = 0
 
 
-@admin.register(StaffAccount)
-class StaffAccountAdmin(UserAdmin):
+@admin.register(StaffAccount, site=site_office)
+class StaffAccountAdmin(UserAdmin, ModelAdmin):
     inlines = (MembershipInline,)

@@ -61,14 +61,22 @@ def error_answer(
     return answer(error_body(message, kind.output, kind.type, details or (message,)), kind.status, headers)
 
 
+def status_of(problem: problems.Problem) -> int:
+    """The same for the API and for pages."""
+    return _kind(problem).status
+
+
+def _kind(problem: problems.Problem) -> Kind:
+    return next(kind for cls, kind in BY_PROBLEM.items() if isinstance(problem, cls))
+
+
 def problem_answer(problem: problems.Problem) -> HttpResponse:
-    kind = next(kind for cls, kind in BY_PROBLEM.items() if isinstance(problem, cls))
     headers = {}
     if isinstance(problem, problems.Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(problem, problems.TooManyRequests | problems.Busy):
         headers["Retry-After"] = str(problem.retry_after)
-    return error_answer(kind, problem.message, problem.details, headers)
+    return error_answer(_kind(problem), problem.message, problem.details, headers)
 
 
 def handle_exception(error: Exception, context: dict[str, Any] | None = None) -> HttpResponse | None:

@@ -9,8 +9,9 @@ from rest_framework.request import Request
 from repository_site.problems import Unauthenticated
 from storage.callers import Caller, CallerKind
 from storage.contexts import Context
-from storage.models import AnonymousAccess, StaffAccount, StorageMembership
+from storage.models import AnonymousAccess
 from storage.roles import Role
+from storage.staff import staff_caller
 from storage.tokens import recognise_token
 
 TOKEN_NAME = "symbio-auth-token"
@@ -47,21 +48,9 @@ def _staff_caller(request: Request, context: Context) -> Caller | None:
     """Staff signed in to the back office, where they belong; elsewhere they count as nobody in particular."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return None
-    account = request._request.user
-    if not isinstance(account, StaffAccount) or not account.is_active or not account.is_staff:
-        return None
-    roles = _staff_roles(account, context)
-    if not roles:
+    caller = staff_caller(request._request.user, context.storage)
+    if caller is None:
         return None
     # A foreign page could otherwise make the browser write with the session of who looks at it.
     SessionAuthentication().enforce_csrf(request)
-    return Caller(CallerKind.STAFF, f"staff:{account.pk}", roles, None, f"staff:{account.pk}")
-
-
-def _staff_roles(account: StaffAccount, context: Context) -> frozenset[Role]:
-    if account.is_superuser:
-        return frozenset(Role)
-    if context.storage is None:
-        return frozenset()
-    membership = StorageMembership.objects.filter(account=account, storage=context.storage).first()
-    return frozenset(Role(role) for role in membership.roles) if membership else frozenset()
+    return caller

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from storage.models.storages import Storage
 from storage.roles import Role
@@ -14,6 +16,13 @@ class StaffAccount(AbstractUser):
     """An account of the back office. A superuser administers the site and every storage."""
 
     storages = models.ManyToManyField(Storage, through="StorageMembership", related_name="staff")
+    language = models.CharField(
+        _("language"),
+        max_length=10,
+        blank=True,
+        choices=settings.LANGUAGES,
+        help_text=_("Of the back office. Empty: the one that the browser prefers."),
+    )
 
 
 class StorageMembership(models.Model):
@@ -22,6 +31,14 @@ class StorageMembership(models.Model):
     account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, related_name="memberships")
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="memberships")
     roles = ArrayField(models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role]))
+    user_id = models.UUIDField(
+        null=True,
+        blank=True,
+        help_text=_(
+            "The user element that this account is in the storage. It is then named as who changes things, and its role"
+            " attributes limit the roles."
+        ),
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "storage"], name="membership_once")]

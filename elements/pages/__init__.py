@@ -1,0 +1,1 @@
+"""The pages for readers, behind `appUrl` and `gotoUrl`."""

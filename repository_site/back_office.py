@@ -1,0 +1,76 @@
+"""What the two back offices show around their pages: titles, navigation and overviews. The roof: it knows every app."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from storage.back_office import storage_office
+from storage.pages import storage_of
+
+Navigation = list[dict[str, Any]]
+
+
+def style(request: HttpRequest) -> str:
+    return static("back_office/office.css")
+
+
+def icon(request: HttpRequest) -> str:
+    return static("icon.svg")
+
+
+def storage_title(request: HttpRequest) -> str:
+    storage = storage_of(request)
+    return storage.title or str(storage)
+
+
+def storage_path(request: HttpRequest) -> str:
+    return str(storage_of(request))
+
+
+def reader_address(request: HttpRequest) -> str:
+    return reverse("reader:start")
+
+
+def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    return context
+
+
+def site_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    return context
+
+
+def storage_navigation(request: HttpRequest) -> Navigation:
+    return storage_office.navigation(request)
+
+
+def site_navigation(request: HttpRequest) -> Navigation:
+    return [
+        _group(
+            _("Installation"),
+            [
+                _item(_("Overview"), "dashboard", "index"),
+                _item(_("Collections"), "folder", "storage_storagecollection_changelist"),
+                _item(_("Storages"), "database", "storage_storage_changelist"),
+            ],
+        ),
+        _group(
+            _("Access"),
+            [
+                _item(_("Staff accounts"), "badge", "storage_staffaccount_changelist"),
+                _item(_("API tokens"), "key", "storage_apitoken_changelist"),
+            ],
+        ),
+    ]
+
+
+def _group(title: str, items: Navigation) -> dict[str, Any]:
+    return {"title": title, "separator": True, "items": items}
+
+
+def _item(title: str, icon: str, page: str, **parts: Any) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse(f"admin:{page}", kwargs=parts or None)}

@@ -1,0 +1,60 @@
+"""The base of every list and form inside a storage's back office."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.admin.models import LogEntry
+from django.db.models import Model
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from unfold.admin import ModelAdmin
+
+from repository_site.problems import NotFound
+from storage.pages import caller_of
+from storage.roles import Role
+
+OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
+
+
+class StorageModelAdmin(ModelAdmin):
+    """Who may do what follows from the roles of the caller in this storage (D20), not from permissions of the site.
+
+    Django's own log of the admin is left empty: it is one table for all storages. What happens to elements is in their
+    record of changes.
+    """
+
+    viewers: ClassVar[frozenset[Role]] = OFFICE_ROLES
+    changers: ClassVar[frozenset[Role]] = frozenset({Role.ADMINISTRATOR})
+    show_full_result_count = False
+    list_filter_submit = True
+    warn_unsaved_form = True
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(caller_of(request).roles & self.viewers)
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_change_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(caller_of(request).roles & self.changers)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry | None:
+        return None
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry | None:
+        return None
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        return None
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        raise NotFound("There is no such page.")

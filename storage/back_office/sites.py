@@ -1,0 +1,105 @@
+"""`/admin/` for the whole installation, and `/{collection}/{storage}/admin/` for one storage, inside its tenant scope.
+
+Both are called `admin`: which one a link leads to follows from the URLconf of the request, so every link of a storage's
+back office stays in that storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
+from unfold.sites import UnfoldAdminSite
+
+from repository_site.problems import Forbidden, NotFound
+from storage.back_office.navigation import Entry, Group, render_navigation
+from storage.callers import Caller, CallerKind
+from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
+from storage.roles import Role
+
+
+class SiteOffice(UnfoldAdminSite):
+    """For site administrators. Other staff find the storages here that they belong to, and nothing else."""
+
+    settings_name = "UNFOLD_SITE"
+    site_header = site_title = _("Content repository")
+    index_title = _("Installation")
+
+
+def works_in_office(caller: Caller | None) -> bool:
+    """Viewers read the pages for readers; every role above works here."""
+    return caller is not None and caller.kind is CallerKind.STAFF and bool(caller.roles - {Role.VIEWER})
+
+
+class StorageOffice(UnfoldAdminSite):
+    """For the staff of one storage. Every view of it runs in the storage's scope."""
+
+    settings_name = "UNFOLD_STORAGE"
+    site_header = site_title = _("Content repository")
+    index_title = _("Overview")
+    index_template = "back_office/index.html"
+
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        self._pages: list[tuple[str, View, str]] = []
+        self._navigation: list[Entry] = [Entry(Group.CONTENT, _("Overview"), "dashboard", "index")]
+
+    def add_page(self, route: str, view: View, name: str) -> None:
+        """A page that is no list or form of a model; `name` is `admin:{name}` to `reverse`."""
+        self._pages.append((route, view, name))
+
+    def add_navigation(self, *entries: Entry) -> None:
+        self._navigation += entries
+
+    def navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
+        return render_navigation(request, self._navigation, caller_of(request).roles)
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = [path(route, self.admin_view(view), name=name) for route, view, name in self._pages]
+        return [*pages, *super().get_urls()]
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return works_in_office(page_caller(request))
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:
+        guarded: View = super().admin_view(in_scope(view), cacheable)
+
+        def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.user.is_authenticated and not self.has_permission(request):
+                return self._turn_away(request)
+            return guarded(request, *args, **kwargs)
+
+        return inner
+
+    def _turn_away(self, request: HttpRequest) -> HttpResponseBase:
+        """Who does not belong here learns nothing of the storage (D3); a viewer is shown to the pages for readers."""
+        caller = page_caller(request)
+        if request.path == reverse("admin:logout"):
+            return AdminSite.logout(self, request)
+        if caller is None or caller.kind is not CallerKind.STAFF:
+            return problem_page(request, NotFound("There is no storage at this address that you belong to."))
+        if request.path == reverse("admin:index"):
+            return redirect("reader:start")
+        return problem_page(request, Forbidden("The back office needs a role above viewer."))
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        context: dict[str, Any] = super().each_context(request)
+        return {**context, "storage": storage_of(request)}
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Unfold's own keeps results in a cache that knows no storages: what one tenant found would show in another."""
+        raise NotFound("There is no such page.")
+
+
+def require_administrator(request: HttpRequest) -> None:
+    """Tokens, users and the configuration are for administrators (D20)."""
+    caller_of(request).require_role(Role.ADMINISTRATOR)
+
+
+site_office = SiteOffice()
+storage_office = StorageOffice()

@@ -1,0 +1,57 @@
+"""Pages of a storage: which one is meant, and in which language they speak."""
+
+from __future__ import annotations
+
+import re
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import set_script_prefix
+from django.utils import translation
+
+from repository_site.middleware import GetResponse
+from repository_site.rest.errors import is_api_path
+from storage.addresses import KEY_PATTERN, RESERVED_KEYS
+from storage.contexts import read_storage
+
+KEY = KEY_PATTERN.pattern
+PAGE = re.compile(rf"(?P<prefix>/(?P<collection>{KEY})/(?P<storage>{KEY}))(?P<rest>/.*)?", re.DOTALL)
+
+
+class StoragePathMiddleware:
+    """Moves `/{collection}/{storage}` into the script prefix, so that every link of a page stays in its storage."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        found = PAGE.fullmatch(request.path_info)
+        if found and not is_api_path(request.path_info) and found["collection"].lower() not in RESERVED_KEYS:
+            storage = read_storage(found["collection"], found["storage"])
+            if storage is not None:
+                structlog.contextvars.bind_contextvars(storage=found["prefix"].strip("/"))
+                prefix = request.META.get("SCRIPT_NAME", "").rstrip("/") + found["prefix"]
+                request.storage = storage  # type: ignore[attr-defined]  # read by storage.pages
+                request.META["SCRIPT_NAME"] = prefix
+                request.path_info = found["rest"] or "/"
+                request.urlconf = settings.STORAGE_URLCONF
+                set_script_prefix(f"{prefix}/")
+        return self.get_response(request)
+
+
+class LanguageMiddleware:
+    """Pages speak the language of the staff account, else the one that the browser prefers."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if is_api_path(request.path_info):
+            return self.get_response(request)
+        chosen = getattr(request.user, "language", "") or translation.get_language_from_request(request)
+        with translation.override(chosen):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", chosen)
+        return response

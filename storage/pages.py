@@ -1,0 +1,101 @@
+"""What every page for people inside a storage shares: its storage and caller, the tenant scope, and problems as pages.
+
+The address of a page begins with its storage, which `StoragePathMiddleware` has moved into the script prefix: whatever
+link a page makes stays inside that storage, and two tabs can hold two tenants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.template.response import SimpleTemplateResponse
+from django.urls import reverse
+from django.utils.cache import patch_cache_control
+
+from repository_site.problems import NotFound, Problem, Unauthenticated
+from repository_site.rest.errors import status_of
+from storage.addresses import public_base
+from storage.callers import Caller, CallerKind
+from storage.contexts import Context, ContextType
+from storage.models import AnonymousAccess, Storage
+from storage.roles import Role
+from storage.staff import staff_caller
+from storage.tenancy import tenant_scope
+
+View = Callable[..., HttpResponseBase]
+
+
+def storage_of(request: HttpRequest) -> Storage:
+    """The storage whose page is asked for."""
+    return cast("Storage", request.storage)  # type: ignore[attr-defined]  # set by StoragePathMiddleware
+
+
+def context_of(request: HttpRequest) -> Context:
+    storage = storage_of(request)
+    return Context(ContextType.STORAGE, storage.collection, storage)
+
+
+def storage_address(request: HttpRequest) -> str:
+    """Scheme, host and path of the storage, as addresses in answers of the API begin."""
+    return f"{public_base(request)}{context_of(request).path}"
+
+
+def page_caller(request: HttpRequest) -> Caller | None:
+    """Who looks at a page: staff who belong to the storage, else anybody where the storage lets anybody read."""
+    if not hasattr(request, "page_caller"):
+        caller = staff_caller(request.user, storage_of(request))
+        if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
+            address = request.META.get("REMOTE_ADDR", "")
+            caller = Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, f"address:{address}")
+        request.page_caller = caller  # type: ignore[attr-defined]  # one look-up a request
+    return cast("Caller | None", request.page_caller)  # type: ignore[attr-defined]
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """The caller of a page that is shown to nobody without one."""
+    caller = page_caller(request)
+    if caller is None:
+        raise Unauthenticated("Sign in to see this page.")
+    return caller
+
+
+def in_scope(view: View) -> View:
+    """Runs a page wholly inside the tenant scope: one transaction, rendered before it ends, undone by any problem."""
+
+    @wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            with tenant_scope(storage_of(request), timeout=settings.STATEMENT_TIMEOUT):
+                response = view(request, *args, **kwargs)
+                if isinstance(response, SimpleTemplateResponse):
+                    response.render()
+        except Problem as problem:
+            response = problem_page(request, problem)
+        patch_cache_control(response, private=True, no_cache=True)
+        return response
+
+    return inner
+
+
+def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:
+    """What cannot be done, as a page. Who is not signed in and lacks something is asked to."""
+    if isinstance(problem, Unauthenticated):
+        return ask_to_sign_in(request)
+    context = {"problem": problem, "storage": storage_of(request)}
+    return render(request, "problem.html", context, status=status_of(problem))
+
+
+def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Staff of other storages are signed in already: for them nothing is here (D3)."""
+    if request.user.is_authenticated:
+        return cast(
+            "HttpResponse", problem_page(request, NotFound("There is no storage at this address that you belong to."))
+        )
+    return redirect_to_login(request.get_full_path(), reverse("admin:login"))
