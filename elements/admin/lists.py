@@ -1,0 +1,1 @@
+"""The list and the tree of elements."""

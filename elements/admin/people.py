@@ -1,0 +1,1 @@
+"""Users and groups of the storage."""

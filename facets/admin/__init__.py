@@ -1,0 +1,1 @@
+"""The type configuration in the back office of a storage."""

@@ -1,0 +1,1 @@
+"""What the page of an element shows of its lifecycle, and the transitions it offers."""

@@ -1,0 +1,1 @@
+"""Release tasks, above all those that are stuck."""
