@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -12,16 +10,16 @@ from rest_framework.request import Request
 
 from elements.api.operation import ElementOperation
 from elements.api.parameters import Query
-from elements.permissions import CHANGING, Permission, granted_to
+from elements.permissions import Permission
 from elements.reading.assembly import Assembler
 from elements.reading.projection import Wanted
-from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.reading.rows import VersionRow, read_versions
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
-from elements.writing.history import Author
 from elements.writing.updating import Writer
-from facets.configuration import CompiledView, settled_configuration
-from repository_site.problems import Forbidden, PreconditionFailed, TooLarge, Unreadable
+from elements.writing.writers import require_changing, settled_writer
+from facets.configuration import CompiledView
+from repository_site.problems import PreconditionFailed, TooLarge, Unreadable
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
 
@@ -37,27 +35,16 @@ def entity_tag(row: VersionRow) -> str:
 class WritingOperation(ElementOperation):
     def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
         """For changes of content, which need one of the permissions to change something at all."""
-        if not granted_to(self.caller) & CHANGING:
-            raise Forbidden(f"This needs the permission {needed}.")
+        require_changing(self.caller, needed)
         return self.settled_writer(request)
 
     def settled_writer(self, request: Request) -> Writer:
-        """Before anything else in a change: from here on the configuration stays as it is until the change is made."""
         before = self.storage.configuration_revision
-        settled_configuration(self.storage)
+        writer = settled_writer(self.storage, self.caller, getattr(request._request, "request_id", ""))
         if self.storage.configuration_revision != before:
             for name in ("configuration", "reader"):
                 self.__dict__.pop(name, None)
-        request_id: str = getattr(request._request, "request_id", "")
-        author = Author(self._caller_element(), self.caller.label, request_id)
-        return Writer(self.configuration, self.caller, ZoneInfo(self.storage.time_zone), author)
-
-    def _caller_element(self) -> UUID | None:
-        """The caller's element, when there is one in this storage; it stays until the change is made."""
-        if self.caller.element_id is None:
-            return None
-        sql = "SELECT id FROM elements_element WHERE id = %s FOR KEY SHARE"
-        return self.caller.element_id if fetch(sql, [self.caller.element_id]) else None
+        return writer
 
     def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
         """`If-Match` names what the client has read. Asked under the lock of the element: of many, one gets through."""
