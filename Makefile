@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-all lint format docs shell lock
+.PHONY: help setup demo serve sample test test-long test-all browser lint format docs messages screenshots shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -37,6 +37,11 @@ test: $(STAMP) ## run the tests; needs no service started by hand
 test-long: $(STAMP) ## run the tests that take long by their nature: load, faults, many random cases
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
+browser: $(STAMP) ## install the browser that some long tests need (Debian's chromium)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+		echo "Installing chromium ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null'; }
+
 test-all: test test-long ## run every test
 
 lint: $(STAMP) ## check style, types, import directions, migrations and settings
@@ -54,6 +59,12 @@ format: $(STAMP) ## put the code into its form
 docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.environment
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
+
+messages: $(STAMP) ## bring the translations up to date; lists the texts that have none yet
+	@$(BIN)/python -m repository_site.catalogue
+
+screenshots: $(STAMP) browser ## make the pictures of docs/images anew
+	@$(BIN)/python -m tests.browser.screenshots
 
 shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell

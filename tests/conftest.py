@@ -79,6 +79,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    without_browser = [each for each in terminalreporter.stats.get("skipped", ()) if "NO BROWSER" in str(each.longrepr)]
+    if without_browser:
+        text = f"{len(without_browser)} TESTS WERE SKIPPED: there is no chromium here; `make browser` installs it."
+        terminalreporter.write_line(text, red=True, bold=True)
     if exitstatus == 0 and is_whole_run(config):
         for path, verb in operations_not_called():
             terminalreporter.write_line(f"No test has called {verb.upper()} {path} with success.", red=True)

@@ -1,0 +1,120 @@
+"""A real browser before a real server. Whatever a page logs as an error, and every request that fails, fails the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Response, sync_playwright
+
+from tests.browser.world import PASSWORD
+from tests.server_process import Server, free_port
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+REQUIRED = "REPOSITORY_BROWSER_REQUIRED"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+WIDE, NARROW = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder: Path = tmp_path_factory.mktemp("browser")
+    server = Server(folder / "var", free_port())
+    server.environ.pop("REPOSITORY_BODY_LIMIT")
+    for words in (("demo", "--no-serve"), ("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")):
+        done = server.manage(*words)
+        assert done.returncode == 0, done.stderr
+    server.start("serve", "--workers", "1")
+    yield server
+    server.ctrl_c()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        if os.environ.get(REQUIRED):
+            pytest.fail("There is no chromium; `make browser` installs it.")
+        pytest.skip("NO BROWSER: there is no chromium on this machine; `make browser` installs it.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visitor:
+    """Somebody before a browser."""
+
+    page: Page
+    base: str
+    expected: set[int] = field(default_factory=set)
+    """Statuses of answers that are meant to be."""
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda message: self._note(message.type == "error", f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self._note(True, f"script: {error}"))
+        self.page.on("requestfailed", lambda request: self._note(_is_broken(request.failure), f"failed: {request.url}"))
+        self.page.on("response", self._note_status)
+
+    def open(self, path: str) -> Response:
+        response = self.page.goto(self.base + path if path.startswith("/") else path)
+        assert response is not None
+        self.page.wait_for_load_state("networkidle")
+        return response
+
+    def sign_in(self, name: str, at: str) -> None:
+        self.open(f"{at}/admin/login/")
+        self.page.locator("input[name=username]").fill(name)
+        self.page.locator("input[name=password]").fill(PASSWORD)
+        self.page.locator("button[type=submit]").click()
+        self.page.wait_for_load_state("networkidle")
+
+    def check_accessibility(self) -> None:
+        """What axe-core calls serious or critical, with the first place of each."""
+        found = Axe().run(self.page).response["violations"]
+        bad = [each for each in found if each["impact"] in ("serious", "critical")]
+        assert not bad, "\n".join(f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}" for each in bad)
+
+    def _note_status(self, response: Response) -> None:
+        self._note(response.status >= 400 and response.status not in self.expected, f"{response.status} {response.url}")
+
+    def _note(self, is_fault: bool, text: str) -> None:
+        # The browser repeats the status of an answer as an error of the page; it is noted once, with its address.
+        if is_fault and "Failed to load resource" not in text:
+            self.faults.append(text)
+
+
+def _is_broken(failure: Any) -> bool:
+    """A page that is left while it loads ends its requests; that is no fault."""
+    return "ERR_ABORTED" not in str(failure)
+
+
+NewVisitor = Callable[..., Visitor]
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Server) -> Iterator[NewVisitor]:
+    """Makes visitors, each with cookies of their own; `visit("rita", at="/demo/showcase")` signs in first."""
+    visitors: list[Visitor] = []
+
+    def make(name: str | None = None, at: str = "/demo/showcase", **options: Any) -> Visitor:
+        context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", **options})
+        context.set_default_timeout(10_000)
+        visitor = Visitor(context.new_page(), f"http://127.0.0.1:{site.port}")
+        visitors.append(visitor)
+        if name is not None:
+            visitor.sign_in(name, at)
+        return visitor
+
+    yield make
+    faults = [fault for visitor in visitors for fault in visitor.faults]
+    for visitor in visitors:
+        visitor.page.context.close()
+    assert faults == []

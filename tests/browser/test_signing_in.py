@@ -1,0 +1,22 @@
+"""Signing in, and what is behind it for whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import NewVisitor
+
+pytestmark = [pytest.mark.long, pytest.mark.browser]
+
+
+def test_an_administrator_comes_to_the_overview_of_the_storage(visit: NewVisitor) -> None:
+    rita = visit("rita")
+    assert rita.page.url.endswith("/demo/showcase/admin/")
+    assert rita.page.get_by_role("heading", name="Overview").is_visible()
+    rita.check_accessibility()
+
+
+def test_the_other_tenant_is_not_there(visit: NewVisitor) -> None:
+    rita = visit("rita")
+    rita.expected.add(404)
+    assert rita.open("/rival/showcase/admin/").status == 404
