@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from elements.diagrams.layout import Direction
 from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
 from elements.reading.projection import RESOURCES
+from repository_site.rest.rendering import SVG_TYPE
 from repository_site.rest.schema import EXACTLY_ONE
 
 EXACTLY_ONE.update(
@@ -114,6 +117,12 @@ class Report(serializers.Serializer[None]):
 
 
 ELEMENT_LIST = OpenApiResponse(Elements)
+PICTURE_PARAMETERS = [
+    OpenApiParameter("elementId", str, OpenApiParameter.PATH, description="Id of an element or of a version."),
+    OpenApiParameter("cultureId", str, OpenApiParameter.PATH, description="A data culture; names are in it."),
+    OpenApiParameter("layoutKey", str, OpenApiParameter.PATH, description=" or ".join(Direction)),
+]
+PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
 
 
 class AttributeMap(serializers.Serializer[None]):

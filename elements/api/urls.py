@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from elements.api import views, writing_views
+from elements.api import diagram_views, views, writing_views
 
-FACET = "<str:collectionId>/<str:storageId>/_api/rest/facets/<str:facetId>"
+REST = "<str:collectionId>/<str:storageId>/_api/rest"
+FACET = f"{REST}/facets/<str:facetId>"
 ELEMENTS = f"{FACET}/views/<str:viewId>/elements"
 ELEMENT = f"{ELEMENTS}/<str:elementId>"
 
@@ -25,4 +26,5 @@ urlpatterns = [
     path(f"{ELEMENT}/versions", views.VersionsView.as_view()),
     path(f"{FACET}/reporting", views.ReportingView.as_view()),
     path(f"{FACET}/reporting/<str:elementId>", views.ReportingElementView.as_view()),
+    path(f"{REST}/diagram/<str:elementId>/render/<str:cultureId>/<str:layoutKey>", diagram_views.DiagramView.as_view()),
 ]

@@ -23,7 +23,7 @@ from rest_framework import exceptions
 
 from repository_site import problems
 from repository_site.database.pool import renew_pool
-from repository_site.rest.rendering import answer
+from repository_site.rest.rendering import JSON_TYPE, answer
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,7 @@ def handle_exception(error: Exception, context: dict[str, Any] | None = None) ->
     if isinstance(error, exceptions.MethodNotAllowed):
         return error_answer(Kind(405, "error", "volatile"), _method_message(error, context))
     if isinstance(error, exceptions.NotAcceptable):
-        return error_answer(Kind(406, "error", "volatile"), "Answers are application/json only.")
+        return error_answer(Kind(406, "error", "volatile"), _answers_message(context))
     if isinstance(error, exceptions.UnsupportedMediaType):
         return error_answer(Kind(415, "error", "volatile"), "Bodies must be application/json.")
     if isinstance(error, exceptions.PermissionDenied | PermissionDenied):
@@ -121,6 +121,11 @@ def _method_message(error: exceptions.MethodNotAllowed, context: dict[str, Any] 
     request = context.get("request") if context else None
     allowed = ", ".join(view.allowed_methods) if view else ""
     return f"{request.method if request else 'This method'} is not possible here; allowed: {allowed}."
+
+
+def _answers_message(context: dict[str, Any] | None) -> str:
+    media_type = getattr(context.get("view") if context else None, "answers", (JSON_TYPE,))[0]
+    return f"Answers are {media_type} only."
 
 
 def is_api_path(path: str) -> bool:

@@ -1,4 +1,5 @@
-"""What a client accepts: we speak JSON; parameters of a media type (charset, odata) are nobody's obstacle."""
+"""What a client accepts: we speak JSON, and SVG for pictures; parameters of a media type (charset, odata) are nobody's
+obstacle."""
 
 from __future__ import annotations
 
@@ -12,8 +13,6 @@ from rest_framework.request import Request
 
 from repository_site.rest.rendering import JSON_TYPE
 
-WELCOME = frozenset({JSON_TYPE, "application/*", "*/*"})
-
 
 class JSONNegotiation(BaseContentNegotiation):
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
@@ -26,19 +25,21 @@ class JSONNegotiation(BaseContentNegotiation):
         return next(iter(renderers)), JSON_TYPE
 
 
-def accepts_json(header: str) -> bool:
-    """The most specific range decides, as RFC 9110 says: `application/json;q=0, */*` refuses JSON."""
+def accepts(header: str, media_types: Sequence[str]) -> bool:
+    """Whether a client takes the first media type, or names one of the others, which stand for the first.
+
+    The most specific range decides, as RFC 9110 says: `application/json;q=0, */*` refuses JSON.
+    """
     if not header.strip():
         return True
     weights: dict[str, float] = {}
     for part in header.split(","):
         media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if media_range in WELCOME:
-            weights[media_range] = max(weights.get(media_range, 0.0), _weight(parameters))
-    for media_range in (JSON_TYPE, "application/*", "*/*"):
-        if media_range in weights:
-            return weights[media_range] > 0
-    return False
+        weights[media_range] = max(weights.get(media_range, 0.0), _weight(parameters))
+    first, *others = media_types
+    ranges = (first, f"{first.partition('/')[0]}/*", "*/*")
+    decisive = next((weights[each] for each in ranges if each in weights), 0.0)
+    return decisive > 0 or any(weights.get(each, 0.0) > 0 for each in others)
 
 
 def _weight(parameters: Sequence[Any]) -> float:

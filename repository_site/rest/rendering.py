@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from rest_framework.renderers import BaseRenderer
 
 JSON_TYPE = "application/json"
+SVG_TYPE = "image/svg+xml"
 
 
 def to_json(payload: Any) -> bytes:

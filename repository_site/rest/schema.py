@@ -15,7 +15,7 @@ ERRORS = {
     "403": "The caller lacks a permission, which the message names.",
     "404": "Unknown collection, storage or resource.",
     "405": "The method is not possible here.",
-    "406": "The client does not accept JSON.",
+    "406": "The client does not accept what the operation answers.",
     "413": "The body is too large.",
     "415": "The body is not JSON.",
     "429": "Too many requests.",

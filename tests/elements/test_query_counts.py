@@ -55,6 +55,7 @@ OPERATIONS = {
     "listVersions": f"{VIEWS}/detail/elements/{ROOT}/versions",
     "listReporting": "facets/it/reporting",
     "getReporting": f"facets/processes/reporting/{ROOT}",
+    "renderDiagram": f"diagram/{ROOT}/render/1033/vertical",
 }
 
 

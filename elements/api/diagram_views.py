@@ -1,0 +1,67 @@
+"""The diagram of an element as a picture: parse, draw, answer SVG."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from elements.api import schema
+from elements.api.operation import ElementOperation
+from elements.diagrams.layout import Direction
+from elements.filters.syntax import listed, printable
+from elements.reading.pictures import draw_diagram
+from elements.reading.rows import Identity
+from repository_site.problems import NotFound, Unreadable
+from repository_site.rest.rendering import SVG_TYPE
+from repository_site.rest.versioning import ApiVersions
+
+# Whatever a stored text may hold, a browser runs nothing of it and loads nothing for it.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@extend_schema(
+    tags=["diagrams"], summary="Picture of a diagram", parameters=schema.PICTURE_PARAMETERS, responses=schema.PICTURE
+)
+class DiagramView(ElementOperation):
+    """The diagram of an element, or of one of its versions, as SVG; each shape leads to the page of its element."""
+
+    operation_id = "renderDiagram"
+    versions = ApiVersions.up_to("1.0")
+    # A browser that is given the address asks for a page.
+    answers = (SVG_TYPE, "text/html")
+
+    def read(self, request: Request, **names: str) -> HttpResponse:
+        self.query(request).finish()
+        culture = self._culture(names["cultureId"])
+        direction = _direction(names["layoutKey"])
+        row = self.element(names["elementId"])
+        types, pages = self.reader.types, self.reader.addresses.pages
+        if not types[row.type].has_diagram:
+            raise NotFound(
+                f"There is no diagram of {row.version}: elements of the type {types[row.type].key} have none."
+            )
+
+        def page(of: Identity) -> str:
+            return pages(types[of.type])[str(culture)] + of.version
+
+        picture = draw_diagram(self.reader, row, culture, direction, link=page)
+        return HttpResponse(picture.encode(), content_type=SVG_TYPE, headers={"Content-Security-Policy": POLICY})
+
+    def _culture(self, text: str) -> int:
+        known = listed(self.configuration.cultures.data)
+        if not re.fullmatch("[0-9]{1,9}", text):
+            raise Unreadable(f"{printable(text, 40)!r} is no culture id; there are {known}.")
+        if int(text) not in self.configuration.cultures.data:
+            raise NotFound(f"There is no culture {int(text)} in this storage; there are {known}.")
+        return int(text)
+
+
+def _direction(key: str) -> Direction:
+    """Ignoring letter case (D1)."""
+    found = next((each for each in Direction if each == key.casefold()), None)
+    if found is None:
+        raise NotFound(f"There is no layout {printable(key, 40)!r}; there are {listed(list(Direction))}.")
+    return found

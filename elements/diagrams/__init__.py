@@ -1,0 +1,1 @@
+"""Diagrams as pictures: layout, texts and SVG. Pure: knows neither rows nor requests; `reading/pictures.py` uses it."""

@@ -1,0 +1,73 @@
+"""Colours that can be seen and read, whatever colour a type is configured with (contrast as WCAG 2 counts it)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+Rgb = tuple[int, int, int]
+WHITE, DARK = "#FFFFFF", "#1F2933"
+UNKNOWN = "#6B7280"
+TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
+
+
+@cache
+def tint(color: str) -> str:
+    """As the ground of a text: very light."""
+    return _hex(_mixed(_rgb(color), (255, 255, 255), 88))
+
+
+@cache
+def line_color(color: str) -> str:
+    """As a line on white: darkened as far as that needs."""
+    return _darkened(color, LINE_CONTRAST)
+
+
+@cache
+def text_on(ground: str) -> str:
+    """Dark or white, whichever is read better; black where neither is read well."""
+    best = max((DARK, WHITE), key=lambda color: contrast(color, ground))
+    return best if contrast(best, ground) >= TEXT_CONTRAST else "#000000"
+
+
+def solid(color: str) -> str:
+    """The colour itself, in the form that attributes take."""
+    return _hex(_rgb(color))
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _darkened(color: str, least: float) -> str:
+    rgb = _rgb(color)
+    for share in range(0, 101, 5):
+        found = _hex(_mixed(rgb, (0, 0, 0), share))
+        if contrast(found, WHITE) >= least:
+            return found
+    raise AssertionError("black on white is read")
+
+
+def _rgb(color: str) -> Rgb:
+    """Configured colours are checked; should one not be, the picture must not break."""
+    known = color if re.fullmatch("#[0-9A-Fa-f]{6}", color) else UNKNOWN
+    return int(known[1:3], 16), int(known[3:5], 16), int(known[5:7], 16)
+
+
+def _hex(rgb: Rgb) -> str:
+    return "#{:02X}{:02X}{:02X}".format(*rgb)
+
+
+def _mixed(one: Rgb, other: Rgb, percent: int) -> Rgb:
+    red, green, blue = ((a * (100 - percent) + b * percent) // 100 for a, b in zip(one, other, strict=True))
+    return red, green, blue
+
+
+def _luminance(color: str) -> float:
+    red, green, blue = (_linear(part / 255) for part in _rgb(color))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)

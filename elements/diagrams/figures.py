@@ -1,0 +1,210 @@
+"""What a shape looks like by its kind: events round, rules diamonds, both with their text beside; all others boxes.
+
+Each figure is drawn around (0, 0). Looks are presentation attributes, so that a picture is whole without its style
+sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from xml.sax.saxutils import escape, quoteattr
+
+from elements.diagrams.colors import DARK, WHITE, line_color, solid, text_on, tint
+from elements.diagrams.frames import Outline
+from elements.diagrams.layout import Box, Direction
+from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
+
+BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
+LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
+EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
+# Around a shape, for what marks it as selected or focused.
+MARGIN = 6
+MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
+
+
+class Kind(StrEnum):
+    START = "start"
+    INTERMEDIATE = "intermediate"
+    END = "end"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    CONDITION = "condition"
+    TASK = "task"
+    PROCESS = "process"
+    INTERFACE = "interface"
+    OTHER = "other"
+
+
+EVENTS = frozenset({Kind.START, Kind.INTERMEDIATE, Kind.END})
+RULES = frozenset({Kind.AND, Kind.OR, Kind.XOR, Kind.CONDITION})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`rank` is its place in the diagram's order."""
+
+    key: str
+    rank: int
+    kind: Kind
+    name: str
+    type_name: str
+    color: str
+    link: str = ""
+
+    @property
+    def title(self) -> str:
+        """All of its name, and what it is, for who sees neither the form nor a name that was cut."""
+        return clean(self.name if self.name == self.type_name else f"{self.type_name}: {self.name}")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A shape as it is drawn in a picture of one direction: the label of a round or pointed one stays off the flow."""
+
+    shape: Shape
+    direction: Direction
+
+    @property
+    def is_labelled(self) -> bool:
+        return self.shape.kind in EVENTS or self.shape.kind in RULES
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        if self.is_labelled:
+            return wrap(self.shape.name, LABEL_WIDTH, LABEL_LINES)
+        return wrap(self.shape.name, BOX_WIDTH - 2 * BOX_PADDING, BOX_LINES)
+
+    @cached_property
+    def box(self) -> Box:
+        shape = self.shape
+        if not self.is_labelled:
+            width, height = BOX_WIDTH // 2, _half(max(BOX_HEIGHT, len(self.lines) * LINE_HEIGHT + 20))
+            return Box(shape.key, shape.rank, width, width, height, height, width, height)
+        half = self._half
+        outline = Outline.ROUND if shape.kind in EVENTS else Outline.POINTED
+        label = max(map(width_of, self.lines), default=0)
+        if self.direction is Direction.VERTICAL:
+            high = max(half, _half(len(self.lines) * LINE_HEIGHT))
+            return Box(shape.key, shape.rank, half, half + LABEL_ROOM + label, high, high, half, half, outline)
+        wide = max(half, _half(label))
+        bottom = half + LABEL_ROOM + len(self.lines) * LINE_HEIGHT
+        return Box(shape.key, shape.rank, wide, wide, half, bottom, half, half, outline)
+
+    @property
+    def _half(self) -> int:
+        if self.shape.kind in EVENTS:
+            return EVENT_RADIUS
+        return CONDITION_HALF if self.shape.kind is Kind.CONDITION else RULE_HALF
+
+    def draw(self, x: int, y: int, is_selected: bool) -> str:
+        """A group at a place, inside a link where there is one."""
+        shape = self.shape
+        name = f"shape {shape.kind}{' selected' if is_selected else ''}"
+        drawn = (
+            f'<g class="{name}" id={quoteattr(f"shape-{shape.key}")} transform="translate({x} {y})">'
+            f"<title>{escape(shape.title)}</title>{self._mark(is_selected)}{self._figure()}{self._text()}</g>"
+        )
+        if not shape.link:
+            return drawn
+        current = ' aria-current="true"' if is_selected else ""
+        label = quoteattr(" ".join(shape.title.split()))
+        return f"<a href={quoteattr(clean(shape.link))} aria-label={label}{current}>{drawn}</a>"
+
+    def _mark(self, is_selected: bool) -> str:
+        """What shows that a shape is selected or focused; it also makes all of the shape answer to the mouse."""
+        box = self.box
+        place = _rect(-box.left - MARGIN, -box.top - MARGIN, box.right + MARGIN, box.bottom + MARGIN, 8)
+        look = 'fill-opacity="0"'
+        if is_selected:
+            look = f'fill="{MARK_GROUND}" fill-opacity="0.5" stroke="{MARK}" stroke-width="3"'
+        return f'<rect class="mark" {place} {look}/>'
+
+    def _figure(self) -> str:
+        kind, color = self.shape.kind, self.shape.color
+        if kind in EVENTS:
+            return _event(kind, color)
+        if kind in RULES:
+            return _rule(kind, color, self._half)
+        return _box(kind, color, self.box)
+
+    def _text(self) -> str:
+        box, lines = self.box, self.lines
+        if not self.is_labelled:
+            color = text_on(_ground(self.shape.kind, self.shape.color))
+            return _lines(lines, 0, -len(lines) * LINE_HEIGHT // 2, "middle", color)
+        if self.direction is Direction.VERTICAL:
+            return _lines(lines, self._half + LABEL_ROOM, -len(lines) * LINE_HEIGHT // 2, "start", DARK)
+        return _lines(lines, 0, box.half_height + LABEL_ROOM - 2, "middle", DARK)
+
+
+def _half(size: int) -> int:
+    return -(-size // 2)
+
+
+def _rect(left: int, top: int, right: int, bottom: int, radius: int = 0) -> str:
+    round_off = f' rx="{radius}"' if radius else ""
+    return f'x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"{round_off}'
+
+
+def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> str:
+    # Where the letters stand in a line of this height.
+    y = top + FONT_SIZE - 1
+    spans = "".join(
+        f'<tspan x="{x}" y="{y + number * LINE_HEIGHT}">{escape(line)}</tspan>' for number, line in enumerate(lines)
+    )
+    return f'<text text-anchor="{anchor}" fill="{color}">{spans}</text>'
+
+
+def _event(kind: Kind, color: str) -> str:
+    """A thin ring starts, a double one stands between, a thick one ends."""
+    line, ground = line_color(color), tint(color)
+    width = 4 if kind is Kind.END else 2
+    radius = EVENT_RADIUS - width // 2
+    ring = f'<circle r="{radius}" fill="{ground}" stroke="{line}" stroke-width="{width}"/>'
+    if kind is Kind.INTERMEDIATE:
+        ring += f'<circle r="{radius - 4}" fill="none" stroke="{line}" stroke-width="2"/>'
+    return ring
+
+
+# Strokes inside the diamond: + all ways, × one way, O some ways; a condition says itself what it is.
+_SIGNS = {
+    Kind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
+    Kind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
+    Kind.OR: '<circle r="7"{}/>',
+    Kind.CONDITION: "",
+}
+
+
+def _rule(kind: Kind, color: str, half: int) -> str:
+    line, ground = line_color(color), tint(color)
+    sign = _SIGNS[kind].format(f' fill="none" stroke="{line}" stroke-width="3" stroke-linecap="round"')
+    shape = f'd="M0 {1 - half}L{half - 1} 0L0 {half - 1}L{1 - half} 0Z"'
+    return f'<path {shape} fill="{ground}" stroke="{line}" stroke-width="2" stroke-linejoin="round"/>{sign}'
+
+
+def _ground(kind: Kind, color: str) -> str:
+    if kind is Kind.PROCESS:
+        return solid(color)
+    return WHITE if kind is Kind.INTERFACE else tint(color)
+
+
+def _box(kind: Kind, color: str, box: Box) -> str:
+    """Tasks are light and round at the corners, processes solid with a bar on each side, interfaces dashed, all others
+    have a stripe on top."""
+    line, ground = line_color(color), _ground(kind, color)
+    wide, high = box.half_width, box.half_height
+    inner = (1 - wide, 1 - high, wide - 1, high - 1)
+    stroke = f'fill="{ground}" stroke="{line}" stroke-width="2"'
+    if kind is Kind.TASK:
+        return f"<rect {_rect(*inner, 10)} {stroke}/>"
+    if kind is Kind.PROCESS:
+        bars = f'<path d="M{8 - wide} {1 - high}V{high - 1}M{wide - 8} {1 - high}V{high - 1}"'
+        return f'<rect {_rect(*inner, 3)} {stroke}/>{bars} stroke="{text_on(ground)}" stroke-opacity="0.7"/>'
+    if kind is Kind.INTERFACE:
+        return f'<rect {_rect(*inner, 3)} {stroke} stroke-dasharray="7 4"/>'
+    stripe = f'<rect {_rect(-wide, -high, wide, 6 - high)} fill="{line}"/>'
+    return f"<rect {_rect(*inner)} {stroke}/>{stripe}"

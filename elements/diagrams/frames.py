@@ -1,0 +1,67 @@
+"""What the layout works with: shapes as boxes, turned so that the flow always leads down, and lines between them.
+
+"Across" is from left to right and "along" from top to bottom in a vertical picture; in a horizontal one it is the other
+way round, and only `layout.py` knows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+Point = tuple[int, int]
+
+
+class Outline(Enum):
+    """How the side of a figure that arrows meet runs: it decides where an arrow beside the middle ends."""
+
+    STRAIGHT = "straight"
+    POINTED = "pointed"
+    ROUND = "round"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A shape, measured from the middle of its figure. A label may make it reach further on one side."""
+
+    before: int
+    after: int
+    above: int
+    below: int
+    half_across: int
+    half_along: int
+    outline: Outline
+
+    def has_free_side(self, side: int) -> bool:
+        """Whether the figure itself is what stands on this side; side -1 is before, 1 after."""
+        return (self.before if side < 0 else self.after) == self.half_across
+
+    def depth_at(self, offset: int) -> int:
+        """How far from its middle the figure reaches along the flow, so far beside its axis."""
+        offset = min(abs(offset), self.half_across)
+        if self.outline is Outline.POINTED:
+            return self.half_along - offset * self.half_along // self.half_across
+        if self.outline is Outline.ROUND:
+            return math.isqrt(max(0, self.half_along**2 - offset**2))
+        return self.half_along
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An arrow as the corners it turns at, from the border of one figure to that of another."""
+
+    source: int
+    target: int
+    is_back: bool
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A connected part of a diagram, laid out from (0, 0): the middles of its figures, its lines and its size."""
+
+    middles: list[Point]
+    lines: list[Line]
+    across: int
+    along: int

@@ -1,0 +1,161 @@
+"""Where the shapes of a diagram stand and how its arrows run, computed from sizes and predecessors alone.
+
+A layered layout: loops are broken, shapes put into layers, layers ordered, and arrows led through the gaps. Everything
+is whole numbers and settled by the order of the shapes, so the same diagram gives the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from elements.diagrams.effort import Share
+from elements.diagrams.frames import Frame, Line, Outline, Part, Point
+from elements.diagrams.lines import Router
+from elements.diagrams.network import build_network
+from elements.diagrams.order import order_layers
+from elements.diagrams.packing import grid, pack
+from elements.diagrams.placement import Extents, place_across
+
+# Across the flow: between two shapes, between a shape and a line, between two lines.
+SHAPE_ROOM, LINE_ROOM = 36, 18
+
+
+class Direction(StrEnum):
+    """Where the flow leads: down, or to the right."""
+
+    VERTICAL = "vertical"
+    HORIZONTAL = "horizontal"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A shape to be placed. `rank` is its place in the diagram's order; sizes are measured from the figure's middle."""
+
+    key: str
+    rank: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    half_width: int
+    half_height: int
+    outline: Outline = Outline.STRAIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where the middle of a shape's figure is."""
+
+    key: str
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """`is_back` says that it closes a loop, against the flow."""
+
+    source: str
+    target: str
+    is_back: bool
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """In the order of the shapes, and of the shapes that arrows come from and lead to."""
+
+    width: int
+    height: int
+    shapes: tuple[Placed, ...]
+    arrows: tuple[Arrow, ...]
+
+
+def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direction: Direction) -> Layout:
+    """`predecessors` are pairs of what comes first and what follows it; pairs of unknown shapes are passed over."""
+    ordered = sorted(boxes, key=lambda box: (box.rank, box.key))
+    number = {box.key: place for place, box in enumerate(ordered)}
+    arrows = sorted({(number[one], number[two]) for one, two in predecessors if one in number and two in number})
+    frames = [_frame(box, direction) for box in ordered]
+    joined, single = _parts(len(ordered), arrows)
+    parts = [(nodes, _lay_out(nodes, frames, own, Share(len(own), len(arrows)))) for nodes, own in joined]
+    if single:
+        alone = grid([frames[node] for node in single], along_first=direction is Direction.HORIZONTAL)
+        parts.append((single, alone))
+    middles: dict[int, Point] = {}
+    lines: list[Line] = []
+    places, across, along = pack([part for _, part in parts])
+    for (nodes, part), (right, down) in zip(parts, places, strict=True):
+        for node, (x, y) in zip(nodes, part.middles, strict=True):
+            middles[node] = (x + right, y + down)
+        for line in part.lines:
+            points = tuple((x + right, y + down) for x, y in line.points)
+            lines.append(Line(nodes[line.source], nodes[line.target], line.is_back, points))
+    lines.sort(key=lambda line: (line.source, line.target))
+    is_turned = direction is Direction.HORIZONTAL
+    return Layout(
+        along if is_turned else across,
+        across if is_turned else along,
+        tuple(Placed(box.key, *_turned(middles[place], is_turned)) for place, box in enumerate(ordered)),
+        tuple(
+            Arrow(
+                ordered[line.source].key,
+                ordered[line.target].key,
+                line.is_back,
+                tuple(_turned(point, is_turned) for point in line.points),
+            )
+            for line in lines
+        ),
+    )
+
+
+def _frame(box: Box, direction: Direction) -> Frame:
+    if direction is Direction.VERTICAL:
+        return Frame(box.left, box.right, box.top, box.bottom, box.half_width, box.half_height, box.outline)
+    return Frame(box.top, box.bottom, box.left, box.right, box.half_height, box.half_width, box.outline)
+
+
+def _turned(point: Point, is_turned: bool) -> Point:
+    return (point[1], point[0]) if is_turned else point
+
+
+def _parts(
+    size: int, arrows: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[list[int], list[tuple[int, int]]]], list[int]]:
+    """Connected parts in the order of their first shapes, each with its arrows by place in it; and who has no arrow."""
+    leader = list(range(size))
+
+    def find(node: int) -> int:
+        while leader[node] != node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    joined: set[int] = set()
+    for one, two in arrows:
+        joined.update((one, two))
+        first, second = sorted((find(one), find(two)))
+        leader[second] = first
+    nodes: dict[int, list[int]] = {}
+    for node in sorted(joined):
+        nodes.setdefault(find(node), []).append(node)
+    place = {node: number for members in nodes.values() for number, node in enumerate(members)}
+    own: dict[int, list[tuple[int, int]]] = {}
+    for one, two in arrows:
+        own.setdefault(find(one), []).append((place[one], place[two]))
+    return [(members, own[first]) for first, members in nodes.items()], [x for x in range(size) if x not in joined]
+
+
+def _lay_out(nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share) -> Part:
+    own = [frames[node] for node in nodes]
+    network = build_network(len(own), arrows, share)
+    rows = order_layers(network, share)
+    points = [0] * (len(network.layer) - len(own))
+    extents = Extents(
+        [*(frame.before for frame in own), *points],
+        [*(frame.after for frame in own), *points],
+        [*(SHAPE_ROOM for _ in own), *(LINE_ROOM for _ in points)],
+    )
+    return Router(network, rows, place_across(network, rows, extents, share), own).route()

@@ -1,0 +1,141 @@
+"""The diagram of a version as a picture, for the API, the pages for readers and the back office alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from elements.diagrams.figures import Kind, Shape
+from elements.diagrams.layout import Direction
+from elements.diagrams.svg import Texts, draw
+from elements.diagrams.text import clean
+from elements.naming import NAME
+from elements.reading import rows
+from elements.reading.assembly import Reader
+from elements.reading.names import chosen_name
+from elements.reading.rows import Identity, ShapeRow, VersionRow
+from facets.blueprint import ElementType
+from facets.rendering import display_names
+from storage.cultures import language_of, locale_name
+
+# Beyond these a picture helps nobody, and would keep a worker busy.
+MAX_SHAPES, MAX_ARROWS = 2_000, 6_000
+
+KINDS: Mapping[str, Kind] = {
+    "evStart": Kind.START,
+    "evIntermediate": Kind.INTERMEDIATE,
+    "evEnd": Kind.END,
+    "ruleAnd": Kind.AND,
+    "ruleOr": Kind.OR,
+    "ruleXor": Kind.XOR,
+    "condition": Kind.CONDITION,
+    "task": Kind.TASK,
+    "processInterfacePlaceholder": Kind.INTERFACE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a picture says by itself. It is content: in the language of the data culture, not of the interface."""
+
+    empty: str
+    too_large: str
+    size: str
+
+
+_WORDS = {
+    "de": _Words(
+        "In diesem Diagramm ist nichts.",
+        "Dieses Diagramm ist zu groß für ein Bild.",
+        "Formen: {shapes}, Pfeile: {arrows}.",
+    ),
+    "en": _Words(
+        "There is nothing in this diagram.",
+        "This diagram is too large for a picture.",
+        "Shapes: {shapes}, arrows: {arrows}.",
+    ),
+}
+
+
+def draw_diagram(
+    reader: Reader,
+    row: VersionRow,
+    culture: int,
+    direction: Direction,
+    *,
+    link: Callable[[Identity], str] | None = None,
+    selected: str | None = None,
+    with_style: bool = True,
+) -> str:
+    """An SVG of what the reader gets to see of a diagram, named in one culture.
+
+    `link` is where the shape of an element leads to, `selected` the id of a shape to mark. Without `with_style` the
+    page that the picture stands in brings the style sheet `elements/diagram.css`.
+    """
+    drawn = _read(reader, row)
+    words = _WORDS.get(language_of(culture), _WORDS["en"])
+    size = words.size.format(shapes=len(drawn.shapes), arrows=len(drawn.flows))
+    is_too_large = len(drawn.shapes) > MAX_SHAPES or len(drawn.flows) > MAX_ARROWS
+    texts = Texts(
+        (locale_name(culture) or "").replace("_", "-"),
+        _name(reader, row, culture),
+        size,
+        f"{words.too_large} {size}" if is_too_large else words.empty,
+    )
+    shapes = [] if is_too_large else [_shape(reader, drawn, rank, culture, link) for rank in range(len(drawn.shapes))]
+    return draw(texts, shapes, drawn.flows, direction, selected=selected, with_style=with_style)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What a diagram shows to a reader: shapes in their order, and pairs of what comes first and what follows it."""
+
+    shapes: Sequence[ShapeRow]
+    flows: Sequence[tuple[str, str]]
+    versions: Mapping[str, VersionRow]
+    """By element."""
+
+
+def _read(reader: Reader, row: VersionRow) -> _Drawn:
+    shapes = rows.read_shapes([row.version]).get(row.version, [])
+    identities = rows.read_identities(reader.audience, {each.element for each in shapes})
+    visible = {each.shape: each for each in shapes if each.element in identities}
+    before = rows.read_predecessors(list(visible))
+    flows = [(one, shape) for shape in visible for one in before.get(shape, ()) if one in visible]
+    # Too many to be drawn are not read either.
+    wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
+    versions = {each.element: each for each in rows.read_versions(wanted).values()}
+    return _Drawn(list(visible.values()), flows, versions)
+
+
+def _shape(reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None) -> Shape:
+    shape = drawn.shapes[rank]
+    row = drawn.versions[shape.element]
+    type = reader.types[row.type]
+    return Shape(
+        shape.shape,
+        rank,
+        kind_of(type),
+        _name(reader, row, culture),
+        _type_name(reader, type, culture),
+        type.color,
+        link(row.identity) if link else "",
+    )
+
+
+def kind_of(type: ElementType) -> Kind:
+    """How elements of a type look in diagrams; what has a diagram itself looks like a process."""
+    return KINDS.get(type.key) or (Kind.PROCESS if type.has_diagram else Kind.OTHER)
+
+
+def _name(reader: Reader, row: VersionRow, culture: int) -> str:
+    """Without any name, an element is called by its type."""
+    names = orjson.loads(row.attributes).get(NAME, {})
+    name = chosen_name(names, culture, reader.configuration.cultures)
+    return name if clean(name).strip() else _type_name(reader, reader.types[row.type], culture)
+
+
+def _type_name(reader: Reader, type: ElementType, culture: int) -> str:
+    return display_names(type.display_names, reader.configuration.cultures, type.key)[culture]
