@@ -1,8 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class FacetsConfig(AppConfig):
     name = "facets"
+    verbose_name = _("Configuration")
 
     def ready(self) -> None:
         from facets import checks  # noqa: F401  registers the system check

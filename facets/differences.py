@@ -13,41 +13,68 @@ from facets.blueprint import Blueprint, Property
 from facets.cycles import ReleaseCycle
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`sign` is `+` for what comes, `-` for what goes, `~` for what changes; without values it is only an order."""
+
+    sign: str
+    path: tuple[str, ...]
+    before: Any = None
+    after: Any = None
+
+    @property
+    def is_order(self) -> bool:
+        return self.sign == "~" and self.before is None and self.after is None
+
+    def __str__(self) -> str:
+        place = ".".join(self.path)
+        if self.sign != "~":
+            return f"{self.sign} {place}"
+        if self.is_order:
+            return f"~ {place}: another order"
+        return f"~ {place}: {_shown(self.before)} -> {_shown(self.after)}"
+
+
 def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
-    """One line a difference: `+` for what comes, `-` for what goes, `~` for what changes."""
-    return list(_compare(old, new, ""))
+    """One line a difference."""
+    return [str(each) for each in find_differences(old, new)]
 
 
-def _compare(old: Any, new: Any, place: str) -> Iterator[str]:
+def find_differences(old: Blueprint, new: Blueprint) -> list[Difference]:
+    return list(_compare(old, new, ()))
+
+
+def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
     for field in fields(old):
         before, after = getattr(old, field.name), getattr(new, field.name)
         if before == after:
             continue
-        here = f"{place}.{field.name}" if place else field.name
+        here = (*path, field.name)
         if _is_named_list(before) or _is_named_list(after):
             yield from _compare_lists(before, after, here)
         elif is_dataclass(before) and is_dataclass(after):
             yield from _compare(before, after, here)
         elif is_dataclass(before) or is_dataclass(after):
             # An attribute becomes a related context, or the other way round.
-            yield f"{'-' if after is None else '+'} {here}"
+            yield Difference("-" if after is None else "+", here)
         else:
-            yield f"~ {here}: {_shown(before)} -> {_shown(after)}"
+            # None is for an order; where there was or will be nothing, that is an empty text.
+            yield Difference("~", here, "" if before is None else before, "" if after is None else after)
 
 
-def _compare_lists(old: tuple[Any, ...], new: tuple[Any, ...], place: str) -> Iterator[str]:
+def _compare_lists(old: tuple[Any, ...], new: tuple[Any, ...], path: tuple[str, ...]) -> Iterator[Difference]:
     before, after = {_name(item): item for item in old}, {_name(item): item for item in new}
     for name in before:
         if name not in after:
-            yield f"- {place}.{name}"
+            yield Difference("-", (*path, name))
     for name, item in after.items():
         if name not in before:
-            yield f"+ {place}.{name}"
+            yield Difference("+", (*path, name))
         elif before[name] != item:
-            yield from _compare(before[name], item, f"{place}.{name}")
+            yield from _compare(before[name], item, (*path, name))
     kept = [name for name in before if name in after]
     if kept != [name for name in after if name in before]:
-        yield f"~ {place}: another order"
+        yield Difference("~", path)
 
 
 def _is_named_list(value: Any) -> bool:

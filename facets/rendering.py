@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, View
 from facets.configuration import CompiledView, Configuration, TypeInView
+from facets.cycles import Transition
 from facets.texts import Texts
 from repository_site.rest.rendering import counted, to_json
 from storage.cultures import CultureSet, language_of
 
 Names = dict[int, str]
+# How the names of a facet or view stand in an answer depends on the api-version (D5).
+Naming = Callable[[Names], Mapping[str, object]]
 
 
 def display_names(texts: Texts, cultures: CultureSet, fallback: str) -> Names:
@@ -44,6 +48,36 @@ def view_names(view: View, cultures: CultureSet) -> Names:
 def segment(name: str) -> str:
     """A name as one segment of an address."""
     return quote(name, safe="")
+
+
+def list_facets(configuration: Configuration, address: str, named: Naming) -> list[dict[str, Any]]:
+    """Operation 1; `address` is that of the facets."""
+    return [
+        {
+            "name": facet.name,
+            **named(facet_names(facet, configuration.cultures)),
+            "views": f"{address}/{segment(facet.name)}/views",
+        }
+        for facet in configuration.blueprint.facets
+    ]
+
+
+def list_views(configuration: Configuration, facet: Facet, address: str, named: Naming) -> list[dict[str, Any]]:
+    """Operation 2; `address` is that of the facets."""
+    return [
+        {
+            "name": view.name,
+            **named(view_names(view, configuration.cultures)),
+            "isHierarchical": view.is_hierarchical,
+            "elements": f"{address}/{segment(facet.name)}/views/{segment(view.name)}/elements",
+        }
+        for view in facet.views
+    ]
+
+
+def list_transitions(transitions: Iterable[Transition]) -> list[dict[str, str]]:
+    """Operation 17."""
+    return [{"transitionId": each.key, "sourceState": each.source, "targetState": each.target} for each in transitions]
 
 
 def render_view_configuration(configuration: Configuration, view: CompiledView, type_key: str | None) -> bytes:

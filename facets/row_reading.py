@@ -54,6 +54,19 @@ STATEMENT = (
 )
 
 
+Row = SimpleNamespace
+Rows = dict[type[ConfigurationModel], list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """The rows of a storage at one moment, with their ids as texts, in their order."""
+
+    revision: int
+    cultures: CultureSet
+    rows: Rows
+
+
 @dataclass(frozen=True, slots=True)
 class StoredConfiguration:
     """What a storage holds at one moment."""
@@ -64,12 +77,14 @@ class StoredConfiguration:
     type_ids: dict[str, UUID]
 
 
-Row = SimpleNamespace
-Rows = dict[type[ConfigurationModel], list[Row]]
-
-
 def read_configuration() -> StoredConfiguration:
     """The configuration of the scope; NotFound when its storage is gone."""
+    stored = read_rows()
+    type_ids = {row.key: UUID(row.id) for row in stored.rows[models.ElementType]}
+    return StoredConfiguration(stored.revision, stored.cultures, blueprint_of(stored.rows), type_ids)
+
+
+def read_rows() -> StoredRows:
     with connection.cursor() as cursor:
         cursor.execute(STATEMENT)
         found = cursor.fetchone()
@@ -77,15 +92,14 @@ def read_configuration() -> StoredConfiguration:
         raise NotFound("There is no storage at this address.")
     revision, cultures, *tables = found
     rows: Rows = {model: [Row(**row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
-    return StoredConfiguration(
+    return StoredRows(
         revision,
         CultureSet(
             data=tuple(row["lcid"] for row in cultures),
             default=next(row["lcid"] for row in cultures if row["is_default"]),
             mandatory=tuple(row["lcid"] for row in cultures if row["is_mandatory"]),
         ),
-        _blueprint(rows),
-        {row.key: UUID(row.id) for row in rows[models.ElementType]},
+        rows,
     )
 
 
@@ -93,7 +107,8 @@ def read_blueprint() -> Blueprint:
     return read_configuration().blueprint
 
 
-def _blueprint(rows: Rows) -> Blueprint:
+def blueprint_of(rows: Rows) -> Blueprint:
+    """What rows say; each that is referred to must be there."""
     facet_names = {row.id: row.name for row in rows[models.Facet]}
     type_keys = {row.id: row.key for row in rows[models.ElementType]}
     layout_keys = {row.id: row.key for row in rows[models.Layout]}

@@ -16,7 +16,7 @@ from facets import blueprint, models
 from facets.blueprint import Blueprint
 from facets.cycles import ReleaseCycle
 from facets.models.base import ConfigurationModel
-from facets.row_reading import read_blueprint
+from facets.row_reading import Row, Rows, blueprint_of, read_blueprint
 from facets.texts import Texts
 from storage.bulk import insert_rows, update_rows
 
@@ -40,14 +40,45 @@ def write_blueprint(new: Blueprint) -> None:
         positions[owner] += 1
         rows[type(row)].append(row)
     there = {model: {row.id: row for row in model._default_manager.all()} for model in WRITING_ORDER}
-    for model in reversed(WRITING_ORDER):
-        _delete(model, rows[model], there[model])
-    for model in WRITING_ORDER:
-        insert_rows(model, [row for row in rows[model] if row.id not in there[model]])
-        kept = [row for row in rows[model] if row.id in there[model]]
-        update_rows(model, [row for row in kept if _differs(row, there[model][row.id])])
+    _write(rows, there)
     if read_blueprint() != new:
         raise RuntimeError("The rows of the configuration do not say what was written.")
+
+
+def write_rows(before: Rows, after: Rows) -> None:
+    """Make the rows of the scope, which are now as they were read before, say what comes after; ids stay."""
+    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]] = {}
+    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]] = {}
+    for model in WRITING_ORDER:
+        old, new = ({row.id: row for row in found[model]} for found in (before, after))
+        wanted[model] = [_instance(model, row) for row in after[model] if row != old.get(row.id)]
+        there[model] = {
+            instance.id: instance
+            for instance in (_instance(model, row) for row in before[model] if row != new.get(row.id))
+        }
+    _write(wanted, there)
+    if read_blueprint() != blueprint_of(after):
+        raise RuntimeError("The rows of the configuration do not say what was written.")
+
+
+def _instance(model: type[ConfigurationModel], row: Row) -> ConfigurationModel:
+    """A row with its ids as they are in models; the database fills in the storage."""
+    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+    return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in fields})
+
+
+def _write(
+    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]],
+    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]],
+) -> None:
+    for model in reversed(WRITING_ORDER):
+        _delete(model, wanted[model], there[model])
+    for model in WRITING_ORDER:
+        kept = [row for row in wanted[model] if row.id in there[model]]
+        changed = [row for row in kept if _differs(row, there[model][row.id])]
+        _free_names(model, changed, there[model])
+        insert_rows(model, [row for row in wanted[model] if row.id not in there[model]])
+        update_rows(model, changed)
 
 
 WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
@@ -71,17 +102,15 @@ WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
 
 
 # Rows that have a name of their own, by which they are found again; all others are links between them.
-NAMED = frozenset(
-    {
-        models.Layout,
-        models.Facet,
-        models.ElementType,
-        models.Property,
-        models.FacetView,
-        models.ReleaseCycle,
-        models.CycleState,
-    }
-)
+NAMED: dict[type[ConfigurationModel], str] = {
+    models.Layout: "key",
+    models.Facet: "name",
+    models.ElementType: "key",
+    models.Property: "key",
+    models.FacetView: "name",
+    models.ReleaseCycle: "key",
+    models.CycleState: "key",
+}
 # Positions count within the owner, so that something new moves its neighbours only.
 OWNERS: dict[type[ConfigurationModel], str] = {
     models.CycleState: "cycle_id",
@@ -141,6 +170,15 @@ def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel],
     if gone:
         with connection.cursor() as cursor:
             cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608  a table's name
+
+
+def _free_names(model: type[ConfigurationModel], changed: Sequence[Any], there: dict[Any, Any]) -> None:
+    """Two rows may swap their names, or one take the name that another gives up: until all have theirs, none has."""
+    name = NAMED.get(model)
+    renamed = [row.id for row in changed if name and getattr(row, name) != getattr(there[row.id], name)]
+    if renamed:
+        with connection.cursor() as cursor:
+            cursor.execute(f'UPDATE "{model._meta.db_table}" SET "{name}" = id::text WHERE id = ANY(%s)', [renamed])  # noqa: S608  names of the model
 
 
 def _differs(new: Any, old: Any) -> bool:

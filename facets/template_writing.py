@@ -14,9 +14,14 @@ from facets.texts import Texts
 from storage.cultures import CultureSet
 
 
-def write_template(name: str, title: str, cultures: CultureSet, source: Blueprint) -> dict[str, Any]:
-    """Definitions that several types share stand once, under `properties`; defaults are left out."""
-    shared = _shared(source.types)
+def write_template(
+    name: str, title: str, cultures: CultureSet, source: Blueprint, *, sharing: bool = True
+) -> dict[str, Any]:
+    """Definitions that several types share stand once, under `properties`, unless each is to stand at its own place.
+
+    Defaults are left out.
+    """
+    shared = _shared(source.types) if sharing else {}
     return {
         "name": name,
         "title": title,

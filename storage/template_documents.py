@@ -37,15 +37,22 @@ def load_template(name_or_path: str) -> TemplateDocument:
     """The template of that name, or the file at that path; Invalid names the file and the place in it."""
     path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
     try:
-        document = parse_json(path.read_bytes(), noun=f"The template {path}")
+        content = path.read_bytes()
     except OSError as problem:
         raise Invalid(f"The template {path} cannot be read: {problem.strerror}.") from None
+    return read_template(content, str(path))
+
+
+def read_template(content: bytes, name: str) -> TemplateDocument:
+    """A template from the content of a file; `name` is what problems call it."""
+    try:
+        document = parse_json(content, noun=f"The template {name}")
     except Unreadable as problem:
         raise Invalid(problem.message) from None
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
-        raise Invalid(f"The template {path} cannot be used.", problems)
+        raise Invalid(f"The template {name} cannot be used.", problems)
     return head
 
 

@@ -29,6 +29,9 @@ class ConfiguredOperation(ReadOperation):
     def facets_address(self) -> str:
         return f"{self.base}{self.context.path}/_api/rest/facets"
 
+    def naming(self, names: dict[int, str]) -> dict[str, object]:
+        return self.named(names, self.configuration.cultures.default)
+
 
 @extend_schema(tags=["facets"], summary="Facets of a storage", responses=storage_schema.Facets)
 class FacetsView(ConfiguredOperation):
@@ -38,15 +41,7 @@ class FacetsView(ConfiguredOperation):
     versions = ApiVersions.up_to("4.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:
-        cultures = self.configuration.cultures
-        values = [
-            {
-                "name": facet.name,
-                **self.named(rendering.facet_names(facet, cultures), cultures.default),
-                "views": f"{self.facets_address}/{rendering.segment(facet.name)}/views",
-            }
-            for facet in self.configuration.blueprint.facets
-        ]
+        values = rendering.list_facets(self.configuration, self.facets_address, self.naming)
         return answer(counted("values", values))
 
 
@@ -58,18 +53,8 @@ class ViewsView(ConfiguredOperation):
     versions = ApiVersions.up_to("4.0", default="1.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:
-        cultures = self.configuration.cultures
         facet = self.configuration.facet(names["facetId"]).facet
-        address = f"{self.facets_address}/{rendering.segment(facet.name)}/views"
-        values = [
-            {
-                "name": view.name,
-                **self.named(rendering.view_names(view, cultures), cultures.default),
-                "isHierarchical": view.is_hierarchical,
-                "elements": f"{address}/{rendering.segment(view.name)}/elements",
-            }
-            for view in facet.views
-        ]
+        values = rendering.list_views(self.configuration, facet, self.facets_address, self.naming)
         return answer(counted("values", values))
 
 

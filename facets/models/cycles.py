@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from facets.cycles import Category, Severity
 from facets.models.base import ConfigurationModel, Texts
@@ -20,6 +21,7 @@ class ReleaseCycle(ConfigurationModel):
     )
 
     class Meta:
+        verbose_name, verbose_name_plural = _("release cycle"), _("release cycles")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="cycle_key_once")]
 
@@ -36,6 +38,7 @@ class CycleState(ConfigurationModel):
     )
 
     class Meta:
+        verbose_name, verbose_name_plural = _("state"), _("states")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", "cycle", Lower("key"), name="state_key_once")]
 
@@ -59,6 +62,7 @@ class Transition(ConfigurationModel):
     )
 
     class Meta:
+        verbose_name, verbose_name_plural = _("transition"), _("transitions")
         ordering = ["position", "id"]
         indexes = [
             models.Index(fields=["storage_id", "source"], name="transition_by_source"),
@@ -85,6 +89,7 @@ class ValidationRule(ConfigurationModel):
     per_culture = models.BooleanField(default=False, help_text="A value in each mandatory culture.")
 
     class Meta:
+        verbose_name, verbose_name_plural = _("validation rule"), _("validation rules")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="rule_key_once")]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from facets.models.base import ConfigurationModel, Texts
 from storage.models.tenant import tenant_link
@@ -15,6 +16,7 @@ class Facet(ConfigurationModel):
     type_name = models.CharField(max_length=100, help_text="facetTypeName of ElementInfo.")
 
     class Meta:
+        verbose_name, verbose_name_plural = _("facet"), _("facets")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("name"), name="facet_name_once")]
 
@@ -32,6 +34,7 @@ class FacetView(ConfigurationModel):
     is_hierarchical = models.BooleanField(default=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("view"), _("views")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", "facet", Lower("name"), name="view_name_once")]
 

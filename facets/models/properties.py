@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from facets.data_types import DataType
 from facets.models.base import ConfigurationModel, Texts
@@ -27,6 +28,7 @@ class Property(ConfigurationModel):
     read_only = models.BooleanField(default=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("property"), _("properties")
         ordering = ["position", "id"]
         indexes = [models.Index(fields=["storage_id", "target_facet"], name="property_by_facet")]
         constraints = [
@@ -66,6 +68,7 @@ class SelectableValue(ConfigurationModel):
     tooltips = Texts()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("selectable value"), _("selectable values")
         ordering = ["position", "id"]
         constraints = [
             models.UniqueConstraint(

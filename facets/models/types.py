@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from facets.models.base import ConfigurationModel, Texts
 from storage.models.tenant import tenant_link
@@ -26,6 +27,7 @@ class ElementType(ConfigurationModel):
     release_cycle = tenant_link("facets.ReleaseCycle", "types", null=True, blank=True)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("type"), _("types")
         ordering = ["position", "id"]
         indexes = [
             models.Index(fields=["storage_id", "facet"], name="type_by_facet"),

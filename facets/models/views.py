@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from facets.models.base import ConfigurationModel, Texts
 from storage.models.tenant import tenant_link
@@ -13,6 +14,7 @@ class Layout(ConfigurationModel):
     display_names = Texts()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("layout"), _("layouts")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint(fields=["storage_id", "key"], name="layout_key_once")]
 

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from facets import changes
+from facets.differences import Hazard
 from storage.models import Storage
+from storage.roles import Role
+from tests.facets.office_forms import OLD, Office, stored
 from tests.facets.small_template import SMALL
 from tests.factories import StorageFactory
 
@@ -21,3 +26,33 @@ def small_file(tmp_path: Path) -> Path:
 def small(other_storage: Storage, small_file: Path) -> Storage:
     """A storage with the small template, readable by anybody."""
     return StorageFactory.create(collection="acme", key="small", template=str(small_file), anonymous="read")
+
+
+@pytest.fixture
+def twin(small: Storage, small_file: Path) -> Storage:
+    return StorageFactory.create(collection="rival", key="twin", template=str(small_file))
+
+
+@pytest.fixture
+def office(small: Storage, twin: Storage) -> Iterator[Office]:
+    """Whatever happens in it, the other storage stays as it was."""
+    yield Office(small, Role.ADMINISTRATOR)
+    assert stored(twin) == OLD
+
+
+@pytest.fixture
+def in_use() -> Iterator[None]:
+    """As an app above would say it: persons are stored, with an age; things in a size and a state."""
+    used: set[tuple[str, str | None, str | None, str | None]] = {
+        ("person", None, None, None),
+        ("person", "age", None, None),
+        ("Thing", "größe", "s", None),
+        ("Thing", None, None, "checked"),
+    }
+
+    def check(hazard: Hazard) -> str | None:
+        return "7 versions have it" if (hazard.type, hazard.property, hazard.value, hazard.state) in used else None
+
+    changes.USE_CHECKS.append(check)
+    yield
+    changes.USE_CHECKS.remove(check)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from facets.row_reading import read_configuration
-from facets.template_writing import write_template
+from facets.exporting import export_template
 from repository_site.command_line import RepositoryCommand
 from storage.contexts import storage_at
-from storage.tenancy import tenant_scope
 
 
 class Command(RepositoryCommand):
@@ -33,12 +30,4 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])
-        with tenant_scope(storage):
-            stored = read_configuration()
-        document = write_template(
-            options["name"] or storage.template,
-            options["title"] or storage.title or storage.key,
-            stored.cultures,
-            stored.blueprint,
-        )
-        self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
+        self.stdout.write(export_template(storage, options["name"] or "", options["title"] or ""), ending="")

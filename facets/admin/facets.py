@@ -1,0 +1,151 @@
+"""Facets, with their views in a table; and the layouts that views offer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from facets import models
+from facets.admin.answers import facet_answers, type_answers
+from facets.admin.base import ConfigurationAdmin
+from facets.admin.forms import ConfigurationForm, PartForm
+from facets.admin.inlines import PartTable
+from facets.admin.links import change_link, link
+from facets.admin.previews import ApiAnswer
+from facets.configuration import Configuration
+from facets.row_reading import Row, Rows
+from storage.back_office import Entry, Group, storage_office
+
+
+class FacetForm(ConfigurationForm):
+    places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "typeName": "type_name"}
+
+
+class ViewLineForm(PartForm):
+    places: ClassVar[dict[str, str]] = {
+        "displayNames": "display_names",
+        "key": "key",
+        "rootTypes": "is_hierarchical",
+    }
+
+
+class ViewLines(PartTable):
+    model = models.FacetView
+    form = ViewLineForm
+    columns = ("name", "key", "display_names", "is_hierarchical")
+    link = _("Types and properties")
+    verbose_name = _("view")
+    verbose_name_plural = _("Views")
+    labels: ClassVar[dict[str, Any]] = {
+        "name": _("Name in addresses"),
+        "key": _("View key"),
+        "is_hierarchical": _("Tree"),
+    }
+    helps: ClassVar[dict[str, Any]] = {
+        "name": _("Stands in addresses: /views/{name}/. Clients know the view by it."),
+        "key": _("facetViewKey of an element's info."),
+        "is_hierarchical": _("Lists elements as a tree; choose the types at its root on the page of the view."),
+    }
+
+
+@admin.register(models.Facet, site=storage_office)
+class FacetAdmin(ConfigurationAdmin):
+    form = FacetForm
+    help = _(
+        "A facet groups types of elements, such as processes or users. Each of its views shows some of its types and"
+        " properties, as a list or as a tree."
+    )
+    fieldsets = ((None, {"fields": ("name", "type_name", "display_names", "types_inside")}),)
+    readonly_fields = ("types_inside",)
+    inlines = (ViewLines,)
+    list_display = ("address_name", "named", "view_links", "type_links")
+    search_fields = ("name",)
+    words = ("name",)
+    labels: ClassVar[dict[str, Any]] = {"name": _("Name in addresses"), "type_name": _("Facet type name")}
+    helps: ClassVar[dict[str, Any]] = {
+        "name": _("Stands in addresses: /facets/{name}/. Clients know the facet by it."),
+        "type_name": _("facetTypeName of an element's info."),
+    }
+
+    def trail(self, row: Any) -> list[tuple[str, str]]:
+        return [(str(_("Facets and views")), reverse("admin:facets_facet_changelist"))]
+
+    @admin.display(description=_("Name in addresses"))
+    def address_name(self, row: Any) -> str:
+        return str(row.name)
+
+    @admin.display(description=_("Name"))
+    def named(self, row: Any) -> str:
+        return str(row.desk.text(row.display_names, row.name))
+
+    @admin.display(description=_("Views"))
+    def view_links(self, row: Any) -> SafeString:
+        views = row.desk.rows.owned(models.FacetView, row.pk)
+        return format_html_join(", ", "{}", ((change_link(models.FacetView(id=each.id), each.name),) for each in views))
+
+    @admin.display(description=_("Types"))
+    def type_links(self, row: Any) -> SafeString:
+        count = sum(each.facet_id == str(row.pk) for each in row.desk.types.values())
+        return link(f"{reverse('admin:facets_elementtype_changelist')}?facet={row.pk}", str(count))
+
+    @admin.display(description=_("Types"))
+    def types_inside(self, row: Any) -> SafeString | str:
+        if row._state.adding:
+            return str(_("Add types once the facet is saved."))
+        types = [each for each in row.desk.types.values() if each.facet_id == str(row.pk)]
+        links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
+        add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
+        return format_html(
+            '<span class="config-links">{}</span>', format_html_join(" ", "{}", ((each,) for each in [*links, add]))
+        )
+
+    def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
+        return facet_answers(request, configuration, row.name)
+
+    def focus(self, row: Any) -> str:
+        return f'"name": {json.dumps(row.name, ensure_ascii=False)}'
+
+
+class LayoutForm(ConfigurationForm):
+    places: ClassVar[dict[str, str]] = {"displayNames": "display_names"}
+
+
+@admin.register(models.Layout, site=storage_office)
+class LayoutAdmin(ConfigurationAdmin):
+    form = LayoutForm
+    help = _("A way to draw or arrange an element. Views say which layouts they offer for a type.")
+    fields = ("key", "display_names")
+    list_display = ("key", "named", "used")
+    labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
+    helps: ClassVar[dict[str, Any]] = {"key": _("Clients know the layout by it; it stands in addresses of pictures.")}
+
+    @admin.display(description=_("Name"))
+    def named(self, row: Any) -> str:
+        return str(row.desk.text(row.display_names, row.key))
+
+    @admin.display(description=_("Offered for"))
+    def used(self, row: Any) -> str:
+        uses = Counter(each.layout_id for each in row.desk.rows.table(models.ViewLayout))
+        return _("%(count)d types in views") % {"count": uses[str(row.pk)]}
+
+    def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
+        """Of the first type that has it: they all say the same of a layout."""
+        for type_key in configuration.types:
+            for answer in type_answers(configuration, type_key):
+                if any(each["key"] == row.key for each in answer.body["values"][0]["layouts"]):
+                    return [answer]
+        return []
+
+
+storage_office.add_navigation(
+    Entry(Group.CONFIGURATION, _("Facets and views"), "category", "facets_facet_changelist"),
+)

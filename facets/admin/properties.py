@@ -1,0 +1,225 @@
+"""A property on a page of its own: texts, what it holds, and the values that can be selected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldBooleanSwitchWidget
+
+from facets import models
+from facets.admin.answers import type_answers
+from facets.admin.base import ConfigurationAdmin
+from facets.admin.choices import ListField, RowField
+from facets.admin.desk import Desk, desk_of
+from facets.admin.filters import KindFilter, TypeFacetFilter, TypeFilter
+from facets.admin.forms import PartForm
+from facets.admin.inlines import PartTable
+from facets.admin.links import change_address, change_link
+from facets.admin.previews import ApiAnswer
+from facets.admin.property_forms import RELATED, HoldsForm, shown_holds
+from facets.admin.shared_properties import copy_definition, types_alike
+from facets.configuration import Configuration
+from facets.drafts import Draft
+from facets.row_reading import Row, Rows
+from facets.template_nodes import MAX_INTEGER
+from storage.back_office import storage_office
+
+
+class PropertyForm(HoldsForm):
+    places: ClassVar[dict[str, str]] = {
+        "key": "key",
+        "displayNames": "display_names",
+        "descriptions": "descriptions",
+        "tooltips": "tooltips",
+        "attribute.isInvariantCulture": "is_invariant_culture",
+        "attribute": "holds",
+        "related.relatedTypes": "related_types",
+        "related.maxOccurrence": "max_occurrence",
+        "related": "holds",
+    }
+
+    type_id = RowField(label=_("Type"))
+    related_types = ListField(
+        label=_("Accepted types"),
+        depends_on="holds",
+        help_text=_("Types of that facet that can be referred to. None ticked: every type of the facet."),
+    )
+    max_occurrence = forms.IntegerField(
+        label=_("At most"),
+        required=False,
+        min_value=1,
+        max_value=MAX_INTEGER,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text=_("How many elements can be referred to. Empty: any number."),
+    )
+    alike = forms.BooleanField(label=_("Other types as well"), required=False, widget=UnfoldBooleanSwitchWidget)
+
+    def prepare(self) -> None:
+        super().prepare()
+        desk, row = self.desk, self.row
+        self.offer("type_id", desk.options(desk.types.values()))
+        self.offer("related_types", desk.options_by_facet(desk.types.values(), f"{RELATED}:"))
+        if self.initial.get("max_occurrence") == MAX_INTEGER:
+            self.initial["max_occurrence"] = None
+        if row is not None:
+            self.fields["type_id"].disabled = True
+            self.start(
+                type_id=row.type_id,
+                related_types=[each.type_id for each in desk.rows.owned(models.RelatedType, row.id)],
+            )
+        if "alike" in self.fields and row is not None:
+            keys = types_alike(desk, row)
+            self.fields["alike"].help_text = ngettext(
+                "One other type has a property of exactly this definition: %(types)s. Change it alike.",
+                "%(count)d other types have a property of exactly this definition: %(types)s. Change them alike.",
+                len(keys),
+            ) % {"count": len(keys), "types": ", ".join(keys)}
+
+    def apply(self, draft: Draft) -> None:
+        self.instance.type_id = self.cleaned_data["type_id"]
+        super().apply(draft)
+        if self.instance.target_facet_id is not None:
+            draft.link(models.RelatedType, self.instance.pk, self.cleaned_data["related_types"])
+
+    def conclude(self, draft: Draft) -> None:
+        self.drop_values(draft)
+        if self.row is not None and self.cleaned_data.get("alike"):
+            copy_definition(draft, self.desk, self.row)
+
+
+class ValueForm(PartForm):
+    places: ClassVar[dict[str, str]] = {
+        "key": "key",
+        "displayNames": "display_names",
+        "descriptions": "descriptions",
+        "tooltips": "tooltips",
+    }
+
+    def clean_key(self) -> str | None:
+        """The value without a key means that nothing is selected."""
+        return self.cleaned_data["key"] or None
+
+
+class Values(PartTable):
+    model = models.SelectableValue
+    form = ValueForm
+    columns = ("key", "display_names")
+    folded = ("descriptions", "tooltips")
+    verbose_name = _("selectable value")
+    verbose_name_plural = _("Selectable values")
+    labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
+    helps: ClassVar[dict[str, Any]] = {
+        "key": _("What is stored. Left empty by the one value that means that nothing is selected.")
+    }
+
+
+@admin.register(models.Property, site=storage_office)
+class PropertyAdmin(ConfigurationAdmin):
+    form = PropertyForm
+    help = _("A property of one type: an attribute with values of its own, or a context of related elements.")
+    inlines = (Values,)
+    list_display = ("key", "named", "type_link", "holds", "limits")
+    list_filter = (TypeFacetFilter, TypeFilter, KindFilter)
+    list_per_page = 100
+    ordering_field = None
+    ordering = ("type__position", "position")
+    conditional_fields: ClassVar[dict[str, str]] = {
+        "is_invariant_culture": "!holds || holds.startsWith('attribute')",
+        "related_types": "holds && holds.startsWith('related')",
+        "max_occurrence": "holds && holds.startsWith('related')",
+        "can_add_new": "holds && holds.startsWith('related')",
+        "read_only": "holds && holds.startsWith('related')",
+    }
+    labels: ClassVar[dict[str, Any]] = {
+        "key": _("Key"),
+        "is_invariant_culture": _("Same in all cultures"),
+        "editable_in_released": _("Editable when released"),
+        "can_add_new": _("New elements"),
+        "read_only": _("Read only"),
+    }
+    helps: ClassVar[dict[str, Any]] = {
+        "key": _("Name of the attribute or context in the API. It cannot change while there are values."),
+        "is_invariant_culture": _("One value, not one a culture."),
+        "editable_in_released": _("May be changed in a published version, without a new one."),
+        "can_add_new": _("Editors may offer to create an element that can then be referred to."),
+        "read_only": _("Editors show it, but do not offer to change it."),
+    }
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        desk = desk_of(request)
+        shared = obj is not None and types_alike(desk, desk.rows.row(models.Property, obj.pk))
+        return (
+            (None, {"fields": ("type_id", "key", *(("alike",) if shared else ()), "display_names")}),
+            (
+                _("What it holds"),
+                {
+                    "fields": (
+                        "holds",
+                        "is_invariant_culture",
+                        "related_types",
+                        "max_occurrence",
+                        "can_add_new",
+                        "read_only",
+                        "editable_in_released",
+                    )
+                },
+            ),
+            (_("Explanations"), {"fields": ("descriptions", "tooltips")}),
+        )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[models.Property]:
+        found: QuerySet[models.Property] = super().get_queryset(request)
+        return found.select_related("type")
+
+    def trail(self, row: Any) -> list[tuple[str, str]]:
+        if row is None:
+            return super().trail(row)
+        owner = models.ElementType(id=row.type_id, key=row.desk.types[str(row.type_id)].key)
+        return [(str(_("Types")), reverse("admin:facets_elementtype_changelist")), (owner.key, change_address(owner))]
+
+    def haystack(self, desk: Desk, row: Row) -> str:
+        return f"{super().haystack(desk, row)}\n{desk.types[row.type_id].key.casefold()}"
+
+    @admin.display(description=_("Name"))
+    def named(self, row: Any) -> str:
+        return str(row.desk.text(row.display_names, row.key))
+
+    @admin.display(description=_("Type"))
+    def type_link(self, row: Any) -> SafeString:
+        return change_link(models.ElementType(id=row.type_id), row.type.key)
+
+    @admin.display(description=_("Holds"))
+    def holds(self, row: Any) -> str:
+        return shown_holds(row.desk, row)
+
+    @admin.display(description=_("Notes"))
+    def limits(self, row: Any) -> str:
+        found = [
+            (row.is_invariant_culture, _("same in all cultures")),
+            (row.editable_in_released, _("editable when released")),
+            (row.max_occurrence == 1, _("one at most")),
+            (row.read_only, _("read only")),
+        ]
+        return ", ".join(str(text) for holds, text in found if holds)
+
+    def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
+        key = next(each.key for each in rows[models.ElementType] if each.id == row.type_id)
+        return type_answers(configuration, key)
+
+    def focus(self, row: Any) -> str:
+        return f'"key": {json.dumps(row.key, ensure_ascii=False)}'
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: str) -> HttpResponse:
+        super().response_delete(request, obj_display, obj_id)
+        owner = desk_of(request).properties[obj_id].type_id
+        return HttpResponseRedirect(change_address(models.ElementType(id=owner)))

@@ -1,0 +1,88 @@
+"""What forms and table lines of properties share: whether one is an attribute or a related context is one choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from facets import models
+from facets.admin.choices import Option, RowField
+from facets.admin.desk import Desk
+from facets.admin.forms import ConfigurationForm
+from facets.data_types import DataType
+from facets.drafts import Draft
+from facets.template_nodes import MAX_INTEGER
+
+ATTRIBUTE, RELATED = "attribute", "related"
+DATA_TYPE_NAMES = {
+    DataType.SINGLE_LINE_TEXT: _("Text of one line"),
+    DataType.MULTI_LINE_TEXT: _("Text of several lines"),
+    DataType.HTML: _("Formatted text (HTML)"),
+    DataType.SELECTION_VALUE: _("One of several values"),
+    DataType.MULTI_SELECTION_VALUE: _("Some of several values"),
+    DataType.BOOLEAN: _("Yes or no"),
+    DataType.INTEGER: _("Whole number"),
+    DataType.DECIMAL: _("Decimal number"),
+    DataType.DATE: _("Date"),
+    DataType.DATE_TIME: _("Date and time"),
+    DataType.URL: _("Web address"),
+    DataType.FILES: _("Files"),
+}
+
+
+def holds_options(desk: Desk) -> list[Option]:
+    attribute, related = str(_("Attribute")), str(_("Related elements of"))
+    kinds = [
+        Option(f"{ATTRIBUTE}:{kind.value}", f"{name} – {kind.value}", "", attribute)
+        for kind, name in DATA_TYPE_NAMES.items()
+    ]
+    facets = [Option(f"{RELATED}:{row.id}", f"→ {desk.label(row)}", "", related) for row in desk.facets.values()]
+    return kinds + facets
+
+
+def holds_of(row: Any) -> str:
+    return f"{ATTRIBUTE}:{row.data_type}" if row.target_facet_id is None else f"{RELATED}:{row.target_facet_id}"
+
+
+def shown_holds(desk: Desk, row: Any) -> str:
+    """For lists."""
+    if row.target_facet_id is not None:
+        return f"→ {desk.facets[str(row.target_facet_id)].name}"
+    return str(DATA_TYPE_NAMES[DataType(row.data_type)])
+
+
+class HoldsForm(ConfigurationForm):
+    """Sets those columns of a property that follow from what it holds."""
+
+    holds = RowField(
+        label=_("Holds"),
+        help_text=_("A value of its own (attribute), or references to elements of a facet (related context)."),
+    )
+
+    def prepare(self) -> None:
+        self.offer("holds", holds_options(self.desk))
+        if self.row is not None:
+            self.start(holds=holds_of(self.row))
+
+    def apply(self, draft: Draft) -> None:
+        """What belongs to the other kind is dropped: a template could not say it."""
+        kind, _, chosen = str(self.cleaned_data["holds"]).partition(":")
+        row: Any = self.instance
+        if kind == ATTRIBUTE:
+            row.data_type, row.target_facet_id, row.max_occurrence = chosen, None, None
+            row.can_add_new = row.read_only = False
+        else:
+            row.data_type, row.target_facet_id, row.is_invariant_culture = "", chosen, False
+            row.max_occurrence = row.max_occurrence or MAX_INTEGER
+        super().apply(draft)
+        self.drop_values(draft)
+        if kind == ATTRIBUTE:
+            draft.link(models.RelatedType, row.pk, [])
+
+    def drop_values(self, draft: Draft) -> None:
+        """Only what is selected has values to select from."""
+        row: Any = self.instance
+        if not row.data_type or not DataType(row.data_type).has_selectable_values:
+            for value in draft.owned(models.SelectableValue, row.pk):
+                draft.remove(models.SelectableValue, value.id)

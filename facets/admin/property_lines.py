@@ -1,0 +1,36 @@
+"""The properties of a type as lines of its form; all of a property is on its own page."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy as _
+
+from facets import models
+from facets.admin.forms import PartForm
+from facets.admin.inlines import PartTable
+from facets.admin.property_forms import HoldsForm
+
+
+class PropertyLineForm(HoldsForm, PartForm):
+    places: ClassVar[dict[str, str]] = {
+        "key": "key",
+        "displayNames": "display_names",
+        "attribute.isInvariantCulture": "is_invariant_culture",
+        "attribute": "holds",
+        "related": "holds",
+    }
+
+
+class PropertyLines(PartTable):
+    model = models.Property
+    form = PropertyLineForm
+    columns = ("key", "display_names", "holds", "is_invariant_culture")
+    link = _("Details")
+    verbose_name = _("property")
+    verbose_name_plural = _("Properties")
+    labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "is_invariant_culture": _("Same in all cultures")}
+    helps: ClassVar[dict[str, Any]] = {
+        "key": _("Name of the attribute or context in the API. It cannot change while there are values."),
+        "is_invariant_culture": _("Of an attribute: one value, not one a culture."),
+    }

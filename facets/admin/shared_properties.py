@@ -1,0 +1,53 @@
+"""Properties that several types have in the same definition: a change can be made to all of them at once (D106).
+
+Each type has properties of its own. In a template they may stand once for many types, and people think of them so:
+who renames `name` rarely means the one of a single type.
+"""
+
+from __future__ import annotations
+
+from facets import models
+from facets.admin.desk import Desk
+from facets.drafts import Draft
+from facets.row_reading import Row
+
+OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
+
+
+def rows_alike(desk: Desk, row: Row) -> list[Row]:
+    """The properties of other types that say the same."""
+    wanted = desk.definitions[row.id]
+    found = [each for each in desk.properties.values() if each.id != row.id and desk.definitions[each.id] == wanted]
+    order = list(desk.types)
+    return sorted(found, key=lambda each: order.index(each.type_id))
+
+
+def types_alike(desk: Desk, row: Row) -> list[str]:
+    return [desk.types[each.type_id].key for each in rows_alike(desk, row)]
+
+
+def copy_definition(draft: Draft, desk: Desk, row: Row) -> None:
+    """To all that were alike before: what the draft now says of this one."""
+    source = draft.row(models.Property, row.id)
+    columns = {name: value for name, value in vars(source).items() if name not in OWN_COLUMNS}
+    accepted = [each.type_id for each in draft.owned(models.RelatedType, row.id)]
+    for other in rows_alike(desk, row):
+        draft.change(models.Property, other.id, **columns)
+        draft.link(models.RelatedType, other.id, accepted)
+        _copy_values(draft, row.id, other.id)
+
+
+def _copy_values(draft: Draft, source_id: str, target_id: str) -> None:
+    """Nothing refers to the rows of values, so that those of the other can be made anew."""
+    for value in draft.owned(models.SelectableValue, target_id):
+        draft.remove(models.SelectableValue, value.id)
+    for value in draft.owned(models.SelectableValue, source_id):
+        draft.put(
+            models.SelectableValue(
+                property_id=target_id,
+                key=value.key,
+                display_names=value.display_names,
+                descriptions=value.descriptions,
+                tooltips=value.tooltips,
+            )
+        )

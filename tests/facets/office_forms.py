@@ -1,0 +1,147 @@
+"""Forms of pages as a browser fills and posts them: what the page shows is posted back, with a few things changed."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+from django.test import Client
+
+from facets.blueprint import Blueprint
+from facets.row_reading import read_blueprint
+from facets.template_reading import read_template
+from storage.models import Storage, StorageMembership
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.facets.small_template import SMALL
+from tests.factories import StaffAccountFactory
+
+Values = dict[str, list[str]]
+OLD = read_template(SMALL)
+
+
+class _Form(HTMLParser):
+    """The fields of the form with that id, as a browser would post them; buttons are left out."""
+
+    def __init__(self, form_id: str) -> None:
+        super().__init__()
+        self.form_id = form_id
+        self.values: Values = {}
+        self.is_inside = False
+        self.disabled = 0
+        self.select: str | None = None
+        self.options: list[tuple[str, bool]] = []
+        self.area: str | None = None
+        self.text = ""
+
+    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
+        fields = dict(pairs)
+        if tag == "form":
+            self.is_inside = fields.get("id") == self.form_id
+        if tag == "fieldset" and (self.disabled or "disabled" in fields):
+            self.disabled += 1
+        name = fields.get("name")
+        if tag == "option":
+            self.options.append((fields.get("value") or "", "selected" in fields))
+        if not self.is_inside or not name or "disabled" in fields or self.disabled:
+            return
+        if tag == "select":
+            self.select, self.options = name, []
+        elif tag == "textarea":
+            self.area, self.text = name, ""
+        elif tag == "input":
+            is_box = fields.get("type") in ("checkbox", "radio")
+            if not is_box or "checked" in fields:
+                self.values.setdefault(name, []).append(fields.get("value") or ("on" if is_box else ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.area is not None:
+            self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self.is_inside = False
+        elif tag == "fieldset" and self.disabled:
+            self.disabled -= 1
+        elif tag == "select" and self.select is not None:
+            chosen = [value for value, is_selected in self.options if is_selected]
+            first = [self.options[0][0]] if self.options else []
+            self.values[self.select] = chosen or first
+            self.select = None
+        elif tag == "textarea" and self.area is not None:
+            self.values[self.area] = [self.text.removeprefix("\n")]
+            self.area = None
+
+
+def form_of(page: str, form_id: str) -> Values:
+    parser = _Form(form_id)
+    parser.feed(page)
+    return {name: values for name, values in parser.values.items() if "__prefix__" not in name}
+
+
+class Office:
+    """The configuration part of a storage's back office, as somebody with these roles uses it."""
+
+    def __init__(self, storage: Storage, *roles: Role) -> None:
+        account = StaffAccountFactory.create()
+        StorageMembership.objects.create(account=account, storage=storage, roles=[role.value for role in roles])
+        self.client = Client()
+        self.client.force_login(account)
+        self.base = f"/{storage.collection.key}/{storage.key}/admin/"
+
+    def get(self, path: str) -> Any:
+        return self.client.get(self.base + path)
+
+    def post(self, path: str, values: Any) -> Any:
+        return self.client.post(self.base + path, values)
+
+    def page(self, path: str) -> str:
+        response = self.get(path)
+        assert response.status_code == 200, response.content.decode()[:2000]
+        return str(response.content.decode())
+
+    def form(self, path: str) -> Values:
+        """`path` begins with the name of the model, which the form is called after."""
+        return form_of(self.page(f"facets/{path}"), f"{path.split('/')[0]}_form")
+
+    def save(self, path: str, values: Values, button: str = "_save") -> Any:
+        return self.post(f"facets/{path}", {**values, button: ["1"]})
+
+
+def changed(values: Values, **new: str | list[str] | None) -> Values:
+    """With other values; names have `__` for hyphens, as in `display_names__1031`. None leaves a field out."""
+    found = dict(values)
+    for name, value in new.items():
+        key = name.replace("__", "-")
+        if value is None:
+            found.pop(key, None)
+        else:
+            found[key] = value if isinstance(value, list) else [value]
+    return found
+
+
+def added(values: Values, prefix: str, **fields: str | list[str]) -> Values:
+    """With one more row in a table of parts."""
+    number = int(values[f"{prefix}-TOTAL_FORMS"][0])
+    found = changed(values, **{f"{prefix}__TOTAL_FORMS": str(number + 1)})
+    return changed(found, **{f"{prefix}__{number}__{name}": value for name, value in fields.items()})
+
+
+def row_number(values: Values, prefix: str, field: str, value: str) -> int:
+    """Which row of a table has that value in that field."""
+    total = int(values[f"{prefix}-TOTAL_FORMS"][0])
+    return next(number for number in range(total) if values.get(f"{prefix}-{number}-{field}") == [value])
+
+
+def address(storage: Storage, model: Any, page: str = "change", **wanted: Any) -> str:
+    with tenant_scope(storage):
+        return f"{model._meta.model_name}/{model.objects.get(**wanted).pk}/{page}/"
+
+
+def stored(storage: Storage) -> Blueprint:
+    with tenant_scope(storage):
+        return read_blueprint()
+
+
+def revision(storage: Storage) -> int:
+    return Storage.objects.get(pk=storage.pk).configuration_revision

@@ -1,0 +1,156 @@
+"""Pages about the configuration as a whole, and what all its pages cost."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from facets import models
+from facets.changes import change_configuration
+from facets.row_reading import read_blueprint
+from facets.template_reading import read_template
+from storage import template_documents
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.facets.office_forms import Office, changed
+from tests.facets.small_template import SMALL, small_template
+
+pytestmark = pytest.mark.django_db
+OLD = read_template(SMALL)
+
+
+@pytest.fixture
+def office(small: Storage, small_file: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """The template is one of those that the installation has."""
+    monkeypatch.setattr(template_documents, "TEMPLATE_DIR", small_file.parent)
+    return Office(small, Role.ADMINISTRATOR)
+
+
+def test_the_export_is_what_the_command_prints(small: Storage, office: Office) -> None:
+    printed = StringIO()
+    call_command("export_template", "acme", "small", stdout=printed)
+    response = office.get("configuration/export/")
+    assert response.content.decode() == printed.getvalue()
+    assert response["Content-Disposition"] == 'attachment; filename="acme-small.json"'
+    assert read_template(json.loads(response.content)) == OLD
+
+
+def test_a_storage_that_is_as_its_template(office: Office) -> None:
+    assert "The storage is configured exactly as its template." in office.page("configuration/compare/")
+
+
+def test_what_differs_from_the_template_side_by_side(small: Storage, office: Office) -> None:
+    document = small_template(
+        **{
+            "types.box.displayNames": {"1031": "Kiste", "1033": "Box"},
+            "types.person.properties.1": None,
+            "types.Thing.hasDiagram": False,
+            "types.Thing.insertables": None,
+            "layouts.new": {"displayNames": {"1033": "New"}},
+        }
+    )
+    change_configuration(small, read_template(document))
+    page = office.page("configuration/compare/")
+    rows = [" ".join(part.split("</tr>")[0].split()) for part in page.split('<tr><th scope="row">')[1:]]
+    shown = [re.sub(r"(<[^>]*>\s*)+", "|", row).strip("|") for row in rows]
+    assert shown == [
+        "Has a diagram|yes|no",
+        "Can be drawn|dot|nothing",
+        "Names|nothing|1031|Kiste",
+        "Properties › age|only there|–",
+    ]
+    assert "only in this storage" in page
+
+
+def test_one_entry_is_taken_over_from_the_template(small: Storage, office: Office) -> None:
+    document = small_template(**{"types.box.color": "#FFFFFF", "types.dot.color": "#FFFFFF"})
+    change_configuration(small, read_template(document))
+    path = "configuration/compare/take/?section=types&name=box"
+    assert "~ types.box.color: #FFFFFF -&gt; #AABBCC" in office.page(path)
+    assert office.post(path, {}).status_code == 302
+    with tenant_scope(small):
+        assert read_blueprint() == read_template(small_template(**{"types.dot.color": "#FFFFFF"}))
+    assert office.get("configuration/compare/take/?section=types&name=other").status_code == 404
+    assert office.get("configuration/compare/take/?section=secrets&name=box").status_code == 404
+
+
+def test_taking_over_what_breaks_a_rule_is_refused(small: Storage, office: Office) -> None:
+    """The template's type has a parent that is not there any more."""
+    document = small_template(**{"types.Thing.parents": None, "types.box": None})
+    document["facets"]["things, étc."]["views"]["Tree"].update(types=["Thing"], rootTypes=["Thing"])
+    document["facets"]["things, étc."]["views"]["Tree"]["properties"] = ["name"]
+    change_configuration(small, read_template(document))
+    path = "configuration/compare/take/?section=types&name=Thing"
+    assert "unknown type &quot;box&quot;" in office.page(path)
+    assert "unknown type &quot;box&quot;" in office.post(path, {}).content.decode()
+    with tenant_scope(small):
+        assert read_blueprint() == read_template(document)
+
+
+def test_a_template_that_is_gone_is_said(small_file: Path, office: Office) -> None:
+    small_file.rename(small_file.with_name("other.json"))
+    page = office.page("configuration/compare/")
+    assert "The template cannot be read, so there is nothing to compare with." in page
+    assert "There is no template &#x27;small&#x27; in this installation, which has other." in page
+
+
+def counted(office: Office, path: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert office.get(path).status_code == 200
+    return len(queries)
+
+
+def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) -> None:
+    with tenant_scope(small):
+        person = models.ElementType.objects.get(key="person").pk
+        cycle = models.ReleaseCycle.objects.get(key="quick").pk
+        view = models.FacetView.objects.get(name="Tree").pk
+    paths = [
+        "facets/elementtype/",
+        f"facets/elementtype/{person}/change/",
+        f"facets/releasecycle/{cycle}/change/",
+        f"facets/facetview/{view}/change/",
+    ]
+    # What the process keeps is made by the first look.
+    counted(office, paths[0])
+    before = {path: counted(office, path) for path in paths}
+    document = small_template()
+    text = {"displayNames": {"1033": "More"}, "attribute": {"dataType": "SingleLineText"}}
+    document["types"]["person"]["properties"] += [{"key": f"more{number}", **text} for number in range(40)]
+    for number in range(10):
+        document["types"][f"type{number}"] = document["types"]["box"]
+        document["facets"][f"facet{number}"] = document["facets"]["people"]
+        state = {"category": "review", "displayNames": {"1033": "State"}}
+        document["releaseCycles"]["quick"]["states"][f"state{number}"] = state
+        way = {"displayNames": {"1033": "Way"}, "from": "open", "to": f"state{number}"}
+        document["releaseCycles"]["quick"]["transitions"][f"way{number}"] = way
+    document["facets"]["things, étc."]["views"]["Tree"]["types"] += [f"type{number}" for number in range(10)]
+    change_configuration(small, read_template(document))
+    counted(office, paths[0])
+    assert {path: counted(office, path) for path in paths} == before
+
+
+def test_saving_many_properties_asks_for_none_of_them_alone(small: Storage, office: Office) -> None:
+    with tenant_scope(small):
+        path = f"elementtype/{models.ElementType.objects.get(key='person').pk}/change/"
+
+    def cost() -> int:
+        form = changed(office.form(path), color="#FFFFFF")
+        with CaptureQueriesContext(connection) as queries:
+            assert office.save(path, form, "_preview").status_code == 200
+        return len(queries)
+
+    before = cost()
+    document = small_template()
+    text = {"displayNames": {"1033": "More"}, "attribute": {"dataType": "SingleLineText"}}
+    document["types"]["person"]["properties"] += [{"key": f"more{number}", **text} for number in range(30)]
+    change_configuration(small, read_template(document))
+    assert cost() == before

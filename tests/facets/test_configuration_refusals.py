@@ -1,0 +1,285 @@
+"""What cannot be changed in the back office is refused with its reasons; nothing is written, and nothing typed is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from facets import models
+from facets.admin import base
+from facets.changes import change_configuration
+from facets.template_reading import read_template
+from repository_site.problems import Busy
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.facets.office_forms import OLD, Office, address, changed, form_of, revision, row_number, stored
+from tests.facets.small_template import small_template
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "new", "problem"),
+    [
+        (models.ElementType, {"key": "box"}, {"key": "thing"}, "differs from &quot;Thing&quot; in letter case only"),
+        (models.ElementType, {"key": "box"}, {"key": "dot"}, "Stands twice"),
+        (models.ElementType, {"key": "box"}, {"key": "a/b"}, "cannot be a name"),
+        (models.ElementType, {"key": "box"}, {"color": "red"}, "Enter a valid value."),
+        (models.ElementType, {"key": "Thing"}, {"lives_in_diagrams": "on"}, "has no versions of its own"),
+        (models.Property, {"key": "age"}, {"key": "my age"}, "cannot be a key"),
+        (models.Property, {"key": "age"}, {"key": "version"}, "version is derived by the server, as SingleLineText"),
+        (models.Facet, {"name": "people"}, {"name": "THINGS, étc."}, "in letter case only"),
+        (models.ReleaseCycle, {"key": "slow"}, {"takes_effect": ""}, None),
+        (models.Layout, {"key": "flat"}, {"key": "Wide & high"}, "Stands twice"),
+        (models.ValidationRule, {"key": "held"}, {"transitions": []}, "Guards nothing"),
+    ],
+)
+def test_what_breaks_a_rule_is_said_at_its_field_and_nothing_is_written(
+    small: Storage, office: Office, model: Any, wanted: dict[str, str], new: dict[str, Any], problem: str | None
+) -> None:
+    path = address(small, model, **wanted)
+    before = revision(small)
+    values = changed(office.form(path), **new, display_names__1031="Typed", messages__1031="Typed")
+    response = office.save(path, values)
+    if problem is None:
+        assert response.status_code == 302
+        return
+    page = response.content.decode()
+    assert (response.status_code, revision(small), stored(small)) == (200, before, OLD)
+    assert problem in page
+    assert 'value="Typed"' in page
+
+
+def test_what_would_orphan_content_is_refused_and_everything_typed_stays(
+    small: Storage, office: Office, in_use: None
+) -> None:
+    path = address(small, models.Property, type__key="Thing", key="größe")
+    values = office.form(path)
+    gone = row_number(values, "selectable_values", "key", "s")
+    values = changed(values, **{f"selectable_values__{gone}__DELETE": "on"}, display_names__1033="Typed", alike=None)
+    preview = office.save(path, values, "_preview").json()
+    refusal = "Thing.größe.s: the selectable value is removed, but 7 versions have it."
+    assert preview["obstacles"] == [refusal]
+    page = office.save(path, values).content.decode()
+    assert refusal in page
+    assert 'value="Typed"' in page
+    assert (
+        f'name="selectable_values-{gone}-DELETE" class="parts-gone" id="id_selectable_values-{gone}-DELETE" checked'
+        in page
+    )
+    assert stored(small) == OLD
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "new", "refusal"),
+    [
+        (
+            models.ElementType,
+            {"key": "person"},
+            {"key": "human"},
+            "person: the type is removed, but 7 versions have it.",
+        ),
+        (
+            models.Property,
+            {"key": "age"},
+            {"key": "years"},
+            "person.age: the property is removed, but 7 versions have it.",
+        ),
+        (
+            models.Property,
+            {"key": "age"},
+            {"holds": "attribute:Decimal"},
+            "person.age: the attribute gets another data type, but 7 versions have it.",
+        ),
+        (
+            models.ReleaseCycle,
+            {"key": "slow"},
+            {"states__1__key": "proofread"},
+            "Thing.checked: the state is removed from its release cycle, but 7 versions have it.",
+        ),
+    ],
+)
+def test_renaming_what_is_in_use_orphans_it(
+    small: Storage, office: Office, in_use: None, model: Any, wanted: Any, new: Any, refusal: str
+) -> None:
+    """Rules that name the old state are in the way as well, and are told first."""
+    path = address(small, model, **wanted)
+    if model is models.ReleaseCycle:
+        rule = address(small, models.ValidationRule, key="named")
+        office.save(rule, changed(office.form(rule), states=["out"]))
+    before = stored(small)
+    assert refusal in office.save(path, changed(office.form(path), **new)).content.decode()
+    assert stored(small) == before
+
+
+def test_a_state_that_a_transition_needs_stays(small: Storage, office: Office) -> None:
+    path = address(small, models.ReleaseCycle, key="slow")
+    form = changed(office.form(path), takes_effect="", states__3__DELETE="on")
+    page = office.save(path, form).content.decode()
+    assert "the transition End needs this state" in page
+    assert office.save(path, changed(form, transitions__2__DELETE="on")).status_code == 302
+    cycle = stored(small).cycles[1]
+    assert [state.key for state in cycle.states] == ["draft", "checked", "out", "gone"]
+    assert [each.key for each in cycle.transitions] == ["Check", "Publish"]
+
+
+def test_a_tree_needs_a_root(small: Storage, office: Office) -> None:
+    path = address(small, models.FacetView, name="Tree")
+    page = office.save(path, changed(office.form(path), types__0__is_root=None)).content.decode()
+    assert "A hierarchical view needs at least one root type" in page
+
+
+def test_somebody_else_was_quicker(small: Storage, office: Office) -> None:
+    """Nothing typed is lost, and who saves again knows what that changes."""
+    path = address(small, models.ElementType, key="box")
+    mine, theirs = office.form(path), office.form(path)
+    office.save(path, changed(theirs, display_names__1033="Container"))
+    response = office.save(path, changed(mine, color="#FFFFFF"))
+    page = response.content.decode()
+    assert "Somebody else has changed this since you opened it." in page
+    assert "~ types.box.display_names: {1033: &#x27;Container&#x27;} -&gt; {1033: &#x27;Box&#x27;}" in page
+    assert "~ types.box.color: #AABBCC -&gt; #FFFFFF" in page
+    assert stored(small).types[1].display_names == ((1033, "Container"),)
+    again = form_of(page, "elementtype_form")
+    assert again["color"] == ["#FFFFFF"]
+    assert office.save(path, again).status_code == 302
+    assert stored(small) == read_template(small_template(**{"types.box.color": "#FFFFFF"}))
+
+
+def test_a_row_that_somebody_has_removed_meanwhile(small: Storage, office: Office) -> None:
+    path = address(small, models.ElementType, key="person")
+    form = changed(office.form(path), color="#FFFFFF")
+    document = small_template(**{"types.person.properties.2": None})
+    change_configuration(small, read_template(document))
+    page = office.save(path, form).content.decode()
+    assert "This entry is no longer there." in page
+    assert stored(small) == read_template(document)
+
+
+@pytest.mark.parametrize("role", [Role.ANALYZER, Role.ARCHITECT])
+def test_other_roles_look_but_cannot_change(small: Storage, office: Office, role: Role) -> None:
+    other = Office(small, role)
+    path = address(small, models.ElementType, key="box")
+    page = other.page(f"facets/{path}")
+    assert "Only administrators of the storage can change the configuration." in page
+    assert other.form(path).get("key") is None, "every field is switched off"
+    assert 'name="_save"' not in page
+    assert "Add property" not in page
+    values = office.form(path)
+    for button in ("_save", "_preview", "_check"):
+        assert other.save(path, values, button).status_code == 403
+    assert other.save("elementtype/add/", values).status_code == 403
+    assert other.get("facets/elementtype/add/").status_code == 403
+    delete = path.replace("change", "delete")
+    assert (other.get(f"facets/{delete}").status_code, other.post(f"facets/{delete}", {}).status_code) == (403, 403)
+    assert other.post("facets/elementtype/", {"_save": "1"}).status_code == 403
+    assert other.get("configuration/compare/").status_code == 200
+    assert other.get("configuration/compare/take/?section=types&name=box").status_code == 403
+    assert stored(small) == OLD
+
+
+def test_rows_of_another_storage_do_not_exist(small: Storage, twin: Storage, office: Office) -> None:
+    with tenant_scope(twin):
+        made = models.Layout.objects.create(key="secret", display_names={"1033": "Secret"}, position=9)
+    for page in ("change", "delete"):
+        assert office.get(f"facets/layout/{made.pk}/{page}/").status_code == 404
+        assert office.post(f"facets/layout/{made.pk}/{page}/", {"key": "mine", "_save": "1"}).status_code == 404
+    values = {"_save": "1", "form-0-id": str(made.pk), "form-0-position": "0"}
+    assert office.post("facets/layout/", values).status_code == 404
+    path = address(small, models.FacetView, name="Tree")
+    page = office.save(path, changed(office.form(path), types__0__layouts=[str(made.pk)])).content.decode()
+    assert "is not one of the available choices" in page
+    with tenant_scope(twin):
+        assert models.Layout.objects.get(pk=made.pk).key == "secret"
+        models.Layout.objects.filter(pk=made.pk).delete()
+
+
+def test_deleting_says_what_else_goes(small: Storage, office: Office) -> None:
+    path = address(small, models.ElementType, "delete", key="dot")
+    page = office.page(f"facets/{path}")
+    assert "Delete “dot”?" in page
+    for line in ("- types.dot", "~ types.Thing.insertables: [dot] -&gt; nothing"):
+        assert line in page
+    assert stored(small) == OLD
+    assert office.post(f"facets/{path}", {"post": "yes"}).status_code == 302
+    document = small_template(**{"types.dot": None, "types.Thing.insertables": None})
+    assert stored(small) == read_template(document)
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "reason"),
+    [
+        (models.ElementType, {"key": "person"}, "accepts no other type than person, and without it would accept any"),
+        (models.Property, {"key": "age"}, "person.age: the property is removed, but 7 versions have it."),
+        (models.Property, {"key": "holder"}, "no versioned type has a property &quot;holder&quot;"),
+        (models.Facet, {"name": "people"}, "has types: person"),
+        (models.FacetView, {"facet__name": "people"}, "a facet needs at least one view"),
+        (models.ReleaseCycle, {"key": "slow"}, "is the cycle of the types Thing"),
+    ],
+)
+def test_what_stands_in_the_way_of_deleting(
+    small: Storage, office: Office, in_use: None, model: Any, wanted: Any, reason: str
+) -> None:
+    path = address(small, model, "delete", **wanted)
+    assert reason in office.page(f"facets/{path}")
+    response = office.post(f"facets/{path}", {"post": "yes"})
+    assert (response.status_code, reason in response.content.decode()) == (200, True)
+    assert stored(small) == OLD
+
+
+def test_whole_parts_can_be_deleted(small: Storage, office: Office) -> None:
+    for model, wanted in (
+        (models.ValidationRule, {"key": "held"}),
+        (models.Property, {"key": "holder"}),
+        (models.ReleaseCycle, {"key": "quick"}),
+        (models.Layout, {"key": "flat"}),
+        (models.FacetView, {"name": "Tree"}),
+    ):
+        assert office.post(f"facets/{address(small, model, 'delete', **wanted)}", {"post": "yes"}).status_code == 302
+    document = small_template(
+        **{
+            "validationRules.held": None,
+            "releaseCycles.quick": None,
+            "types.Thing.properties.1": None,
+            "layouts.flat": None,
+        }
+    )
+    del document["facets"]["things, étc."]["views"]["Tree"]
+    assert stored(small) == read_template(document)
+
+
+def test_a_storage_that_is_being_written_to_keeps_what_was_typed(
+    small: Storage, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*args: Any) -> None:
+        raise Busy("The storage is being written to. Try again in a moment.", retry_after=5)
+
+    path = address(small, models.Layout, key="flat")
+    form = changed(office.form(path), display_names__1031="Typed")
+    monkeypatch.setattr(base, "edit_configuration", busy)
+    page = office.save(path, form).content.decode()
+    assert "The storage is being written to." in page
+    assert 'value="Typed"' in page
+
+
+def test_a_form_that_somebody_has_meddled_with_is_no_error_of_ours(small: Storage, office: Office) -> None:
+    path = address(small, models.ElementType, key="box")
+    form = office.form(path)
+    for values in (
+        changed(form, properties__TOTAL_FORMS=None),
+        changed(form, facet_id="nonsense"),
+        changed(form, facet_id=None),
+        changed(form, parents=["nonsense"]),
+        changed(form, properties__0__holds="attribute:Nothing"),
+        changed(form, properties__0__position="-1"),
+        changed(form, display_names__1033="\0"),
+        changed(form, display_names__1031="x" * 10_001),
+    ):
+        for button in ("_save", "_preview", "_check"):
+            assert office.save(path, values, button).status_code == 200
+    assert stored(small) == OLD
+    assert office.get("facets/elementtype/?facet=nonsense").status_code == 404
+    assert office.get("facets/elementtype/nonsense/change/").status_code == 404
+    assert office.post("facets/elementtype/", {"_save": "1", "form-0-id": "nonsense"}).status_code == 404
