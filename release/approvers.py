@@ -124,9 +124,37 @@ def read_approvers() -> list[Person]:
     found = [
         _person(token, UserGrant(frozenset(map(Role, roles)), is_inactive=False)) for token, roles in fetch(tokens)
     ]
+    return [each for each in found if each.is_active and each.may_approve] + read_approving_users()
+
+
+def read_approving_users() -> list[Person]:
+    """Whom a task can be given to."""
     users = f"SELECT e.id, v.attributes {ELEMENTS} WHERE t.key = %s"
-    found += [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
+    found = [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
     return [each for each in found if each.is_active and each.may_approve]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who could decide on some open tasks, at one moment: what makes them stuck can be told of each."""
+
+    people: People
+    approvers: Sequence[Person]
+    limit: int
+    now: datetime
+
+    def reasons(self, task: Task) -> list[Task.Stuck]:
+        """A task that is decided waits for nobody."""
+        if task.state != Task.State.OPEN:
+            return []
+        return stuck_reasons(task, self.people, self.approvers, self.limit, self.now)
+
+
+def watch_tasks(tasks: Collection[Task], limit: int, now: datetime) -> Watch:
+    """Four statements at most, for any number of tasks."""
+    people = read_people({each.assignee_id for each in tasks if each.assignee_id})
+    approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
+    return Watch(people, approvers, limit, now)
 
 
 def stuck_reasons(

@@ -23,7 +23,7 @@ from elements.writing.history import Author
 from elements.writing.stored import lock_elements
 from facets.configuration import CompiledCycle, Configuration, configuration_of, settled_configuration
 from facets.cycles import Category
-from release.approvers import read_approvers, read_people, stuck_reasons
+from release.approvers import watch_tasks
 from release.effects import Change, entered, open_tasks, write_steps
 from release.log import Step, Taken
 from release.models import Task
@@ -181,12 +181,10 @@ class Marks:
 
 def _find_marks(storage: Storage, now: datetime, leaving_out: Collection[UUID] = ()) -> Marks:
     tasks = list(Task.objects.filter(state=Task.State.OPEN).exclude(id__in=leaving_out).select_for_update())
-    people = read_people({each.assignee_id for each in tasks if each.assignee_id})
-    approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
+    watch = watch_tasks(tasks, storage.stuck_after_days, now)
     marks = Marks()
     for task in tasks:
-        found = stuck_reasons(task, people, approvers, storage.stuck_after_days, now)
-        reasons = [each.value for each in found]
+        reasons = [each.value for each in watch.reasons(task)]
         if reasons != task.stuck_reasons:
             lines = marks.stuck if reasons else marks.freed
             lines.append(f"{_task_line(task)}: {', '.join(reasons) or 'can go on'}")

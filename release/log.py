@@ -19,6 +19,9 @@ from repository_site.rest.datetimes import wire_datetime
 
 Step = LifecycleEntry.Step
 
+# Of one step.
+MAX_COMMENT = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:

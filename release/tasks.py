@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from uuid import UUID
 
 from elements.permissions import Permission
@@ -77,8 +78,22 @@ class Decision:
             return
         if is_requester(self.task, self.writer.caller):
             raise Forbidden("Nobody decides on their own request (four eyes); this needs the role administrator.")
-        if not is_for(self.task, self.writer.caller):
+        if not self.is_for_caller:
             raise Forbidden("The task is for another approver; this needs the role administrator.")
+
+    def require_asker(self, what: str) -> None:
+        """Who has made the request, or an administrator."""
+        if not is_requester(self.task, self.writer.caller) and not administers(self.writer.caller):
+            raise Forbidden(f"Only who has made the request {what} it; this needs the role administrator.")
+
+    @cached_property
+    def is_for_caller(self) -> bool:
+        return is_for(self.task, self.writer.caller)
+
+    @property
+    def behalf(self) -> UUID | None:
+        """Whom somebody else decides for; the log then names both (D116)."""
+        return None if self.is_for_caller else self.task.assignee_id
 
     def transition(self) -> Transition:
         """What was asked for, when it can still be done: neither the version nor its release cycle has changed."""
@@ -136,14 +151,14 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Tak
     is_retired = cycle.categories[transition.target] is Category.RETIRED
     if not transition.ends_version:
         after = ended(change, row, transition.target) if is_retired else entered(cycle, row, transition.target)
-        return [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id)]
+        return [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
     today = start_of_day(now, change.zone)
     end = max(task.valid_until, today) if task.valid_until else today
     after = row._replace(valid_until=min(end, row.valid_until or end))
     is_due = after.valid_until is not None and after.valid_until <= now
     if is_due or not is_retired:
         after = entered(cycle, after, transition.target)
-    steps = [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id)]
+    steps = [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
     if is_due and not is_retired:
         steps.append(Taken(Step.EXPIRY, after, entered(cycle, after, cycle.retired_state), task=task.id))
     return steps
@@ -155,15 +170,14 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     decision.require_approver("Rejecting a task")
     decision.require_open()
     decision.close(State.REJECTED, comment)
-    decision.log(Step.REJECTION, comment)
+    decision.log(Step.REJECTION, comment, decision.behalf)
     return decision.task
 
 
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """By who has asked for it, or an administrator."""
     decision = Decision(writer, task_id)
-    if not is_requester(decision.task, writer.caller) and not administers(writer.caller):
-        raise Forbidden("Only who has made the request withdraws it; this needs the role administrator.")
+    decision.require_asker("withdraws")
     decision.require_open()
     decision.close(State.WITHDRAWN, comment)
     decision.log(Step.WITHDRAWAL, comment)
@@ -188,3 +202,12 @@ def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -
     task.save()
     decision.log(Step.DELEGATION, comment, assignee)
     return task
+
+
+def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
+    """Somebody has told who is to decide that the task waits. The log is where that stays; nothing is sent (D117)."""
+    decision = Decision(writer, task_id)
+    decision.require_asker("reminds of")
+    decision.require_open()
+    decision.log(Step.REMINDER, comment, decision.task.assignee_id)
+    return decision.task

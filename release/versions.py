@@ -34,7 +34,14 @@ NOT_COPIED = frozenset({"reasonForRevision"})
 def create_version(writer: Writer, found: VersionRow, *, named: str, on_held: OnHeld | None = None) -> str:
     """The id of the new version. `named` is the id that was asked with: an element's stands for its published version,
     else the newest retired one; a version must be one of these."""
-    life = hold(writer, found, named=named, on_held=on_held)
+    life, last = choose_source(hold(writer, found, named=named, on_held=on_held), named)
+    copy = _Copy(writer, life, last)
+    copy.write()
+    return copy.version
+
+
+def choose_source(life: Life, named: str) -> tuple[Life, KnownNumber]:
+    """What a new version would be a copy of, and the last version there is; what stands against it is raised."""
     known = read_numbers(life.row.element) if life.cycle else []
     sources = _sources(known)
     if named == life.row.element and sources and sources[0] != life.row.version:
@@ -46,9 +53,7 @@ def create_version(writer: Writer, found: VersionRow, *, named: str, on_held: On
     if life.row.version not in sources:
         text = "is neither the published version nor the newest that was; make it of that one"
         raise Conflict(f"{life.label} {text}.")
-    copy = _Copy(writer, life, known[-1])
-    copy.write()
-    return copy.version
+    return life, known[-1]
 
 
 def _sources(known: Sequence[KnownNumber]) -> list[str]:

@@ -30,7 +30,11 @@ class ElementChange(TenantModel):
     after = models.JSONField()
 
     class Meta:
-        indexes = [models.Index(fields=["storage_id", "element_id", "changed_on", "id"], name="change_by_element")]
+        indexes = [
+            models.Index(fields=["storage_id", "element_id", "changed_on", "id"], name="change_by_element"),
+            # The overview shows what changed last, whatever the element.
+            models.Index(fields=["storage_id", "changed_on", "id"], name="change_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.element_id} {self.action}"

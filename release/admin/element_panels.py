@@ -1,1 +1,281 @@
-"""What the page of an element shows of its lifecycle, and the transitions it offers."""
+"""What the page of an element shows of its lifecycle, and what it offers: transitions, a new version, the open task.
+
+Hung into `elements.admin`, which knows nothing of releases. What is offered is what the API would offer, and what is
+done is done by the same functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from elements.admin.detail import office_context
+from elements.admin.filters import FILTERS, ElementFilter, Elements, StageFilter
+from elements.admin.labels import element_address
+from elements.admin.linking import linked_texts
+from elements.admin.panels import ASIDES, PANELS, ElementPage, Panel, find_page
+from elements.page_requests import writer_of
+from elements.reading.rows import VersionRow
+from elements.values import NoInstant, instant_of, read_date_time
+from facets.cycles import Transition
+from release.admin.log_rows import log_rows
+from release.admin.task_rows import open_tasks_of, task_rows
+from release.admin.task_words import assignee_name, due_words, why_stuck
+from release.holding import Life, OnHeld
+from release.log import MAX_COMMENT
+from release.models import LifecycleEntry, Task
+from release.transitions import TransitionRequest, apply_transition, offered_transitions
+from release.versions import choose_source, create_version
+from repository_site.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
+from repository_site.rest.errors import status_of
+from storage.back_office import storage_office
+
+FOLDER = "back_office/elements"
+PAGE_SIZE = 50
+WITHOUT_SECONDS = len("2026-12-31T00:00")
+
+
+class TaskFilter(ElementFilter):
+    """Whether a task is stuck is asked of the domain, over the open tasks, which are few (D115)."""
+
+    title = gettext_lazy("task")
+    parameter_name = "task"
+    OPEN, STUCK = "open", "stuck"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(self.OPEN, _("With an open task")), (self.STUCK, _("With a stuck task"))]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        if value == self.OPEN:
+            return elements.filter(Exists(Task.objects.filter(element_id=OuterRef("id"), state=Task.State.OPEN)))
+        if value == self.STUCK:
+            found = open_tasks_of(self.request)
+            stuck = set(found.stuck)
+            return elements.filter(id__in=[each.element_id for each in found.tasks if each.id in stuck])
+        return elements.none()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A transition that the caller may apply now; one that only asks for consent has a page on which to ask."""
+
+    key: str
+    name: str
+    target: str
+    look: str
+    asks: bool
+    address: str
+
+
+def life_of(page: ElementPage) -> Life:
+    return Life(page.labels.configuration, page.caller, page.row, page.related)
+
+
+def offers_of(page: ElementPage) -> list[Offer]:
+    """Exactly what operation 17 answers, in its order."""
+    offered = offered_transitions(life_of(page))
+    cycle = page.labels.configuration.cycles.get(page.type.key)
+    # Of several ways to release the first is the usual one.
+    release = next((each for each in offered if cycle and cycle.enters_published(each) and not each.task), None)
+    return [_offer(page, each, is_usual=each is release) for each in offered]
+
+
+def _offer(page: ElementPage, transition: Transition, *, is_usual: bool) -> Offer:
+    return Offer(
+        transition.key,
+        page.labels.transition(transition),
+        page.labels.state(page.type, transition.target),
+        "primary" if is_usual else "default",
+        bool(transition.task),
+        page.address_of("elements_transition", transition=transition.key),
+    )
+
+
+def can_create_version(page: ElementPage) -> bool:
+    try:
+        choose_source(life_of(page), _named(page))
+    except Problem:
+        return False
+    return True
+
+
+def _named(page: ElementPage) -> str:
+    """A version that was picked stands for itself, the element for its published version."""
+    return page.row.element if page.is_newest else page.row.version
+
+
+def release_card(page: ElementPage) -> SafeString | str:
+    if not page.type.is_versioned:
+        return ""
+    tasks = list(Task.objects.filter(version_id=UUID(page.row.version), state=Task.State.OPEN))
+    rows = task_rows(page.request, tasks) if tasks else []
+    context = {
+        "page": page,
+        "offers": offers_of(page),
+        "can_create_version": can_create_version(page),
+        "tasks": [
+            {"row": each, "assignee": assignee_name(each), "due": due_words(each), "why": why_stuck(each)}
+            for each in rows
+        ],
+        "step_address": page.address_of("elements_transition"),
+        "version_address": page.address_of("elements_create_version"),
+        "max_comment": MAX_COMMENT,
+    }
+    return render_to_string(f"{FOLDER}/release.html", context, page.request)
+
+
+def lifecycle_panel(page: ElementPage) -> SafeString:
+    """Newest first, as one looks for what has just happened."""
+    given = page.request.GET.get("page", "1")
+    number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
+    start = (number - 1) * PAGE_SIZE
+    entries = LifecycleEntry.objects.filter(element_id=UUID(page.row.element)).order_by("-number")
+    found = list(entries[start : start + PAGE_SIZE + 1])
+    context = {
+        "log": log_rows(page.request, found[:PAGE_SIZE]),
+        "number": number,
+        "previous": page.address(tab="lifecycle", page=str(number - 1)) if number > 1 else "",
+        "next": page.address(tab="lifecycle", page=str(number + 1)) if len(found) > PAGE_SIZE else "",
+    }
+    return render_to_string(f"{FOLDER}/lifecycle.html", context, page.request)
+
+
+def unchanged(revision: str) -> OnHeld:
+    """Nobody is to release what they have not seen."""
+
+    def check(row: VersionRow) -> None:
+        if str(row.revision) != revision:
+            raise PreconditionFailed(_("Somebody else has changed this element since you opened the page; look again."))
+
+    return check
+
+
+def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
+    """GET asks for what a transition may carry, POST applies it; warnings come back to be confirmed."""
+    writer = writer_of(request) if request.method == "POST" else None
+    page = find_page(request, element, request.GET.get("version"))
+    if writer is None:
+        return _ask(request, page, request.GET.get("transition", ""))
+    given = request.POST
+    key = given.get("transition", "")
+    try:
+        with transaction.atomic():
+            wanted = TransitionRequest(
+                transition=key,
+                ignore_warnings=given.get("ignoreWarnings") == "true",
+                comment=_comment(given.get("comment", "")),
+                valid_until=_moment(given.get("validUntil", ""), writer.zone),
+                languages=get_language() or "",
+            )
+            held = unchanged(given.get("revision", ""))
+            apply_transition(writer, page.row, wanted, named=page.row.version, on_held=held)
+    except (Forbidden, NotFound):
+        raise
+    except Problem as problem:
+        return _ask(request, page, key, problem)
+    after = find_page(request, page.row.version)
+    transition_name = page.labels.transition(page.labels.configuration.cycles[page.type.key].transition(key))
+    state = after.state.text if after.state else ""
+    messages.success(
+        request,
+        _("%(transition)s: done. The state is now “%(state)s”.") % {"transition": transition_name, "state": state},
+    )
+    return redirect(after.address())
+
+
+def _comment(text: str) -> str:
+    if len(text) > MAX_COMMENT:
+        raise Invalid(_("The comment is too long; %(most)s characters are possible.") % {"most": MAX_COMMENT})
+    return text.replace("\r\n", "\n")
+
+
+def _moment(text: str, zone: ZoneInfo) -> datetime | None:
+    """A local date and time as browsers send it."""
+    if not text:
+        return None
+    local = read_date_time(f"{text}:00" if len(text) == WITHOUT_SECONDS else text)
+    if local is None:
+        raise Invalid(_("The end must be a date and a time."))
+    try:
+        return instant_of(local, zone)
+    except NoInstant as problem:
+        raise Invalid(f"validUntil: {problem}.") from problem
+
+
+def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | None = None) -> HttpResponseBase:
+    """What the transition does, what it may carry, and what stands against it."""
+    cycle = page.labels.configuration.cycles.get(page.type.key)
+    if cycle is None:
+        raise NotFound(_("This element has no versions."))
+    wanted = cycle.transition(key)
+    name = page.labels.transition(wanted)
+    is_warned = isinstance(problem, Warned)
+    context = {
+        **office_context(request, f"{name}: {page.name}"),
+        "page": page,
+        "transition": wanted,
+        "name": name,
+        "target": page.labels.state(page.type, wanted.target),
+        "is_offered": any(each.key == wanted.key for each in offers_of(page)),
+        "is_warned": is_warned,
+        "is_stale": isinstance(problem, PreconditionFailed),
+        "problems": linked_texts(page.labels, _own_texts(page, problem)),
+        "comment": request.POST.get("comment", ""),
+        "valid_until": request.POST.get("validUntil", ""),
+        "zone": page.labels.reader.zone.key,
+        "max_comment": MAX_COMMENT,
+        "address": page.address_of("elements_transition", transition=wanted.key),
+        "cancel": page.address(),
+    }
+    status = status_of(problem) if problem else 200
+    return TemplateResponse(request, f"{FOLDER}/transition.html", context, status=status)
+
+
+def _own_texts(page: ElementPage, problem: Problem | None) -> list[str]:
+    """Without the label of the version that the page is about anyway."""
+    label = f"{life_of(page).label}: "
+    texts = [each.removeprefix(label) for each in problem.details] if problem else []
+    return [each[:1].upper() + each[1:] for each in texts]
+
+
+def create_version_view(request: HttpRequest, element: str) -> HttpResponseBase:
+    if request.method != "POST":
+        return redirect(element_address(element))
+    writer = writer_of(request)
+    page = find_page(request, element, request.GET.get("version"))
+    try:
+        with transaction.atomic():
+            create_version(writer, page.row, named=_named(page))
+    except Forbidden:
+        raise
+    except Problem as problem:
+        for text in problem.details:
+            messages.error(request, text)
+        return redirect(page.address())
+    after = find_page(request, page.row.element)
+    messages.success(request, _("Version %(number)s was made.") % {"number": after.number})
+    return redirect(after.address())
+
+
+ASIDES.insert(0, release_card)
+PANELS.append(
+    Panel("lifecycle", gettext_lazy("Lifecycle"), lifecycle_panel, lambda page: page.type.is_versioned, order=60)
+)
+FILTERS.insert(FILTERS.index(StageFilter) + 1, TaskFilter)
+storage_office.add_page("elements/element/<str:element>/transition/", transition_view, "elements_transition")
+storage_office.add_page("elements/element/<str:element>/new-version/", create_version_view, "elements_create_version")

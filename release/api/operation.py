@@ -16,10 +16,10 @@ from elements.reading.rows import VersionRow
 from elements.values import NoInstant, instant_of, read_date_time
 from facets.configuration import CompiledView
 from release.holding import OnHeld
+from release.log import MAX_COMMENT
 from repository_site.problems import Invalid, Unreadable
 from storage.api.operation import has_no_body
 
-MAX_COMMENT = 10_000
 COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"
 
 

@@ -63,7 +63,9 @@ class LifecycleStep(serializers.Serializer[None]):
     comment = serializers.CharField(required=False)
     ignoredWarnings = serializers.ListField(child=serializers.CharField(), required=False)
     taskId = serializers.UUIDField(required=False)
-    assignee = element_schema.Reference(required=False, help_text="Whom the task was given to.")
+    assignee = element_schema.Reference(
+        required=False, help_text="Whom the task was given to, who was reminded, or on whose behalf somebody decided."
+    )
 
 
 class Lifecycle(serializers.Serializer[None]):

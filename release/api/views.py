@@ -13,7 +13,7 @@ from elements.api import schema as element_schema
 from elements.api.operation import ElementOperation
 from elements.api.parameters import PAGE, PAGE_SIZE, Query
 from elements.permissions import require_lifecycle
-from facets.cycles import Transition
+from facets.rendering import list_transitions
 from release.api import schema
 from release.api.operation import COMMENT, VALID_UNTIL, ReleaseOperation, StepBody, flag
 from release.holding import look_at
@@ -51,15 +51,7 @@ class TransitionsView(ElementOperation):
     def offer(self, request: Request, list_name: str, element_id: str) -> HttpResponse:
         self.query(request).finish()
         offered = offered_transitions(look_at(self.configuration, self.caller, self.element(element_id)))
-        return answer(counted(list_name, [_wire(each) for each in offered]))
-
-
-def _wire(transition: Transition) -> dict[str, str]:
-    return {
-        "transitionId": transition.key,
-        "sourceState": transition.source,
-        "targetState": transition.target,
-    }
+        return answer(counted(list_name, list_transitions(offered)))
 
 
 @extend_schema(

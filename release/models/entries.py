@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from storage.models import TenantModel
 
@@ -21,6 +22,7 @@ class LifecycleEntry(TenantModel):
         REJECTION = "rejection", "task rejected"
         WITHDRAWAL = "withdrawal", "task withdrawn"
         DELEGATION = "delegation", "task given to another"
+        REMINDER = "reminder", "somebody was reminded of a task"
 
     element_id = models.UUIDField()
     number = models.PositiveIntegerField(help_text="Counts the steps of the element.")
@@ -37,14 +39,16 @@ class LifecycleEntry(TenantModel):
     comment = models.TextField(blank=True)
     ignored_warnings = models.JSONField(default=list)
     task_id = models.UUIDField(null=True)
-    assignee_id = models.UUIDField(null=True, help_text="Whom a task was given to.")
+    assignee_id = models.UUIDField(null=True, help_text="Whom a task was given to or decided for.")
 
     class Meta:
+        verbose_name, verbose_name_plural = _("step of the lifecycle"), _("lifecycle log")
         constraints = [
             # Also the index by which the steps of an element are read, in order.
             models.UniqueConstraint(fields=["storage_id", "element_id", "number"], name="entry_number_once")
         ]
-        verbose_name_plural = "lifecycle entries"
+        # The back office shows what happened lately, whatever the element.
+        indexes = [models.Index(fields=["storage_id", "changed_on", "id"], name="entry_by_time")]
 
     def __str__(self) -> str:
         return f"{self.element_id} {self.step}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from storage.models import TenantModel
 from storage.models.tenant import tenant_link
@@ -49,6 +50,7 @@ class Task(TenantModel):
     stuck_reasons = models.JSONField(default=list)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("task"), _("tasks")
         ordering = ["requested_on", "id"]
         constraints = [
             models.UniqueConstraint(

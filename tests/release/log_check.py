@@ -17,7 +17,9 @@ from storage.tenancy import tenant_scope
 
 Step = LifecycleEntry.Step
 # Steps beside those that change states.
-ABOUT_TASKS = frozenset({Step.REQUEST, Step.REJECTION, Step.WITHDRAWAL, Step.DELEGATION})
+ABOUT_TASKS = frozenset({Step.REQUEST, Step.REJECTION, Step.WITHDRAWAL, Step.DELEGATION, Step.REMINDER})
+# Those that a task may have any number of while it is open.
+MEANWHILE = frozenset({Step.DELEGATION, Step.REMINDER})
 # What the log says of the end of a task.
 ENDS = {
     Task.State.ACCEPTED: Step.TRANSITION,
@@ -161,7 +163,7 @@ def check_tasks(tasks: Iterable[Task], entries: Iterable[LifecycleEntry], versio
     """Each was asked for once and ended once, as the log says; and what is open can still be decided."""
     told: dict[UUID, list[str]] = {}
     for entry in entries:
-        if entry.task_id is not None and entry.step != Step.DELEGATION:
+        if entry.task_id is not None and entry.step not in MEANWHILE:
             told.setdefault(entry.task_id, []).append(entry.step)
     states = {each.id: each.state for each in versions}
     for each in tasks:

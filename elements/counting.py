@@ -1,0 +1,106 @@
+"""How many elements there are, by type and by what their states mean: for the overview of the back office.
+
+Elements are counted as the list of the back office shows them: in their newest version, without what lives only in
+diagrams. Counting reads the table of elements once, which takes longer the more there are; where it is slow, the
+numbers are kept for a minute and say when they were counted (D118).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from elements.reading.rows import fetch
+from facets.blueprint import ElementType
+from facets.configuration import Configuration
+from facets.cycles import OPEN, Category
+from storage.models import Storage
+
+OWNER = "owner"
+# Counting that takes longer than these seconds is not done again with every look.
+SLOW = 0.05
+KEEP = timedelta(minutes=1)
+
+# The table of the versions is wide, and most elements are published: whether they are, their pointers tell.
+COUNTS = """SELECT e.type_id::text, count(*), count(*) FILTER (WHERE e.newest_id = e.published_id)
+    FROM elements_element e WHERE e.type_id <> ALL(%s::uuid[]) GROUP BY 1"""
+# An open version is always the newest of its element; the index that holds "one open version" has them all.
+OPEN_COUNTS = """SELECT e.type_id::text, v.category, count(*) FROM elements_elementversion v
+    JOIN elements_element e ON e.id = v.element_id WHERE v.category = ANY(%s) GROUP BY 1, 2"""
+OWNERLESS = """SELECT count(*) FROM elements_elementversion v JOIN elements_element e ON e.newest_id = v.id
+    WHERE v.category = %s AND e.type_id = ANY(%s::uuid[]) AND NOT EXISTS
+        (SELECT 1 FROM elements_reference r WHERE r.version_id = v.id AND r.context = %s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementCounts:
+    by_facet: Mapping[str, Mapping[Category, int]]
+    """Facets in their order, also those that are empty."""
+    ownerless_drafts: int
+    counted_on: datetime
+    is_kept: bool = False
+    """Not counted just now."""
+
+    @property
+    def total(self) -> int:
+        return sum(sum(each.values()) for each in self.by_facet.values())
+
+    def of(self, category: Category) -> int:
+        return sum(each.get(category, 0) for each in self.by_facet.values())
+
+
+_kept: dict[UUID, tuple[int, ElementCounts]] = {}
+
+
+def count_elements(storage: Storage, configuration: Configuration) -> ElementCounts:
+    now = timezone.now()
+    revision, kept = _kept.get(storage.id, (None, None))
+    if kept is not None and revision == configuration.revision and now - kept.counted_on < KEEP:
+        return kept
+    started = time.perf_counter()
+    counted = _count(configuration, now)
+    if time.perf_counter() - started > SLOW:
+        _keep(storage.id, configuration.revision, counted, now)
+    return counted
+
+
+def _keep(storage: UUID, revision: int, counted: ElementCounts, now: datetime) -> None:
+    kept = ElementCounts(counted.by_facet, counted.ownerless_drafts, counted.counted_on, is_kept=True)
+    _kept[storage] = (revision, kept)
+    for other, (_, each) in list(_kept.items()):
+        if now - each.counted_on >= KEEP:
+            _kept.pop(other, None)
+
+
+def _count(configuration: Configuration, now: datetime) -> ElementCounts:
+    """What is neither published nor open is retired; what has no versions is static."""
+    by_facet: dict[str, dict[Category, int]] = {each.name: {} for each in configuration.blueprint.facets}
+
+    def add(type: str, category: Category, count: int) -> None:
+        counts = by_facet[configuration.types_by_id[type].facet]
+        counts[category] = counts.get(category, 0) + count
+
+    opened: dict[str, int] = {}
+    for type, category, count in fetch(OPEN_COUNTS, [sorted(OPEN)]):
+        add(type, Category(category), count)
+        opened[type] = opened.get(type, 0) + count
+    for type, total, published in fetch(COUNTS, [list(configuration.living_in_diagrams)]):
+        is_versioned = configuration.types_by_id[type].is_versioned
+        add(type, Category.PUBLISHED if is_versioned else Category.STATIC, published)
+        add(type, Category.RETIRED, total - published - opened.get(type, 0))
+    owned = _type_ids(configuration, _has_owner)
+    ownerless = fetch(OWNERLESS, [Category.DRAFT.value, owned, OWNER])[0][0]
+    return ElementCounts(by_facet, ownerless, now)
+
+
+def _type_ids(configuration: Configuration, condition: Callable[[ElementType], bool]) -> list[str]:
+    return [row for row, type in configuration.types_by_id.items() if condition(type)]
+
+
+def _has_owner(type: ElementType) -> bool:
+    return not type.lives_in_diagrams and any(each.key == OWNER and each.related for each in type.properties)

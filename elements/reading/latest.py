@@ -1,0 +1,51 @@
+"""What has changed last in a storage, whatever the element, from the record of changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from elements.models import ElementChange
+from elements.reading.rows import fetch
+from facets.configuration import Configuration
+
+Action = ElementChange.Action
+# What an element was called is asked of the change: one that is gone has no other place for it. What lives only in
+# diagrams comes and goes with them, by the dozen; of that, the change of the diagram tells.
+SQL = """SELECT c.element_id, c.version_id, c.action, c.changed_on, c.caller_id, c.caller_label, c.after->>'state',
+        coalesce(c.before->'attributes'->'name', c.after->'attributes'->'name')
+    FROM elements_elementchange c LEFT JOIN elements_element e ON e.id = c.element_id
+    WHERE c.action <> ALL(%s) OR NOT coalesce(e.type_id = ANY(%s::uuid[]),
+        c.before->>'type' = ANY(%s), c.after->>'type' = ANY(%s), jsonb_exists(c.after, 'copiedFrom'))
+    ORDER BY c.changed_on DESC, c.id DESC LIMIT %s"""
+COMING_AND_GOING = [Action.CREATED.value, Action.DELETED.value]
+
+
+@dataclass(frozen=True, slots=True)
+class LatestChange:
+    element: UUID
+    version: UUID
+    action: str
+    changed_on: datetime
+    caller: UUID | None
+    label: str
+    state: str | None
+    """The state that it came into, where it came into another."""
+    earlier_names: dict[str, Any]
+    """By culture, where the change replaced them."""
+
+
+def read_latest_changes(configuration: Configuration, limit: int) -> list[LatestChange]:
+    """Newest first."""
+    living = list(configuration.living_in_diagrams)
+    keys = [configuration.types_by_id[each].key for each in living]
+    found = []
+    for row in fetch(SQL, [COMING_AND_GOING, living, keys, keys, limit]):
+        element, version, action, changed_on, caller, label, state, names = row
+        earlier = orjson.loads(names) if names else {}
+        found.append(LatestChange(element, version, action, changed_on, caller, label, state, earlier))
+    return found

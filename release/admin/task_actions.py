@@ -1,0 +1,285 @@
+"""Steps on tasks, one or many at once: a page that asks for what is needed, does it, and tells of each task (D115)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from elements.admin.labels import labels_of
+from elements.page_requests import writer_of
+from elements.permissions import Permission, granted_to
+from elements.writing.updating import Writer
+from release.admin.task_cells import cells_of
+from release.admin.task_letters import letters
+from release.admin.task_rows import TaskRow, task_rows
+from release.approvers import read_approving_users
+from release.bulk import Outcome, step_each
+from release.log import MAX_COMMENT
+from release.models import Task
+from release.tasks import accept_task, delegate_task, reject_task, remind_task, withdraw_task
+from repository_site.problems import Forbidden, Invalid, NotFound
+from repository_site.rest.errors import status_of
+from storage.back_office import storage_office
+from storage.pages import caller_of
+
+Text = str | Promise
+# As many as the list shows at once.
+MAX_TASKS = 100
+ASSIGNEE, COMMENT, TASK, BACK = "assignee", "comment", "task", "back"
+DEFAULT_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What can be done with tasks. `needs` is what the caller's roles must allow at all; about each task the domain
+    decides. What ends a task needs a comment: the log is to say why (D116)."""
+
+    key: str
+    title: Text
+    icon: str
+    intro: Text
+    button: Text
+    done: Any
+    needs: Permission
+    run: Callable[[Writer, UUID, dict[str, Any]], Task]
+    needs_comment: bool = True
+    needs_assignee: bool = False
+    look: str = ""
+
+    @property
+    def page(self) -> str:
+        """The name of the page that asks for it, for one task."""
+        return f"release_task_{self.key}"
+
+    def is_open_to(self, request: HttpRequest) -> bool:
+        return self.needs in granted_to(caller_of(request))
+
+
+STEPS = {
+    each.key: each
+    for each in (
+        Step(
+            "accept",
+            gettext_lazy("Accept"),
+            "check",
+            gettext_lazy("What was asked for is done at once. The log names you, and whom you decide for."),
+            gettext_lazy("Accept"),
+            ngettext_lazy("%(number)s task was accepted.", "%(number)s tasks were accepted.", "number"),
+            Permission.APPROVE,
+            lambda writer, task, given: accept_task(writer, task, given[COMMENT]),
+            look="primary",
+        ),
+        Step(
+            "reject",
+            gettext_lazy("Reject"),
+            "close",
+            gettext_lazy("Everything stays as it is. The log names you, and whom you decide for."),
+            gettext_lazy("Reject"),
+            ngettext_lazy("%(number)s task was rejected.", "%(number)s tasks were rejected.", "number"),
+            Permission.APPROVE,
+            lambda writer, task, given: reject_task(writer, task, given[COMMENT]),
+            look="danger",
+        ),
+        Step(
+            "reassign",
+            gettext_lazy("Reassign"),
+            "person_add",
+            gettext_lazy("Somebody else is to decide: an active user who may approve and has not made the request."),
+            gettext_lazy("Reassign"),
+            ngettext_lazy("%(number)s task was reassigned.", "%(number)s tasks were reassigned.", "number"),
+            Permission.APPROVE,
+            lambda writer, task, given: delegate_task(writer, task, given[COMMENT], UUID(given[ASSIGNEE])),
+            needs_comment=False,
+            needs_assignee=True,
+            look="primary",
+        ),
+        Step(
+            "remind",
+            gettext_lazy("Remind"),
+            "notifications",
+            gettext_lazy(
+                "This service sends no messages. Copy the text, or open it in your mail program where an address is"
+                " known; then record that you have reminded."
+            ),
+            gettext_lazy("Record the reminder"),
+            ngettext_lazy("%(number)s reminder was recorded.", "%(number)s reminders were recorded.", "number"),
+            Permission.EDIT,
+            lambda writer, task, given: remind_task(writer, task, given[COMMENT]),
+            needs_comment=False,
+            look="primary",
+        ),
+        Step(
+            "withdraw",
+            gettext_lazy("Withdraw"),
+            "undo",
+            gettext_lazy("The request is taken back and everything stays as it is. It can be asked for again."),
+            gettext_lazy("Withdraw"),
+            ngettext_lazy("%(number)s task was withdrawn.", "%(number)s tasks were withdrawn.", "number"),
+            Permission.EDIT,
+            lambda writer, task, given: withdraw_task(writer, task, given[COMMENT]),
+            look="danger",
+        ),
+    )
+}
+
+
+def steps_for(request: HttpRequest) -> list[Step]:
+    return [each for each in STEPS.values() if each.is_open_to(request)]
+
+
+class StepForm(forms.Form):
+    assignee = forms.ChoiceField(
+        label=gettext_lazy("Who is to decide"),
+        widget=UnfoldAdminSelectWidget,
+        error_messages={"required": gettext_lazy("Choose who is to decide.")},
+    )
+    comment = forms.CharField(
+        label=gettext_lazy("Comment"),
+        max_length=MAX_COMMENT,
+        widget=UnfoldAdminTextareaWidget({"rows": DEFAULT_ROWS}),
+        error_messages={"required": gettext_lazy("Say why: the comment stands in the lifecycle log.")},
+    )
+
+    def __init__(self, step: Step, request: HttpRequest, tasks: Sequence[Task], data: Any = None) -> None:
+        super().__init__(data)
+        comment = self.fields[COMMENT]
+        comment.required = step.needs_comment
+        stands = _("Stands in the lifecycle log of each element.")
+        left_empty = _("May be left empty.")
+        comment.help_text = stands if step.needs_comment else f"{stands} {left_empty}"
+        if step.needs_assignee:
+            self.fields[ASSIGNEE].choices = approver_choices(request, tasks)  # type: ignore[attr-defined]  # a ChoiceField
+        else:
+            del self.fields[ASSIGNEE]
+
+
+def approver_choices(request: HttpRequest, tasks: Sequence[Task]) -> list[tuple[str, str]]:
+    """By name. Who has made all of these requests, or is to decide on all of them already, is left out."""
+    useless = {each.requester_id for each in tasks} if len({each.requester_id for each in tasks}) == 1 else set()
+    useless |= {each.assignee_id for each in tasks} if len({each.assignee_id for each in tasks}) == 1 else set()
+    people = [str(each.id) for each in read_approving_users() if each.id not in useless]
+    named = labels_of(request).elements(people)
+    found = sorted(((each.element, each.name) for each in named.values()), key=lambda choice: choice[1].casefold())
+    return [("", _("Choose somebody")), *found] if found else []
+
+
+def step_view(request: HttpRequest, kind: str) -> HttpResponse:
+    """GET asks, POST does."""
+    step = STEPS.get(kind)
+    if step is None:
+        raise NotFound("There is no such page.")
+    require_step(request, step)
+    given = request.POST if request.method == "POST" else request.GET
+    tasks = find_tasks(given.getlist(TASK))
+    if request.method != "POST":
+        return step_page(request, step, tasks)
+    form = StepForm(step, request, tasks, request.POST)
+    if not form.is_valid():
+        return step_page(request, step, tasks, form)
+    cleaned = form.cleaned_data
+    outcomes = step_each(writer_of(request), tasks, lambda writer, task: step.run(writer, task.id, cleaned))
+    done = [each.task for each in outcomes if each.problem is None]
+    if done:
+        messages.success(request, step.done % {"number": len(done)})
+    if len(done) == len(outcomes):
+        return HttpResponseRedirect(way_back(request))
+    return step_page(request, step, [each.task for each in outcomes if each.problem], form, outcomes)
+
+
+def require_step(request: HttpRequest, step: Step) -> None:
+    if not step.is_open_to(request):
+        raise Forbidden(f"This needs the permission {step.needs}.")
+
+
+def find_tasks(ids: Sequence[str]) -> list[Task]:
+    """Oldest first. Ids that nothing has are passed over, as long as something is left."""
+    if len(ids) > MAX_TASKS:
+        raise Invalid(f"{len(ids)} tasks are too many for one step; at most {MAX_TASKS} are possible.")
+    wanted = []
+    for each in ids:
+        try:
+            wanted.append(UUID(each))
+        except ValueError:
+            continue
+    found = list(Task.objects.filter(id__in=wanted)) if wanted else []
+    if not found:
+        raise NotFound("There is no such task.")
+    return found
+
+
+def step_page(
+    request: HttpRequest,
+    step: Step,
+    tasks: Sequence[Task],
+    form: StepForm | None = None,
+    outcomes: Sequence[Outcome] = (),
+) -> HttpResponse:
+    """Asks for what the step needs. After a try: with what could not be done, why, and what was typed."""
+    rows = task_rows(request, tasks)
+    problems = {each.task.id: each.problem for each in outcomes if each.problem}
+    form = form or StepForm(step, request, tasks)
+    context = {
+        **storage_office.each_context(request),
+        "opts": Task._meta,
+        "title": _title(step, rows),
+        "step": step,
+        "form": form,
+        "rows": [(cells_of(row), problems.get(row.task.id)) for row in rows],
+        "letters": letters(request, rows) if step.key == "remind" else [],
+        "can_go_on": any(row.sheet.is_open for row in rows),
+        "has_nobody": step.needs_assignee and not form.fields[ASSIGNEE].choices,  # type: ignore[attr-defined]
+        "number_done": len(outcomes) - len(problems),
+        "number_of_problems": len(problems),
+        "back": way_back(request),
+        "action": reverse("admin:release_task_step", args=[step.key]),
+    }
+    # Where something was done the answer is a success with a remainder; where nothing was, it is what stood against it.
+    nothing_done = bool(problems) and len(problems) == len(outcomes)
+    status = status_of(next(iter(problems.values()))) if nothing_done else 200
+    return TemplateResponse(request, "back_office/tasks/step.html", context, status=status)
+
+
+def _title(step: Step, rows: Sequence[TaskRow]) -> str:
+    """The step by its name, and what it is about."""
+    if len(rows) == 1:
+        return f"{step.title}: {rows[0].task.type}, {rows[0].name}"
+    return ngettext("%(step)s: %(number)s task", "%(step)s: %(number)s tasks", len(rows)) % {
+        "step": step.title,
+        "number": len(rows),
+    }
+
+
+def way_back(request: HttpRequest) -> str:
+    """The list with its filters, or the page of a task: where the step began. Never anywhere else."""
+    tasks = reverse("admin:release_task_changelist")
+    for each in (request.POST.get(BACK), request.GET.get(BACK), request.headers.get("Referer")):
+        parts = urlsplit(each or "")
+        is_ours = parts.path.startswith(tasks) and not parts.path.startswith(f"{tasks}step/")
+        if is_ours:
+            return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return tasks
+
+
+def step_of_one(request: HttpRequest, key: str, task: UUID) -> HttpResponse:
+    step = STEPS[key]
+    require_step(request, step)
+    return step_page(request, step, find_tasks([str(task)]))
+
+
+storage_office.add_page("release/task/step/<str:kind>/", step_view, "release_task_step")
+for each in STEPS.values():
+    storage_office.add_page(f"release/task/<uuid:task>/{each.key}/", partial(step_of_one, key=each.key), each.page)

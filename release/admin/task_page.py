@@ -1,0 +1,57 @@
+"""The page of one task: everything of it, what can be done, and what has happened to its element."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from release.admin import task_words as words
+from release.admin.log_rows import log_rows
+from release.admin.task_actions import steps_for
+from release.admin.task_cells import decided_words
+from release.admin.task_rows import task_rows
+from release.models import LifecycleEntry, Task
+from release.tasks import find_task
+from repository_site.problems import NotFound
+from storage.back_office import storage_office
+from storage.pages import storage_of
+
+# Of an element that is released for years the newest steps are shown; the page of the element has all.
+MAX_STEPS = 100
+
+
+def task_page(request: HttpRequest, task_id: str) -> HttpResponse:
+    try:
+        task = find_task(UUID(task_id))
+    except ValueError:
+        raise NotFound(f"There is no task {task_id[:80]}.") from None
+    row = task_rows(request, [task])[0]
+    steps = list(LifecycleEntry.objects.filter(element_id=task.element_id).order_by("-number")[:MAX_STEPS])
+    look = words.STATE_LOOKS.get(task.state, "")
+    standing, standing_look = words.standing_words(row)
+    context = {
+        **storage_office.each_context(request),
+        "opts": Task._meta,
+        "title": _("%(type)s: %(name)s") % {"type": task.type, "name": row.name},
+        "row": row,
+        "state": words.STATES[task.state],
+        "look": look,
+        "assignee": words.assignee_name(row),
+        "standing": standing,
+        "standing_look": standing_look,
+        "why": words.why_stuck(row),
+        "due": words.due_words(row) if row.sheet.is_open else "",
+        "reminded": words.reminded_words(row),
+        "decided": decided_words(row) if task.decided_on else "",
+        "age": words.days(row.sheet.age),
+        "limit": storage_of(request).stuck_after_days,
+        "steps": [(each, reverse(f"admin:{each.page}", args=[task.id])) for each in steps_for(request)]
+        if row.sheet.is_open
+        else [],
+        "log": log_rows(request, steps),
+    }
+    return TemplateResponse(request, "back_office/tasks/task.html", context)
