@@ -1,17 +1,25 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class ElementsConfig(AppConfig):
     name = "elements"
+    verbose_name = _("Content")
 
     def ready(self) -> None:
+        from elements.models import Element, ElementVersion, Reference, Shape
+        from elements.people import user_directory
         from elements.token_elements import mirror_token
         from elements.usage import describe_use
         from elements.users import find_user
         from facets.changes import USE_CHECKS
         from storage.callers import set_user_lookup
+        from storage.sizes import COUNTED
         from storage.tokens import TOKEN_MIRRORS
+        from storage.user_directory import set_user_directory
 
         TOKEN_MIRRORS.append(mirror_token)
         set_user_lookup(find_user)
+        set_user_directory(user_directory)
         USE_CHECKS.append(describe_use)
+        COUNTED.update(elements=Element, versions=ElementVersion, references=Reference, shapes=Shape)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from elements.models import Element
+from elements.models import Element, people
 from storage.callers import UserGrant
 from storage.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 
-USER_TYPE = "user"
+USER_TYPE = people.USER_TYPE
 ROLE_ATTRIBUTES = {f"role{role.value.capitalize()}": role for role in Role}
 INACTIVE = "roleInactive"
 

@@ -9,6 +9,8 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from repository_site.dashboard import dashboard
+from storage.admin.overview import site_overview
 from storage.back_office import storage_office
 from storage.pages import storage_of
 
@@ -21,6 +23,10 @@ def style(request: HttpRequest) -> str:
 
 def icon(request: HttpRequest) -> str:
     return static("icon.svg")
+
+
+def site_title(request: HttpRequest) -> str:
+    return _("Content repository")
 
 
 def storage_title(request: HttpRequest) -> str:
@@ -37,11 +43,11 @@ def reader_address(request: HttpRequest) -> str:
 
 
 def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    return context
+    return {**context, **dashboard(request)}
 
 
 def site_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    return context
+    return {**context, **site_overview(request)}
 
 
 def storage_navigation(request: HttpRequest) -> Navigation:
@@ -49,6 +55,8 @@ def storage_navigation(request: HttpRequest) -> Navigation:
 
 
 def site_navigation(request: HttpRequest) -> Navigation:
+    if not request.user.is_superuser:
+        return [_group(_("Storages"), [_item(_("Overview"), "dashboard", "index")])]
     return [
         _group(
             _("Installation"),
@@ -64,12 +72,13 @@ def site_navigation(request: HttpRequest) -> Navigation:
                 _item(_("Staff accounts"), "badge", "storage_staffaccount_changelist"),
                 _item(_("API tokens"), "key", "storage_apitoken_changelist"),
             ],
+            separator=True,
         ),
     ]
 
 
-def _group(title: str, items: Navigation) -> dict[str, Any]:
-    return {"title": title, "separator": True, "items": items}
+def _group(title: str, items: Navigation, *, separator: bool = False) -> dict[str, Any]:
+    return {"title": title, "separator": separator, "items": items}
 
 
 def _item(title: str, icon: str, page: str, **parts: Any) -> dict[str, Any]:

@@ -107,8 +107,10 @@ def worker_application() -> Callable[..., Any]:
     """What granian calls in each worker process."""
     die_with_parent()
     from repository_site.wsgi import application
+    from storage.traffic import start_writing
 
     enable_pool(settings.POOL_SIZE)
+    start_writing()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
     gc.collect()
     gc.freeze()

@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
     "django.contrib.staticfiles",
     "django.forms",
     "rest_framework",
@@ -73,6 +74,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "repository_site.middleware.RequestLogMiddleware",
+    "storage.traffic.TrafficMiddleware",
     "repository_site.health.HealthMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -220,6 +222,8 @@ _OFFICE: dict[str, Any] = {
 }
 UNFOLD_SITE = {
     **_OFFICE,
+    "SITE_HEADER": "repository_site.back_office.site_title",
+    "SITE_TITLE": "repository_site.back_office.site_title",
     "SITE_URL": None,
     "DASHBOARD_CALLBACK": "repository_site.back_office.site_dashboard",
     "SIDEBAR": {"navigation": "repository_site.back_office.site_navigation"},

@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import set_script_prefix
+from django.urls import get_script_prefix, set_script_prefix
 from django.utils import translation
 
 from repository_site.middleware import GetResponse
@@ -27,6 +27,7 @@ class StoragePathMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        before = get_script_prefix()
         found = PAGE.fullmatch(request.path_info)
         if found and not is_api_path(request.path_info) and found["collection"].lower() not in RESERVED_KEYS:
             storage = read_storage(found["collection"], found["storage"])
@@ -38,7 +39,11 @@ class StoragePathMiddleware:
                 request.path_info = found["rest"] or "/"
                 request.urlconf = settings.STORAGE_URLCONF
                 set_script_prefix(f"{prefix}/")
-        return self.get_response(request)
+        try:
+            return self.get_response(request)
+        finally:
+            # The prefix is that of the thread; whoever uses it next must not be led into this storage.
+            set_script_prefix(before)
 
 
 class LanguageMiddleware:

@@ -12,14 +12,17 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import patch_cache_control
+from psycopg.errors import DeadlockDetected, QueryCanceled
 
-from repository_site.problems import NotFound, Problem, Unauthenticated
+from repository_site.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.rest.errors import status_of
 from storage.addresses import public_base
 from storage.callers import Caller, CallerKind
@@ -29,6 +32,8 @@ from storage.roles import Role
 from storage.staff import staff_caller
 from storage.tenancy import tenant_scope
 
+# Somebody else holds what is asked for, or it takes too long; the transaction has been undone.
+IN_USE = "This takes too long, or others are changing the same things now. Try again."
 View = Callable[..., HttpResponseBase]
 
 
@@ -66,18 +71,30 @@ def caller_of(request: HttpRequest) -> Caller:
     return caller
 
 
-def in_scope(view: View) -> View:
-    """Runs a page wholly inside the tenant scope: one transaction, rendered before it ends, undone by any problem."""
+def in_scope(view: View, *, snapshot: bool = False) -> View:
+    """Runs a page wholly inside the tenant scope: one transaction, rendered before it ends, undone by any problem.
+    Moments are shown and typed in the storage's time zone.
+
+    With `snapshot` the page only reads, and all of it from one state of the storage.
+    """
 
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            with tenant_scope(storage_of(request), timeout=settings.STATEMENT_TIMEOUT):
+            storage = storage_of(request)
+            with (
+                timezone.override(storage.time_zone),
+                tenant_scope(storage, snapshot=snapshot, timeout=settings.STATEMENT_TIMEOUT),
+            ):
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse):
                     response.render()
         except Problem as problem:
             response = problem_page(request, problem)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
+                raise
+            response = problem_page(request, Busy(IN_USE, retry_after=1))
         patch_cache_control(response, private=True, no_cache=True)
         return response
 
@@ -88,8 +105,12 @@ def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:
     """What cannot be done, as a page. Who is not signed in and lacks something is asked to."""
     if isinstance(problem, Unauthenticated):
         return ask_to_sign_in(request)
-    context = {"problem": problem, "storage": storage_of(request)}
-    return render(request, "problem.html", context, status=status_of(problem))
+    status = status_of(problem)
+    context = {"problem": problem, "storage": storage_of(request), "status": status}
+    response = render(request, "problem.html", context, status=status)
+    if isinstance(problem, TooManyRequests | Busy):
+        response["Retry-After"] = str(problem.retry_after)
+    return response
 
 
 def ask_to_sign_in(request: HttpRequest) -> HttpResponse:

@@ -35,7 +35,8 @@ class StorageRequest:
     key: str
     title: str | None = None
     description: str = ""
-    template: str = "standard"
+    template: str | TemplateDocument = "standard"
+    """Its name, its path, or itself."""
     cultures: Sequence[int] | None = None
     default_culture: int | None = None
     mandatory_cultures: Sequence[int] | None = None
@@ -48,23 +49,23 @@ class StorageRequest:
 
 @transaction.atomic
 def provision_storage(request: StorageRequest) -> Storage:
-    """A new storage, and its collection when that is new; all problems are reported at once, nothing half made."""
-    template = load_template(request.template)
-    problems = [
-        problem for problem in (key_problem(request.collection), key_problem(request.key)) if problem is not None
-    ]
+    """A new storage, and its collection when that is new; all problems are reported at once, nothing half made.
+
+    The text of each problem begins with what it is about.
+    """
+    template = load_template(request.template) if isinstance(request.template, str) else request.template
+    keys = {"collection": request.collection, "storage": request.key}
+    problems = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key))]
     cultures = _cultures(request, template, problems)
     region, time_zone = _place(request, problems)
     if request.title is not None and len(request.title) > TITLE_LENGTH:
-        problems.append(f"the title is longer than {TITLE_LENGTH} characters")
+        problems.append(f"title: longer than {TITLE_LENGTH} characters")
     if request.anonymous not in AnonymousAccess.values:
-        problems.append(f"anonymous access is one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
+        problems.append(f"anonymous access: one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
     if not 1 <= request.stuck_after_days <= MAX_STUCK_AFTER_DAYS:
-        problems.append(
-            f"the days after which a task is stuck are 1 to {MAX_STUCK_AFTER_DAYS}, not {request.stuck_after_days}"
-        )
+        problems.append(f"stuck after: 1 to {MAX_STUCK_AFTER_DAYS} days, not {request.stuck_after_days}")
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
-        problems.append(f"there is no base storage {request.base}")
+        problems.append(f"base: there is no storage {request.base}")
     if problems or cultures is None:
         raise Invalid("The storage cannot be provisioned.", problems)
     collection = _collection(request.collection)
@@ -146,7 +147,7 @@ def _cultures(request: StorageRequest, template: TemplateDocument, problems: lis
     try:
         return culture_set(data, default, mandatory)
     except CultureProblem as problem:
-        problems.append(str(problem))
+        problems.append(f"cultures: {problem}")
         return None
 
 
@@ -156,11 +157,11 @@ def _place(request: StorageRequest, problems: list[str]) -> tuple[str, str]:
     try:
         region = region_info(region)["name"]
     except UnknownRegion as problem:
-        problems.append(str(problem))
+        problems.append(f"region: {problem}")
     try:
         time_zone_info(time_zone)
     except UnknownTimeZone as problem:
-        problems.append(str(problem))
+        problems.append(f"time zone: {problem}")
     return region, time_zone
 
 

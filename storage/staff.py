@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from storage.callers import Caller, CallerKind, find_user
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.roles import Role
+
+LABEL = "staff:"
 
 
 def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
@@ -32,4 +35,11 @@ def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
         roles = frozenset(Role)
     if not roles:
         return None
-    return Caller(CallerKind.STAFF, f"staff:{account.pk}", roles, user_id, f"staff:{account.pk}")
+    return Caller(CallerKind.STAFF, f"{LABEL}{account.pk}", roles, user_id, f"{LABEL}{account.pk}")
+
+
+def staff_names(labels: Iterable[str]) -> dict[str, str]:
+    """What those are called whose labels stand in logs, by label; one statement for any number, none for none."""
+    numbers = {int(each.removeprefix(LABEL)) for each in labels if each.startswith(LABEL)}
+    accounts = StaffAccount.objects.filter(pk__in=numbers) if numbers else ()
+    return {f"{LABEL}{each.pk}": each.get_full_name() or each.get_username() for each in accounts}

@@ -53,8 +53,9 @@ def current_scope() -> UUID | None:
 
 
 def tenant_models() -> list[type[TenantModel]]:
-    """Every concrete tenant model, in a stable order."""
-    found = [model for model in apps.get_models(include_auto_created=True) if issubclass(model, TenantModel)]
+    """Every tenant model that has a table of its own, in a stable order."""
+    known = apps.get_models(include_auto_created=True)
+    found = [model for model in known if issubclass(model, TenantModel) and not model._meta.proxy]
     return sorted(found, key=lambda model: model._meta.db_table)
 
 

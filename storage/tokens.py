@@ -8,17 +8,17 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from repository_site.problems import Invalid, NotFound, Unauthenticated
+from repository_site.problems import Conflict, Invalid, NotFound, Unauthenticated
 from storage.callers import Caller, CallerKind, find_user
-from storage.contexts import Context
-from storage.models import ApiToken, Storage
+from storage.contexts import Context, ContextType
+from storage.models import ApiToken, Storage, TokenState
 from storage.roles import Role
 
 PREFIX = "crt_"
@@ -56,8 +56,12 @@ def issue_token(
     user_id: UUID | None = None,
     valid_from: datetime | None = None,
     valid_until: datetime | None = None,
+    token_id: UUID | None = None,
 ) -> IssuedToken:
-    """A new token of one context; every problem is reported at once."""
+    """A new token of one context; every problem is reported at once.
+
+    With `token_id`, which must be one that nobody else could choose, the same request made twice issues one token.
+    """
     now = timezone.now()
     granted = [role for role in Role if role in set(roles)]
     start = valid_from or now
@@ -79,7 +83,8 @@ def issue_token(
     if problems:
         raise Invalid("The token cannot be issued.", problems)
     value = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
+    token = ApiToken(
+        id=token_id or uuid4(),
         digest=token_digest(value, settings.SECRET_KEY),
         name=name.strip(),
         storage=context.storage,
@@ -90,8 +95,17 @@ def issue_token(
         valid_until=valid_until,
         created_on=now,
     )
+    _insert(token)
     _mirror(token)
     return IssuedToken(token, value)
+
+
+def _insert(token: ApiToken) -> None:
+    try:
+        with transaction.atomic():
+            token.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict("This token has been issued already. Its value is shown once only.") from None
 
 
 def recognise_token(value: str, context: Context) -> Caller:
@@ -99,7 +113,7 @@ def recognise_token(value: str, context: Context) -> Caller:
     now = timezone.now()
     digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     token = tokens_of(context).filter(digest__in=digests).first()
-    if token is None or token.state(now) != "active":
+    if token is None or token.state(now) is not TokenState.ACTIVE:
         raise Unauthenticated(REFUSED)
     roles = frozenset(Role(role) for role in token.roles)
     if token.user_id is not None:
@@ -131,6 +145,15 @@ def _note_use(token: ApiToken, now: datetime, digest: bytes) -> None:
     """Also moves a token that an earlier secret key recognised to the present one."""
     if token.last_used_on is None or now - token.last_used_on >= LAST_USED_STEP or bytes(token.digest) != digest:
         ApiToken.objects.filter(pk=token.pk, last_used_on=token.last_used_on).update(last_used_on=now, digest=digest)
+
+
+def context_of_token(token: ApiToken) -> Context:
+    """Where the token holds."""
+    if token.storage is not None:
+        return Context(ContextType.STORAGE, token.storage.collection, token.storage)
+    if token.collection is not None:
+        return Context(ContextType.COLLECTION, token.collection)
+    return Context(ContextType.SITE)
 
 
 def tokens_of(context: Context) -> QuerySet[ApiToken]:

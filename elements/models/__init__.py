@@ -3,6 +3,7 @@
 from elements.models.changes import ElementChange
 from elements.models.diagrams import Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
+from elements.models.people import User, UserGroup
 from elements.models.references import Reference
 
-__all__ = ["Element", "ElementChange", "ElementVersion", "Reference", "Shape", "ShapeFlow"]
+__all__ = ["Element", "ElementChange", "ElementVersion", "Reference", "Shape", "ShapeFlow", "User", "UserGroup"]

@@ -24,7 +24,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
-from repository_site.rest.negotiation import accepts_json
+from repository_site.rest.negotiation import accepts
 from repository_site.rest.rendering import JSON_TYPE
 from repository_site.rest.throttling import Throttle
 from repository_site.rest.versioning import NAME as VERSION_HEADER
@@ -57,6 +57,11 @@ def throttle_address(request: HttpRequest) -> None:
     anonymous_throttle.take(f"address:{request.META.get('REMOTE_ADDR', '')}")
 
 
+def throttle_caller(caller: Caller) -> None:
+    throttle = anonymous_throttle if caller.kind is CallerKind.ANONYMOUS else token_throttle
+    throttle.take(caller.throttle_key)
+
+
 class Operation(APIView):
     """`operation_id` names it in the OpenAPI document; `contexts` says where it exists, elsewhere it is 404."""
 
@@ -67,6 +72,8 @@ class Operation(APIView):
     writing_versions: ClassVar[ApiVersions | None] = None
     """Of the methods that write, where they have a label of their own."""
     contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
+    answers: ClassVar[tuple[str, ...]] = (JSON_TYPE,)
+    """The media type of a success, then others that stand for it where a client asks for them. Errors are JSON (D3)."""
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
     context: Context
@@ -101,13 +108,14 @@ class Operation(APIView):
         except NotFound:
             throttle_address(request._request)
             raise
+        request._request.storage = self.context.storage  # type: ignore[attr-defined]  # storage.traffic counts for it
         structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
         if self.context.type not in self.contexts:
             raise NotFound("There is nothing at this address.")
         handler = getattr(self, str(request.method).lower(), None)
         if str(request.method).lower() not in self.http_method_names or handler is None:
             raise MethodNotAllowed(str(request.method))
-        if not accepts_json(request.META.get("HTTP_ACCEPT", "")):
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.answers):
             raise NotAcceptable
         versions = self.versions if request.method in ("GET", "HEAD") else self.writing_versions or self.versions
         self.api_version = versions.choose(request._request)
@@ -117,8 +125,7 @@ class Operation(APIView):
             throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
-        throttle = anonymous_throttle if self.caller.kind is CallerKind.ANONYMOUS else token_throttle
-        throttle.take(self.caller.throttle_key)
+        throttle_caller(self.caller)
         if not self.caller.roles:
             raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
         return self._answer(handler, request, **names)

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from unfold.admin import ModelAdmin
 
 from repository_site.problems import NotFound
-from storage.pages import caller_of
+from storage.pages import caller_of, page_caller
 from storage.roles import Role
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
@@ -31,7 +31,8 @@ class StorageModelAdmin(ModelAdmin):
     warn_unsaved_form = True
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
+        """Also asked on the page to sign in, where there may be nobody yet."""
+        return page_caller(request) is not None and self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(caller_of(request).roles & self.viewers)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.sites import UnfoldAdminSite
 
@@ -29,6 +32,20 @@ class SiteOffice(UnfoldAdminSite):
     settings_name = "UNFOLD_SITE"
     site_header = site_title = _("Content repository")
     index_title = _("Installation")
+    index_template = "site_office/index.html"
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:
+        """Moments are shown and typed in the installation's time zone."""
+        guarded: View = super().admin_view(view, cacheable)
+
+        def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            with timezone.override(settings.DEFAULT_TIME_ZONE):
+                response = guarded(request, *args, **kwargs)
+                if isinstance(response, SimpleTemplateResponse):
+                    response.render()
+            return response
+
+        return inner
 
 
 def works_in_office(caller: Caller | None) -> bool:

@@ -1,19 +1,23 @@
 """The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
+from storage.models.measurements import RequestCount, StorageSize
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken
+from storage.models.tokens import ApiToken, TokenState
 
 __all__ = [
     "AnonymousAccess",
     "AnsweredRequest",
     "ApiToken",
     "Culture",
+    "RequestCount",
     "StaffAccount",
     "Storage",
     "StorageCollection",
     "StorageMembership",
+    "StorageSize",
     "TenantModel",
+    "TokenState",
 ]

@@ -24,6 +24,10 @@ class StaffAccount(AbstractUser):
         help_text=_("Of the back office. Empty: the one that the browser prefers."),
     )
 
+    class Meta:
+        verbose_name = _("staff account")
+        verbose_name_plural = _("staff accounts")
+
 
 class StorageMembership(models.Model):
     """Lets a staff account work in one storage with certain roles."""
@@ -41,6 +45,8 @@ class StorageMembership(models.Model):
     )
 
     class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("staff")
         constraints = [models.UniqueConstraint(fields=["account", "storage"], name="membership_once")]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ import uuid
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from repository_site.problems import NotFound
 from storage.cultures import CultureSet
@@ -18,12 +19,14 @@ class StorageCollection(models.Model):
     """A group of storages under one first path segment."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    key = models.CharField(max_length=63, help_text="First segment of every address of the collection.")
-    title = models.CharField(max_length=200, blank=True)
-    description = models.TextField(blank=True)
-    created_on = models.DateTimeField(auto_now_add=True)
+    key = models.CharField(_("id"), max_length=63, help_text=_("First segment of every address of the collection."))
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    description = models.TextField(_("description"), blank=True)
+    created_on = models.DateTimeField(_("made on"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("collection")
+        verbose_name_plural = _("collections")
         ordering = ["key"]
         constraints = [
             # Addresses are matched exactly, but two tenants that differ in letter case alone invite mistakes.
@@ -35,41 +38,57 @@ class StorageCollection(models.Model):
 
 
 class AnonymousAccess(models.TextChoices):
-    NONE = "none", "none"
-    READ = "read", "read"
+    NONE = "none", _("see nothing")
+    READ = "read", _("read what is published")
 
 
 class Storage(models.Model):
     """One tenant: everything below `/{collection}/{key}`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    collection = models.ForeignKey(StorageCollection, on_delete=models.PROTECT, related_name="storages")
-    key = models.CharField(max_length=63, help_text="Second segment of every address of the storage.")
-    base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="derived")
-    title = models.CharField(max_length=200, blank=True)
-    description = models.TextField(blank=True)
-    template = models.CharField(max_length=200)
-    region = models.CharField(max_length=2, help_text="ISO 3166 code, such as DE.")
-    time_zone = models.CharField(max_length=64, help_text="IANA name, such as Europe/Berlin.")
-    is_valid = models.BooleanField(default=True)
-    anonymous_access = models.CharField(max_length=4, choices=AnonymousAccess.choices, default=AnonymousAccess.NONE)
+    collection = models.ForeignKey(
+        StorageCollection, on_delete=models.PROTECT, related_name="storages", verbose_name=_("collection")
+    )
+    key = models.CharField(_("id"), max_length=63, help_text=_("Second segment of every address of the storage."))
+    base = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="derived", verbose_name=_("base storage")
+    )
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    description = models.TextField(_("description"), blank=True)
+    template = models.CharField(_("template"), max_length=200)
+    region = models.CharField(_("region"), max_length=2, help_text=_("ISO 3166 code, such as DE."))
+    time_zone = models.CharField(_("time zone"), max_length=64, help_text=_("IANA name, such as Europe/Berlin."))
+    is_valid = models.BooleanField(
+        _("valid"), default=True, help_text=_("Clients are told in the storage info. Nothing is refused either way.")
+    )
+    anonymous_access = models.CharField(
+        _("callers without a credential"),
+        max_length=4,
+        choices=AnonymousAccess.choices,
+        default=AnonymousAccess.NONE,
+    )
     token_in_query = models.BooleanField(
-        default=False, help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off."
+        _("token in the address"),
+        default=False,
+        help_text=_("Accept the token as a query parameter. Addresses end up in logs: leave it off."),
     )
     stuck_after_days = models.PositiveSmallIntegerField(
+        _("tasks are stuck after"),
         default=STUCK_AFTER_DAYS,
         db_default=STUCK_AFTER_DAYS,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
-        help_text="A release task that is open for longer is stuck.",
+        help_text=_("Days for which a release task may be open."),
     )
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,
         help_text="Set by the database alone, anew with every change of the type configuration.",
     )
-    created_on = models.DateTimeField(auto_now_add=True)
+    created_on = models.DateTimeField(_("made on"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("storage")
+        verbose_name_plural = _("storages")
         ordering = ["collection__key", "key"]
         constraints = [models.UniqueConstraint("collection", Lower("key"), name="storage_key_unique")]
 

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime
+from enum import StrEnum
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from storage.models.storages import Storage, StorageCollection
 from storage.roles import Role
+
+
+class TokenState(StrEnum):
+    ACTIVE = "active"
+    NOT_YET_VALID = "not yet valid"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class TokenQuerySet(models.QuerySet["ApiToken"]):
+    def in_state(self, state: TokenState, now: datetime) -> TokenQuerySet:
+        """Those of which `ApiToken.state` says so."""
+        if state is TokenState.REVOKED:
+            return self.filter(revoked_on__isnull=False)
+        left = self.filter(revoked_on__isnull=True)
+        if state is TokenState.EXPIRED:
+            return left.filter(valid_until__lte=now)
+        left = left.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=now))
+        return left.filter(valid_from__lte=now) if state is TokenState.ACTIVE else left.filter(valid_from__gt=now)
 
 
 class ApiToken(models.Model):
@@ -18,18 +39,22 @@ class ApiToken(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    name = models.CharField(max_length=200)
+    name = models.CharField(_("name"), max_length=200)
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, null=True, related_name="tokens")
     collection = models.ForeignKey(StorageCollection, on_delete=models.CASCADE, null=True, related_name="tokens")
     roles = ArrayField(models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role]))
     user_id = models.UUIDField(null=True, help_text="The user element that calls with this token.")
-    valid_from = models.DateTimeField()
-    valid_until = models.DateTimeField(null=True)
-    created_on = models.DateTimeField()
-    last_used_on = models.DateTimeField(null=True)
-    revoked_on = models.DateTimeField(null=True)
+    valid_from = models.DateTimeField(_("valid from"))
+    valid_until = models.DateTimeField(_("valid until"), null=True)
+    created_on = models.DateTimeField(_("issued on"))
+    last_used_on = models.DateTimeField(_("last used on"), null=True)
+    revoked_on = models.DateTimeField(_("revoked on"), null=True)
+
+    objects = TokenQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
         ordering = ["created_on", "id"]
         constraints = [
             models.CheckConstraint(
@@ -40,10 +65,9 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def state(self, now: datetime) -> str:
-        """One word for people: active, revoked, expired or not yet valid."""
+    def state(self, now: datetime) -> TokenState:
         if self.revoked_on is not None:
-            return "revoked"
+            return TokenState.REVOKED
         if self.valid_until is not None and self.valid_until <= now:
-            return "expired"
-        return "active" if self.valid_from <= now else "not yet valid"
+            return TokenState.EXPIRED
+        return TokenState.ACTIVE if self.valid_from <= now else TokenState.NOT_YET_VALID

@@ -1,60 +1,54 @@
-"""The site's back office: every page opens, and nothing can be made half-way."""
+"""The site's back office: every page opens for site administrators, and for nobody else."""
 
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 
-from storage.models import ApiToken, Storage, StorageMembership
+from storage.models import StaffAccount, Storage, StorageMembership
 from storage.roles import Role
 from storage.tokens import issue_token
 from tests.factories import StaffAccountFactory, storage_context
+from tests.storage.office import signed_in, site_administrator
 
 pytestmark = pytest.mark.django_db
 PAGES = ("storagecollection", "storage", "apitoken", "staffaccount")
 
 
-@pytest.fixture
-def browser() -> Client:
-    client = Client()
-    client.force_login(StaffAccountFactory.create(is_superuser=True))
-    return client
-
-
-def test_every_list_and_page_opens(browser: Client, storage: Storage) -> None:
+def rows(storage: Storage) -> dict[str, object]:
+    """One of each, by its page."""
     token = issue_token(storage_context(storage), "importer", [Role.EDITOR]).token
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["viewer"])
-    for page, row in zip(PAGES, (storage.collection_id, storage.pk, token.pk, account.pk), strict=True):
-        assert browser.get(f"/admin/storage/{page}/").status_code == 200
-        assert browser.get(f"/admin/storage/{page}/{row}/change/").status_code == 200
+    return dict(zip(PAGES, (storage.collection_id, storage.pk, token.pk, account.pk), strict=True))
 
 
-@pytest.mark.parametrize("page", ["storagecollection", "storage", "apitoken"])
-def test_what_only_a_domain_function_makes_cannot_be_added_or_deleted(
-    browser: Client, storage: Storage, page: str
-) -> None:
-    assert browser.get(f"/admin/storage/{page}/add/").status_code == 403
-    row = {"storagecollection": storage.collection_id, "storage": storage.pk}.get(page)
-    if row is not None:
-        assert browser.post(f"/admin/storage/{page}/{row}/delete/", {"post": "yes"}).status_code == 403
+def test_every_list_and_page_opens(storage: Storage) -> None:
+    browser = site_administrator()
+    for page, row in rows(storage).items():
+        for address in ("", "add/", f"{row}/change/"):
+            assert browser.get(f"/admin/storage/{page}/{address}").status_code == 200, (page, address)
+        assert browser.get(f"/admin/storage/{page}/00000000-0000-4000-8000-000000000001/change/").status_code == 404
+
+
+def test_a_storage_or_token_cannot_be_deleted(storage: Storage) -> None:
+    browser = site_administrator()
+    found = rows(storage)
+    for page in ("storagecollection", "storage", "apitoken"):
+        assert browser.post(f"/admin/storage/{page}/{found[page]}/delete/", {"post": "yes"}).status_code == 403
+        browser.post(f"/admin/storage/{page}/", {"action": "delete_selected", "_selected_action": [str(found[page])]})
     assert Storage.objects.filter(pk=storage.pk).exists()
 
 
-def test_tokens_are_revoked_by_who_may_change_them(browser: Client, storage: Storage) -> None:
-    token = issue_token(storage_context(storage), "importer", [Role.EDITOR]).token
-    action = {"action": "revoke", "_selected_action": [str(token.pk)]}
-    plain = Client()
-    plain.force_login(StaffAccountFactory.create())
-    plain.post("/admin/storage/apitoken/", action)
-    assert ApiToken.objects.get().revoked_on is None
-    browser.post("/admin/storage/apitoken/", action)
-    assert ApiToken.objects.get().revoked_on is not None
-
-
-def test_staff_without_rights_see_nothing(storage: Storage) -> None:
-    plain = Client()
-    plain.force_login(StaffAccountFactory.create())
-    for page in PAGES:
-        assert plain.get(f"/admin/storage/{page}/").status_code == 403
+def test_other_staff_see_nothing_whatever_django_grants_them(storage: Storage) -> None:
+    account = StaffAccountFactory.create()
+    account.user_permissions.set(Permission.objects.all())
+    plain, found = signed_in(StaffAccount.objects.get(pk=account.pk)), rows(storage)
+    for page, row in found.items():
+        for address in ("", "add/", f"{row}/change/", f"{row}/delete/"):
+            assert plain.get(f"/admin/storage/{page}/{address}").status_code == 403, (page, address)
+            assert plain.post(f"/admin/storage/{page}/{address}").status_code == 403, (page, address)
+    assert plain.post(f"/admin/storage/storage/{storage.pk}/measure/").status_code == 403
+    assert plain.post(f"/admin/storage/apitoken/{found['apitoken']}/revoke/").status_code == 403
     assert Client().get("/admin/").status_code == 302

@@ -64,7 +64,9 @@ def test_problems_are_one_line() -> None:
         run("provision_storage", "admin", "x y", "--region", "QQ")
     message = str(caught.value)
     assert "\n" not in message
-    assert message.startswith("The storage cannot be provisioned. 'admin' is reserved | 'x y' cannot be used as an id")
+    assert message.startswith(
+        "The storage cannot be provisioned. collection: 'admin' is reserved | storage: 'x y' cannot be used as an id"
+    )
 
 
 def test_list_storages(storage: Storage, other_storage: Storage) -> None:
@@ -179,7 +181,7 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
         ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too far away"),
         (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
         ("issue_token acme handbook --role viewer --name \udcff", "an argument is not UTF-8"),
-        (f"provision_storage acme new --title {'x' * 201}", "the title is longer than 200 characters"),
+        (f"provision_storage acme new --title {'x' * 201}", "title: longer than 200 characters"),
         ("provision_storage acme new --default-culture 0", "the default culture 0 is not among the data cultures"),
         ("serve --bind nonsense", "'nonsense' is no address to bind"),
         ("serve --workers 0", "expected 1 or more"),

@@ -78,13 +78,13 @@ def test_all_problems_at_once_and_nothing_made() -> None:
         )
     details = "\n".join(caught.value.details)
     for part in (
-        "'admin' is reserved",
-        "'with space' cannot be used as an id",
-        "99 is no culture id",
+        "collection: 'admin' is reserved",
+        "storage: 'with space' cannot be used as an id",
+        "cultures: 99 is no culture id",
         "XX",
         "Mars/Olympus",
-        "anonymous access is one of none, read, not 'write'",
-        "there is no base storage 00000000-0000-0000-0000-000000000001",
+        "anonymous access: one of none, read, not 'write'",
+        "base: there is no storage 00000000-0000-0000-0000-000000000001",
     ):
         assert part in details
     assert len(caught.value.details) == 7

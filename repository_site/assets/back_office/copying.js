@@ -1,0 +1,33 @@
+// Buttons that copy the text of another element. Without this the text can still be selected.
+"use strict";
+
+for (const button of document.querySelectorAll("[data-copies]")) {
+  const source = document.getElementById(button.dataset.copies);
+  const label = button.querySelector(".access-copy-label");
+  const usual = label.textContent;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    if (await copy(source)) {
+      label.textContent = button.dataset.done;
+      setTimeout(() => (label.textContent = usual), 2000);
+    }
+  });
+}
+
+async function copy(source) {
+  if (navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      return true;
+    } catch {
+      // Refused by the browser: the selection below is left for the person to copy.
+    }
+  }
+  const selection = window.getSelection();
+  selection.removeAllRanges();
+  const range = document.createRange();
+  range.selectNodeContents(source);
+  selection.addRange(range);
+  // Over plain http the clipboard is not there; the old way still is.
+  return document.execCommand("copy");
+}

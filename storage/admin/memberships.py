@@ -1,0 +1,231 @@
+"""The staff of one storage, in its own back office: who may enter, with which roles, and as which user (D120)."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+from unfold.views import ChangeList
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+
+from repository_site.problems import Warned
+from storage.admin.storage_tokens import ADMINISTRATORS, name_users
+from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office.cells import NOTHING, ago, badge, badges, role_badges
+from storage.back_office.domain_forms import DomainForm, FormPage
+from storage.back_office.fields import RoleField, UserField
+from storage.memberships import Entry as Membership
+from storage.memberships import admit, change_membership, dismiss
+from storage.models import StaffAccount, Storage, StorageMembership
+from storage.pages import storage_of
+
+
+class MembershipForm(DomainForm):
+    """`confirmed` shows only once there is something to confirm."""
+
+    places = {"account": "username", "roles": "roles", "user": "user_id"}
+
+    roles = RoleField()
+
+    def __init__(self, storage: Storage, data: Any = None, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial=initial)
+        self.fields["user_id"] = UserField(
+            storage,
+            label=gettext_lazy("Is the user"),
+            help_text=gettext_lazy(
+                "Changes then name this user, and the account has only those of its roles that the user has, too."
+                " Empty: changes name nobody."
+            ),
+        )
+        if data is not None and "confirmed" in data:
+            self.ask_to_confirm()
+
+    def ask_to_confirm(self) -> None:
+        self.fields["confirmed"] = forms.BooleanField(
+            label=gettext_lazy("Do it all the same"), required=False, widget=UnfoldBooleanWidget()
+        )
+
+    @property
+    def fieldsets(self) -> Any:
+        order = ("username", "roles", "user_id", "confirmed")
+        return ((None, {"fields": tuple(name for name in order if name in self.fields)}),)
+
+    @property
+    def entry(self) -> Membership:
+        return Membership(self.cleaned_data["roles"], self.cleaned_data["user_id"])
+
+
+class AdmissionForm(MembershipForm):
+    username = forms.CharField(
+        label=gettext_lazy("Staff account"),
+        widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "autofocus": True}),
+        help_text=gettext_lazy("The exact user name of an account that exists. Site administrators make accounts."),
+    )
+
+
+class MembershipList(ChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        name_users(request, self.result_list)
+
+
+@admin.register(StorageMembership, site=storage_office)
+class StorageMembershipAdmin(StorageModelAdmin):
+    viewers = ADMINISTRATORS
+    changers = ADMINISTRATORS
+    list_display = ("account_name", "person", "role_list", "user", "last_seen")
+    search_fields = ("account__username", "account__first_name", "account__last_name")
+    search_help_text = gettext_lazy("Search by name")
+    list_select_related = ("account",)
+    ordering = ("account__username",)
+    actions = None
+    actions_list = ("admit",)
+    actions_detail = ("dismiss",)
+    show_add_link = False
+    show_full_result_count = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StorageMembership]:
+        """Memberships are outside of tenant scopes: every way to one begins here."""
+        found = StorageMembership.objects.filter(storage=storage_of(request)).select_related("account", "storage")
+        return found.order_by(*self.ordering)
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return MembershipList
+
+    # Columns
+
+    @admin.display(description=gettext_lazy("account"), ordering="account__username")
+    def account_name(self, membership: StorageMembership) -> str:
+        return membership.account.get_username()
+
+    @admin.display(description=gettext_lazy("person"))
+    def person(self, membership: StorageMembership) -> SafeString:
+        account = membership.account
+        found = [badge(_("Site administrator"), "info")] if account.is_superuser else []
+        if not account.is_active or not account.is_staff:
+            found.append(badge(_("Cannot sign in"), "danger"))
+        return format_html("{} {}", account.get_full_name(), badges(found) if found else "")
+
+    @admin.display(description=gettext_lazy("roles"))
+    def role_list(self, membership: StorageMembership) -> SafeString:
+        return role_badges(membership.roles)
+
+    @admin.display(description=gettext_lazy("is the user"))
+    def user(self, membership: Any) -> str:
+        return membership.user_name or NOTHING
+
+    @admin.display(description=gettext_lazy("last sign-in"), ordering="account__last_login")
+    def last_seen(self, membership: StorageMembership) -> SafeString:
+        return ago(membership.account.last_login, _("never"))
+
+    # Changes
+
+    @action(
+        description=gettext_lazy("Admit an account"),
+        url_path="admit",
+        icon="add",
+        variant=ActionVariant.PRIMARY,
+        permissions=["add"],
+    )
+    def admit(self, request: HttpRequest) -> HttpResponse:
+        return redirect("admin:storage_storagemembership_add")
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = AdmissionForm(storage_of(request), request.POST if request.method == "POST" else None)
+        if form.is_bound and form.is_valid():
+            name = form.cleaned_data["username"]
+            if made := form.attempt(lambda: admit(storage_of(request), name, form.entry, acting(request))):
+                messages.success(request, _("%s may enter now.") % made.account)
+                return redirect("admin:storage_storagemembership_changelist")
+        page = FormPage(_("Admit an account"), _("Admit"), form.fieldsets)
+        return page.render(self, request, form)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        membership = self._found(request, object_id)
+        initial = {"roles": membership.roles, "user_id": membership.user_id}
+        form = MembershipForm(storage_of(request), request.POST if request.method == "POST" else None, initial)
+        if form.is_bound and form.is_valid() and self._changed(request, membership, form):
+            messages.success(request, _("The membership of %s has been changed.") % membership.account)
+            # Whoever has just given up their own role is shown to where they belong now.
+            has_left = bool(form.cleaned_data.get("confirmed"))
+            return redirect("admin:index" if has_left else "admin:storage_storagemembership_changelist")
+        buttons = self._get_actions_navigation(
+            self.actions_detail, self.get_actions_detail(request, membership.pk), str(membership.pk)
+        )
+        title = membership.account.get_full_name() or str(membership.account)
+        is_mine = acting(request).is_superuser or not membership.account.is_superuser
+        if not is_mine:
+            messages.info(request, _("This is a site administrator, whose membership only site administrators change."))
+        context = {"actions_detail": buttons if is_mine else []}
+        page = FormPage(title, _("Save") if is_mine else "", form.fieldsets, membership, context=context)
+        return page.render(self, request, form)
+
+    def _changed(self, request: HttpRequest, membership: StorageMembership, form: MembershipForm) -> bool:
+        is_confirmed = bool(form.cleaned_data.get("confirmed"))
+
+        def change() -> bool:
+            change_membership(membership, form.entry, acting(request), is_confirmed=is_confirmed)
+            return True
+
+        try:
+            return bool(form.attempt(change, but=Warned))
+        except Warned as warning:
+            form.ask_to_confirm()
+            form.add_error("confirmed", warning.message)
+            return False
+
+    @action(description=gettext_lazy("Dismiss"), url_path="dismiss", icon="person_remove", variant=ActionVariant.DANGER)
+    def dismiss(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        membership = self._found(request, object_id)
+        if request.method == "POST":
+            dismiss(membership, acting(request))
+            messages.success(request, _("%s may no longer enter.") % membership.account)
+            is_own = membership.account == acting(request) and not acting(request).is_superuser
+            return redirect("admin:index" if is_own else "admin:storage_storagemembership_changelist")
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Dismiss %s?") % membership.account,
+            "opts": self.opts,
+            "original": membership,
+            "is_own": membership.account == acting(request),
+        }
+        return TemplateResponse(request, "back_office/people/dismiss.html", context)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def _found(self, request: HttpRequest, object_id: str) -> StorageMembership:
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        found = self.get_queryset(request).filter(pk=object_id).first() if str(object_id).isdecimal() else None
+        if found is None:
+            raise Http404
+        return found
+
+
+def acting(request: HttpRequest) -> StaffAccount:
+    return cast("StaffAccount", request.user)
+
+
+storage_office.add_navigation(
+    Entry(Group.ACCESS, gettext_lazy("Staff"), "badge", "storage_storagemembership_changelist", roles=ADMINISTRATORS)
+)

@@ -1,0 +1,92 @@
+"""The first page of the site's back office: numbers and charts for site administrators, the way in for other staff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from storage.admin.charts import traffic_charts
+from storage.admin.storages import storage_path
+from storage.back_office.cells import number, role_badges
+from storage.models import ApiToken, StaffAccount, Storage, StorageCollection, TokenState
+from storage.roles import Role
+from storage.staff import staff_caller
+from storage.traffic_report import NONE, Traffic, traffic_by_storage
+
+
+def site_overview(request: HttpRequest) -> dict[str, Any]:
+    account = request.user
+    if not isinstance(account, StaffAccount):
+        return {}
+    if not account.is_superuser:
+        return {"entered": _storages_of(account)}
+    now = timezone.now()
+    return {
+        "numbers": _numbers(),
+        "charts": traffic_charts(now),
+        "busy": _traffic_rows(traffic_by_storage(now)),
+    }
+
+
+def _numbers() -> list[dict[str, Any]]:
+    """Each with the list behind it."""
+    tokens = ApiToken.objects.in_state(TokenState.ACTIVE, timezone.now())
+    counted = (
+        (_("Collections"), "folder", StorageCollection.objects.count(), "storage_storagecollection", ""),
+        (_("Storages"), "database", Storage.objects.count(), "storage_storage", ""),
+        (_("Active tokens"), "key", tokens.count(), "storage_apitoken", "?state=active"),
+        (
+            _("Staff accounts"),
+            "badge",
+            StaffAccount.objects.filter(is_active=True).count(),
+            "storage_staffaccount",
+            "?is_active__exact=1",
+        ),
+    )
+    return [
+        {"title": title, "icon": icon, "number": number(found), "link": reverse(f"admin:{page}_changelist") + query}
+        for title, icon, found, page, query in counted
+    ]
+
+
+def _traffic_rows(found: dict[Any, Traffic]) -> list[dict[str, Any]]:
+    """The busiest first."""
+    storages = Storage.objects.select_related("collection")
+    rows = [(storage, found.get(storage.pk, NONE)) for storage in storages]
+    return [
+        {
+            "storage": storage,
+            "link": reverse("admin:storage_storage_change", args=[storage.pk]),
+            "office": f"{storage_path(storage)}/admin/",
+            "requests": number(traffic.requests),
+            "client_errors": traffic.client_errors,
+            "server_errors": traffic.server_errors,
+            "average": traffic.average,
+        }
+        for storage, traffic in sorted(rows, key=lambda row: (-row[1].requests, str(row[0])))
+    ]
+
+
+def _storages_of(account: StaffAccount) -> list[dict[str, Any]]:
+    """Where the account belongs, with what it can do there now: an inactive user opens nothing."""
+    memberships = account.memberships.select_related("storage__collection").order_by("storage__collection__key")
+    found = []
+    for membership in memberships:
+        caller = staff_caller(account, membership.storage)
+        if caller is None:
+            continue
+        is_reader = not caller.roles - {Role.VIEWER}
+        address = storage_path(membership.storage)
+        found.append(
+            {
+                "storage": membership.storage,
+                "link": f"{address}/" if is_reader else f"{address}/admin/",
+                "pages": f"{address}/",
+                "roles": role_badges(caller.roles),
+            }
+        )
+    return found

@@ -1,0 +1,184 @@
+"""Staff accounts in the site's back office, and the storages they may enter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import Model, Prefetch, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.admin import StackedInline
+from unfold.contrib.filters.admin import BooleanRadioFilter, DropdownFilter
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminUUIDInputWidget
+
+from storage.admin.site_base import SiteModelAdmin
+from storage.admin.token_pages import uuids_of
+from storage.back_office import site_office
+from storage.back_office.cells import ago, badge, badges
+from storage.back_office.fields import RoleField
+from storage.back_office.role_texts import role_names
+from storage.callers import find_user
+from storage.models import StaffAccount, Storage, StorageMembership
+
+POWERS = ("is_active", "is_superuser")
+
+
+class MembershipForm(forms.ModelForm):
+    roles = RoleField(with_sentences=False)
+    user_id = forms.UUIDField(
+        label=gettext_lazy("User of the storage"),
+        required=False,
+        widget=UnfoldAdminUUIDInputWidget(),
+        help_text=gettext_lazy(
+            "Id of the user element that this account is in the storage. Changes then name this user, whose roles limit"
+            " those of the account. The back office of the storage finds users by name."
+        ),
+    )
+
+    class Meta:
+        model = StorageMembership
+        fields = ("storage", "roles", "user_id")
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        storage, user = given.get("storage"), given.get("user_id")
+        if storage is not None and user is not None and find_user(storage, user) is None:
+            self.add_error("user_id", _("There is no such user in %s.") % storage)
+        return given
+
+
+class MembershipInline(StackedInline):
+    model = StorageMembership
+    form = MembershipForm
+    extra = 0
+    verbose_name = gettext_lazy("storage")
+    verbose_name_plural = gettext_lazy("Storages that this account may enter")
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(request.user.is_superuser)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:
+        formset = super().get_formset(request, obj, **options)
+        widget = formset.form.base_fields["storage"].widget
+        widget.can_add_related = widget.can_change_related = widget.can_view_related = False
+        return formset
+
+
+class AccountForm(UserChangeForm):
+    """Whose account it is, they must not shut themselves out: so one site administrator is always left."""
+
+    acting: StaffAccount
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["password"].help_text = format_html(
+            '{} <a href="../password/" class="text-link underline">{}</a>',
+            _("Only a digest of the password is kept."),
+            _("Set another one"),
+        )
+        self.fields["is_active"].label = _("May sign in")
+        self.fields["is_active"].help_text = _("Off is better than deleting: the record of changes names accounts.")
+        self.fields["is_superuser"].label = _("Site administrator")
+        self.fields["is_superuser"].help_text = _("Administers the installation and every storage.")
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        if self.instance == self.acting:
+            for name in POWERS:
+                if name in given and not given[name]:
+                    self.add_error(name, _("You cannot take this from yourself; another site administrator can."))
+        return given
+
+
+class StorageFilter(DropdownFilter):
+    title = gettext_lazy("storage")
+    parameter_name = "storage"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(each.pk), str(each)) for each in Storage.objects.select_related("collection")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[StaffAccount]) -> QuerySet[StaffAccount]:
+        return queryset.filter(memberships__storage__in=uuids_of(self.value())) if self.value() else queryset
+
+
+@admin.register(StaffAccount, site=site_office)
+class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
+    form = AccountForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ("username", "full_name", "kind", "storages_shown", "last_seen")
+    list_filter = (StorageFilter, ("is_superuser", BooleanRadioFilter), ("is_active", BooleanRadioFilter))
+    search_fields = ("username", "first_name", "last_name", "email")
+    search_help_text = gettext_lazy("Search by name and address")
+    filter_horizontal = ()
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
+        (gettext_lazy("Access"), {"fields": ("is_active", "is_superuser")}),
+        (gettext_lazy("Dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (None, {"fields": ("username", "usable_password", "password1", "password2")}),
+        (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+    inlines = (MembershipInline,)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StaffAccount]:
+        found: QuerySet[StaffAccount] = super().get_queryset(request)
+        inside = StorageMembership.objects.select_related("storage__collection").order_by("storage__key")
+        return found.prefetch_related(Prefetch("memberships", queryset=inside))
+
+    def get_inlines(self, request: HttpRequest, obj: Model | None) -> tuple[Any, ...]:
+        """The account comes first; the page that follows asks for its storages."""
+        return self.inlines if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_view_permission(request) and obj != request.user
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Many at once could include oneself."""
+        return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> type[forms.ModelForm]:
+        form: type[forms.ModelForm] = super().get_form(request, obj, change=change, **options)
+        return type("OwnAccountForm", (form,), {"acting": request.user}) if change else form
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        # Every account is for the back offices: there is nothing else to sign in to.
+        obj.is_staff = True
+        super().save_model(request, obj, form, change)
+
+    @admin.display(description=gettext_lazy("name"), ordering="last_name")
+    def full_name(self, account: StaffAccount) -> str:
+        return account.get_full_name()
+
+    @admin.display(description=gettext_lazy("status"))
+    def kind(self, account: StaffAccount) -> SafeString:
+        found = [badge(_("Site administrator"), "info")] if account.is_superuser else []
+        if not account.is_active or not account.is_staff:
+            found.append(badge(_("Cannot sign in"), "danger"))
+        return badges(found)
+
+    @admin.display(description=gettext_lazy("storages"))
+    def storages_shown(self, account: StaffAccount) -> SafeString:
+        if account.is_superuser:
+            return format_html("{}", _("all"))
+        return badges(
+            badge(str(each.storage), title=", ".join(role_names(each.roles))) for each in account.memberships.all()
+        )
+
+    @admin.display(description=gettext_lazy("last sign-in"), ordering="last_login")
+    def last_seen(self, account: StaffAccount) -> SafeString:
+        return ago(account.last_login, _("never"))

@@ -1,0 +1,237 @@
+"""Storages in the site's back office: what there is, how large and how busy it is, and making a new one.
+
+They are removed by a command alone: that takes as long as there is data, and cannot be undone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet, TextField
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+from unfold.views import ChangeList
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from repository_site.problems import NotFound
+from storage.admin.charts import traffic_charts
+from storage.admin.provisioning_forms import FIELDSETS, ProvisionForm, culture_name
+from storage.admin.site_base import SiteModelAdmin
+from storage.admin.token_pages import uuids_of
+from storage.back_office import site_office
+from storage.back_office.cells import ago, badge, badges, number, size, two_lines
+from storage.back_office.domain_forms import FormPage
+from storage.contexts import Context, ContextType
+from storage.models import Storage, StorageSize, TokenState
+from storage.sizes import measure_storage
+from storage.traffic_report import NONE, traffic_by_storage
+
+LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'
+
+
+def storage_path(storage: Storage) -> str:
+    """Below it are the pages of the storage."""
+    return Context(ContextType.STORAGE, storage.collection, storage).path
+
+
+class StorageList(ChangeList):
+    """Knows the traffic of all storages by one look."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        found = traffic_by_storage(timezone.now())
+        for storage in self.result_list:
+            storage.traffic = found.get(storage.pk, NONE)
+
+
+@admin.register(Storage, site=site_office)
+class StorageAdmin(SiteModelAdmin):
+    list_display = ("address", "status", "template", "cultures_shown", "elements", "bytes", "requests", "links")
+    list_filter = (
+        ("collection", RelatedDropdownFilter),
+        ("is_valid", BooleanRadioFilter),
+        ("anonymous_access", ChoicesDropdownFilter),
+    )
+    list_select_related = ("collection", "size")
+    list_fullwidth = True
+    search_fields = ("key", "title", "collection__key")
+    search_help_text = gettext_lazy("Search by id and title")
+    formfield_overrides = {TextField: {"widget": UnfoldAdminTextareaWidget({"rows": 3})}}
+    actions = ("measure_selected",)
+    actions_list = ("provision",)
+    show_add_link = False
+    fieldsets = (
+        (None, {"fields": ("title", "description", "is_valid")}),
+        (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query")}),
+        (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
+        (
+            gettext_lazy("Fixed since it was made"),
+            {"fields": ("id", "template", "cultures_shown", "region", "time_zone", "base", "created_on")},
+        ),
+    )
+    readonly_fields = ("id", "template", "cultures_shown", "region", "time_zone", "base", "created_on")
+    change_form_outer_before_template = "site_office/storage_panels.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Storage]:
+        found: QuerySet[Storage] = super().get_queryset(request)
+        return found.prefetch_related("cultures")
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return StorageList
+
+    def get_urls(self) -> list[Any]:
+        measure = self.admin_site.admin_view(self.measure)
+        return [path("<uuid:storage_id>/measure/", measure, name="measure_storage"), *super().get_urls()]
+
+    # Columns
+
+    @admin.display(description=gettext_lazy("storage"), ordering="collection__key")
+    def address(self, storage: Storage) -> SafeString:
+        return two_lines(str(storage), storage.title)
+
+    @admin.display(description=gettext_lazy("status"), ordering="is_valid")
+    def status(self, storage: Storage) -> SafeString:
+        found = [badge(_("Valid"), "success") if storage.is_valid else badge(_("Not valid"), "danger")]
+        if storage.anonymous_access != "none":
+            found.append(badge(_("Open to readers"), "info"))
+        return badges(found)
+
+    @admin.display(description=gettext_lazy("cultures"))
+    def cultures_shown(self, storage: Storage) -> SafeString:
+        return badges(
+            badge(str(each.lcid), "info" if each.is_default else "", culture_name(each.lcid))
+            for each in storage.cultures.all()
+        )
+
+    @admin.display(description=gettext_lazy("elements"), ordering="size__elements")
+    def elements(self, storage: Storage) -> str:
+        found = size_of(storage)
+        return number(found.elements if found else None)
+
+    @admin.display(description=gettext_lazy("data"), ordering="size__bytes")
+    def bytes(self, storage: Storage) -> SafeString:
+        """With the age of the measurement: it is not counted anew for this list."""
+        found = size_of(storage)
+        if found is None:
+            return format_html("{}", _("not measured"))
+        return two_lines(size(found.bytes), ago(found.measured_on))
+
+    @admin.display(description=gettext_lazy("requests, 24 h"))
+    def requests(self, storage: Any) -> SafeString:
+        """Errors of the server are ours to mend; those of clients may be anything."""
+        traffic = storage.traffic
+        found = [badge(f"{number(traffic.server_errors)} × 5xx", "danger")] if traffic.server_errors else []
+        if traffic.client_errors:
+            found.append(badge(f"{number(traffic.client_errors)} × 4xx", "warning"))
+        return format_html("{} {}", number(traffic.requests), badges(found) if found else "")
+
+    @admin.display(description="")
+    def links(self, storage: Storage) -> SafeString:
+        address = storage_path(storage)
+        return format_html(
+            '<span class="access-links">{}{}</span>',
+            format_html(LINK, f"{address}/admin/", _("Back office")),
+            format_html(LINK, f"{address}/", _("Pages")),
+        )
+
+    # Making one
+
+    @action(
+        description=gettext_lazy("Provision a storage"),
+        url_path="provision",
+        icon="add",
+        variant=ActionVariant.PRIMARY,
+        permissions=["add"],
+    )
+    def provision(self, request: HttpRequest) -> HttpResponse:
+        return redirect("admin:storage_storage_add")
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = ProvisionForm(request.POST, request.FILES) if request.method == "POST" else ProvisionForm()
+        if form.is_bound and form.is_valid() and (storage := form.provision()):
+            messages.success(request, _("%s is ready.") % storage)
+            return redirect("admin:storage_storage_change", storage.pk)
+        page = FormPage(_("Provision a storage"), _("Provision"), FIELDSETS)
+        return page.render(self, request, form)
+
+    # Measuring
+
+    def measure(self, request: HttpRequest, storage_id: Any) -> HttpResponse:
+        storage = self.get_queryset(request).filter(pk=storage_id).first()
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        if request.method != "POST" or storage is None:
+            raise Http404
+        self._measure(request, [storage])
+        return redirect("admin:storage_storage_change", storage.pk)
+
+    @admin.action(description=gettext_lazy("Measure now"), permissions=["change"])
+    def measure_selected(self, request: HttpRequest, queryset: QuerySet[Storage]) -> None:
+        self._measure(request, list(queryset))
+
+    def _measure(self, request: HttpRequest, storages: list[Storage]) -> None:
+        measured = 0
+        for storage in storages:
+            try:
+                measure_storage(storage)
+                measured += 1
+            except NotFound as problem:
+                messages.warning(request, problem.message)
+        if measured:
+            text = ngettext("%d storage has been measured.", "%d storages have been measured.", measured)
+            messages.success(request, text % measured)
+
+    # One of them
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponseBase:
+        storages = self.get_queryset(request).select_related("collection", "size")
+        storage = storages.filter(pk__in=uuids_of(object_id)).first()
+        panels = self._panels(storage) if storage and self.has_view_permission(request, storage) else {}
+        panels["show_save_and_add_another"] = False
+        response: HttpResponseBase = super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), **panels}
+        )
+        return response
+
+    def _panels(self, storage: Storage) -> dict[str, Any]:
+        now = timezone.now()
+        found = size_of(storage)
+        names = ("elements", "versions", "references", "shapes")
+        fields = {name: StorageSize._meta.get_field(name).verbose_name for name in names}  # type: ignore[union-attr]
+        return {
+            "title": str(storage),
+            "address": storage_path(storage),
+            "sizes": [(fields[name], number(getattr(found, name, None))) for name in names],
+            "data": size(found.bytes if found else None),
+            "measured": ago(found.measured_on if found else None, _("never")),
+            "charts": traffic_charts(now, storage),
+            "tokens": storage.tokens.in_state(TokenState.ACTIVE, now).count(),
+            "members": storage.memberships.select_related("account").order_by("account__username"),
+            "removal": f"manage.py remove_storage {storage.collection.key} {storage.key}",
+        }
+
+
+def size_of(storage: Storage) -> StorageSize | None:
+    return getattr(storage, "size", None)

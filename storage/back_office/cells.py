@@ -1,0 +1,67 @@
+"""How lists and pages of the back offices show moments, numbers and badges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
+from django.utils import formats, timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from storage.back_office.role_texts import role_names
+
+NOTHING = "–"
+SOON = 60
+
+
+def badge(text: str, kind: str = "", title: str = "") -> SafeString:
+    """`kind` is one of unfold's: info, success, warning, danger, primary, or none."""
+    context = {"text": text, "type": kind, "label_title": title}
+    return SafeString(render_to_string("unfold/helpers/label.html", context).strip())
+
+
+def badges(found: Iterable[SafeString]) -> SafeString:
+    parts = list(found)
+    if not parts:
+        return SafeString(NOTHING)
+    return format_html('<span class="access-badges">{}</span>', format_html_join("", "{}", ((each,) for each in parts)))
+
+
+def two_lines(first: str, second: str) -> SafeString:
+    return format_html('<span class="block">{}</span><span class="access-second-line">{}</span>', first, second)
+
+
+def role_badges(roles: Iterable[str]) -> SafeString:
+    return badges(badge(name) for name in role_names(roles))
+
+
+def moment(instant: datetime | None) -> str:
+    """In the time zone of the page."""
+    if instant is None:
+        return NOTHING
+    return formats.date_format(timezone.localtime(instant), "SHORT_DATETIME_FORMAT")
+
+
+def ago(instant: datetime | None, never: str = NOTHING) -> SafeString:
+    """How long ago, with the moment itself for who points at it."""
+    if instant is None:
+        return format_html("{}", never)
+    now = timezone.now()
+    is_now = (now - instant).total_seconds() < SOON
+    text = _("just now") if is_now else naturaltime(instant)
+    return format_html(
+        '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>', instant.isoformat(), moment(instant), text
+    )
+
+
+def number(value: int | None) -> str:
+    return NOTHING if value is None else formats.number_format(value, use_l10n=True, force_grouping=True)
+
+
+def size(value: int | None) -> str:
+    return NOTHING if value is None else str(filesizeformat(value))

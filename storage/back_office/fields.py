@@ -1,0 +1,108 @@
+"""Fields that several forms of the back offices have: roles, a user of the storage, a moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    BASE_INPUT_CLASSES,
+    UnfoldAdminAutocompleteWidget,
+    UnfoldAdminCheckboxSelectMultipleWidget,
+)
+
+from storage.back_office.role_texts import ROLE_NAMES, ROLE_SENTENCES
+from storage.models import Storage
+from storage.roles import Role, parse_roles
+from storage.user_directory import user_choices, user_names
+
+
+class RoleCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):
+    """A box for each role; with a sentence on what it allows, where there is room."""
+
+    template_name = "back_office/people/role_boxes.html"
+    option_template_name = "back_office/people/role_box.html"
+
+    def __init__(self, *args: Any, with_sentences: bool = True, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.with_sentences = with_sentences
+
+    def create_option(self, name: str, value: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        option: dict[str, Any] = super().create_option(name, value, *args, **options)
+        return {**option, "sentence": ROLE_SENTENCES[Role(value)] if self.with_sentences else ""}
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        return {**super().get_context(name, value, attrs), "with_sentences": self.with_sentences}
+
+
+class RoleField(forms.MultipleChoiceField):
+    def __init__(self, *, with_sentences: bool = True, **options: Any) -> None:
+        options.setdefault("label", _("Roles"))
+        options.setdefault("error_messages", {"required": _("Choose at least one role.")})
+        super().__init__(
+            choices=[(role.value, ROLE_NAMES[role]) for role in Role],
+            widget=RoleCheckboxes(with_sentences=with_sentences),
+            **options,
+        )
+
+    def clean(self, value: Any) -> tuple[Role, ...]:
+        return parse_roles(super().clean(value))
+
+
+class UserSelect(UnfoldAdminAutocompleteWidget):
+    """Looks users up while one types; a storage may have thousands."""
+
+    option_template_name = "django/forms/widgets/select_option.html"
+
+    def __init__(self, storage: Storage) -> None:
+        super().__init__()
+        self.storage = storage
+
+    def build_attrs(self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None) -> dict[str, Any]:
+        # The address is that of the storage of the request, which is known only now.
+        attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
+        return {**attrs, "data-ajax--url": user_choices(), "data-placeholder": str(_("Nobody"))}
+
+    def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> Any:
+        """What is chosen is the only option until others are looked up."""
+        chosen = [user for each in value if (user := _as_uuid(each))]
+        names = user_names(self.storage, chosen)
+        self.choices = [("", ""), *((str(each), names.get(each, str(each))) for each in chosen)]
+        return forms.Select.optgroups(self, name, value, attrs)
+
+
+class UserField(forms.UUIDField):
+    def __init__(self, storage: Storage, **options: Any) -> None:
+        super().__init__(widget=UserSelect(storage), required=False, **options)
+
+
+def _as_uuid(text: str) -> UUID | None:
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
+
+
+class MomentInput(forms.DateTimeInput):
+    """The browser's own field for a date and a time."""
+
+    input_type = "datetime-local"
+
+    def __init__(self) -> None:
+        super().__init__({"class": " ".join([*BASE_INPUT_CLASSES, "max-w-2xl"])}, format="%Y-%m-%dT%H:%M")
+
+
+class MomentField(forms.DateTimeField):
+    """In the time zone of the page."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(widget=MomentInput(), required=False, **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, datetime) and timezone.is_aware(value):
+            value = timezone.make_naive(value)
+        return value

@@ -1,0 +1,173 @@
+"""How many requests each storage answers, by the hour, for the site's back office.
+
+A request pays for one addition in memory. A thread of the server process writes what has come together every few
+seconds, so a process that is killed loses that much, and a database that is away fails no request.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from multiprocessing.util import Finalize
+from uuid import UUID
+
+import structlog
+from django.db import connection, transaction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+
+from repository_site.middleware import GetResponse
+from storage.models import RequestCount
+
+WRITE_EVERY = 10
+HOUR = 3600
+KEPT_DAYS = 90
+# While the database is away hours pile up; beyond this many new ones are not counted.
+MAX_WAITING = 10_000
+log = structlog.get_logger("traffic")
+
+Key = tuple[UUID, int]
+"""A storage, and the number of an hour since 1970."""
+
+
+@dataclass(slots=True)
+class Tally:
+    requests: int = 0
+    client_errors: int = 0
+    server_errors: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        self.requests += other.requests
+        self.client_errors += other.client_errors
+        self.server_errors += other.server_errors
+        self.seconds += other.seconds
+
+
+class TrafficCounter:
+    """For the many threads of a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tallies: dict[Key, Tally] = {}
+
+    def count(self, storage: UUID, status: int, seconds: float) -> None:
+        key = (storage, int(time.time()) // HOUR)
+        with self._lock:
+            tally = self._tallies.get(key)
+            if tally is None:
+                if len(self._tallies) >= MAX_WAITING:
+                    return
+                tally = self._tallies[key] = Tally()
+            tally.requests += 1
+            tally.seconds += seconds
+            if status >= 500:
+                tally.server_errors += 1
+            elif status >= 400:
+                tally.client_errors += 1
+
+    def take(self) -> dict[Key, Tally]:
+        """What has been counted since the last time."""
+        with self._lock:
+            taken, self._tallies = self._tallies, {}
+        return taken
+
+    def give_back(self, tallies: Mapping[Key, Tally]) -> None:
+        """What could not be written, to be written with what comes after it."""
+        with self._lock:
+            for key, tally in tallies.items():
+                self._tallies.setdefault(key, Tally()).add(tally)
+
+
+counter = TrafficCounter()
+
+
+class TrafficMiddleware:
+    """Outside of everything but the log, so that it sees what is answered in the end.
+
+    Whoever finds the storage of a request leaves it there: `StoragePathMiddleware` for pages, `Operation` for the API.
+    Requests that lead to no storage are not counted.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        storage = getattr(request, "storage", None)
+        if storage is not None:
+            counter.count(storage.id, response.status_code, time.perf_counter() - started)
+        return response
+
+
+# Added to what other processes have written. In one order, so that two of them never wait for each other, and only for
+# storages that are still there.
+ADD_SQL = """INSERT INTO storage_requestcount AS kept
+        (storage_id, hour, requests, client_errors, server_errors, milliseconds)
+    SELECT given.storage, given.hour, given.requests, given.client_errors, given.server_errors, given.milliseconds
+    FROM unnest(%s::uuid[], %s::timestamptz[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+        AS given (storage, hour, requests, client_errors, server_errors, milliseconds)
+    JOIN storage_storage s ON s.id = given.storage
+    ORDER BY given.storage, given.hour
+    ON CONFLICT (storage_id, hour) DO UPDATE SET
+        requests = kept.requests + excluded.requests,
+        client_errors = kept.client_errors + excluded.client_errors,
+        server_errors = kept.server_errors + excluded.server_errors,
+        milliseconds = kept.milliseconds + excluded.milliseconds"""
+
+
+def write_counts() -> bool:
+    """Write what this process has counted; False when that was not possible now."""
+    tallies = counter.take()
+    if not tallies:
+        return True
+    rows = [
+        (
+            storage,
+            datetime.fromtimestamp(hour * HOUR, UTC),
+            tally.requests,
+            tally.client_errors,
+            tally.server_errors,
+            round(tally.seconds * 1000),
+        )
+        for (storage, hour), tally in tallies.items()
+    ]
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(ADD_SQL, [list(column) for column in zip(*rows, strict=True)])
+    except Exception as problem:
+        # Whatever is wrong, counting must not stop, and there is nobody to tell but the log.
+        counter.give_back(tallies)
+        log.warning("request counts not written", problem=" ".join(str(problem).split()))
+        return False
+    return True
+
+
+def start_writing() -> None:
+    """From now on this process writes its counts every few seconds, and once more when it ends."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(WRITE_EVERY):
+            write_counts()
+            connection.close()
+
+    def finish() -> None:
+        ended.set()
+        write_counts()
+        connection.close()
+
+    threading.Thread(target=run, name="traffic", daemon=True).start()
+    # A worker is a process of multiprocessing, which does not call what is registered with atexit.
+    Finalize(None, finish, exitpriority=10)
+
+
+def forget_old_hours() -> int:
+    """Delete what is older than it is kept; answers how many rows."""
+    deleted, _ = RequestCount.objects.filter(hour__lt=timezone.now() - timedelta(days=KEPT_DAYS)).delete()
+    return deleted

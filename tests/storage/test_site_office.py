@@ -1,0 +1,363 @@
+"""What site administrators do in the site's back office: storages, collections, staff accounts, administrative tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from storage.models import (
+    ApiToken,
+    RequestCount,
+    StaffAccount,
+    Storage,
+    StorageCollection,
+    StorageMembership,
+    StorageSize,
+)
+from storage.roles import Role
+from storage.tokens import issue_token
+from tests.api_client import ApiClient
+from tests.factories import PLAIN_TEMPLATE, StaffAccountFactory, storage_context
+from tests.storage.office import errors, signed_in, site_administrator, ticket
+
+pytestmark = pytest.mark.django_db
+SITE = "/admin/storage/"
+PLAIN = json.loads(PLAIN_TEMPLATE.read_text())
+
+
+@pytest.fixture
+def browser(db: None) -> Client:
+    return site_administrator()
+
+
+def template_file(document: Any) -> SimpleUploadedFile:
+    return SimpleUploadedFile("mine.json", json.dumps(document).encode(), "application/json")
+
+
+def request(**given: Any) -> dict[str, Any]:
+    usual = {"new_collection": "acme", "key": "manual", "anonymous": "none", "stuck_after_days": "14"}
+    return {**usual, "template_file": template_file(PLAIN), **given}
+
+
+# Provisioning
+
+
+def test_a_storage_is_provisioned_as_asked_for(browser: Client) -> None:
+    given = request(
+        title="Manual",
+        description="Of the house.",
+        cultures=["1033", "1036"],
+        default_culture="1036",
+        mandatory_cultures=["1033"],
+        region="CH",
+        time_zone="Europe/Zurich",
+        anonymous="read",
+        stuck_after_days="7",
+    )
+    response = browser.post(f"{SITE}storage/add/", given)
+    storage = Storage.objects.get()
+    assert response["Location"] == f"{SITE}storage/{storage.pk}/change/"
+    cultures = storage.culture_set()
+    assert (str(storage), storage.title, storage.description, storage.template) == (
+        "acme/manual", "Manual", "Of the house.", "plain",
+    )  # fmt: skip
+    assert (set(cultures.data), cultures.default, cultures.mandatory) == ({1033, 1036}, 1036, (1033,))
+    assert (storage.region, storage.time_zone, storage.anonymous_access, storage.stuck_after_days) == (
+        "CH", "Europe/Zurich", "read", 7,
+    )  # fmt: skip
+
+
+def test_what_is_left_out_is_the_templates_and_the_installations(browser: Client, settings: Any) -> None:
+    StorageCollection.objects.create(key="house", title="House")
+    browser.post(f"{SITE}storage/add/", request(new_collection="", collection="house"))
+    storage = Storage.objects.get()
+    assert (str(storage), storage.title) == ("house/manual", "manual")
+    assert (storage.region, storage.time_zone) == (settings.DEFAULT_REGION, settings.DEFAULT_TIME_ZONE)
+    assert storage.culture_set().data == (1031, 1033)
+
+
+def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
+    given = request(template="standard")
+    del given["template_file"]
+    browser.post(f"{SITE}storage/add/", given)
+    assert Storage.objects.get().template == "standard"
+    page = browser.post(f"{SITE}storage/add/", {**given, "key": "x", "template": "../../etc/passwd"}).content.decode()
+    assert errors(page) == ["Select a valid choice. ../../etc/passwd is not one of the available choices."]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"new_collection": "a b", "key": "admin", "stuck_after_days": "0"},
+            [
+                "&#x27;a b&#x27; cannot be used as an id: letters, digits, dot, hyphen and underscore, up to 63, starting"
+                " with a letter or digit",
+                "&#x27;admin&#x27; is reserved",
+                "1 to 3650 days, not 0",
+            ],
+        ),
+        ({"new_collection": ""}, ["Choose a collection, or name a new one."]),
+        ({"collection": "rival"}, ["Choose a collection, or name a new one."]),
+        ({"key": ""}, ["This field is required."]),
+        (
+            {"new_collection": "Rival"},
+            ["There is a collection rival already; ids may not differ in letter case alone."],
+        ),
+        (
+            {"new_collection": "", "collection": "rival", "key": "HANDBOOK"},
+            ["There is a storage rival/HANDBOOK already (ids are compared ignoring letter case)."],
+        ),
+        ({"title": "x" * 201}, ["Longer than 200 characters"]),
+        (
+            {"cultures": ["1033"], "default_culture": "1031"},
+            ["The default culture 1031 is not among the data cultures"],
+        ),
+        ({"template_file": SimpleUploadedFile("a.json", b"{")}, ["The template a.json "]),
+        ({"template_file": template_file({"name": "x"})}, ["title: expected a text", "cultures: expected an object"]),
+        (
+            {"template_file": template_file({**PLAIN, "types": {"note": {"facet": "nowhere"}}})},
+            ["types.note"],
+        ),
+    ],
+)
+def test_every_problem_stands_at_its_field_and_nothing_is_made(
+    browser: Client, other_storage: Storage, given: dict[str, Any], told: list[str]
+) -> None:
+    page = browser.post(f"{SITE}storage/add/", request(description="Kept words.", **given)).content.decode()
+    found = errors(page)
+    assert len(found) >= len(told)
+    for text, expected in zip(found, told, strict=False):
+        assert text.startswith(expected), found
+    assert "Kept words." in page
+    assert list(Storage.objects.all()) == [other_storage]
+    assert [each.key for each in StorageCollection.objects.all()] == ["rival"]
+
+
+# Storages and collections
+
+
+def test_the_list_shows_sizes_traffic_and_the_way_in(browser: Client, storage: Storage, other_storage: Storage) -> None:
+    StorageSize.objects.create(
+        storage=storage, measured_on=timezone.now() - timedelta(hours=3), elements=1234, bytes=5 * 1024 * 1024
+    )
+    RequestCount.objects.create(
+        storage=storage, hour=timezone.now(), requests=4321, client_errors=17, server_errors=3, milliseconds=9
+    )
+    RequestCount.objects.create(storage=other_storage, hour=timezone.now() - timedelta(hours=30), requests=9876543)
+    page = browser.get(f"{SITE}storage/").content.decode()
+    ours, theirs = (page[page.index(f"{each.pk}/change/") :].split("</tr>")[0] for each in (storage, other_storage))
+    for text in ("acme/handbook", "Handbook", "1,234", "5.0", "3", "hours ago", "4,321", "3 × 5xx", "17 × 4xx"):
+        assert text in ours, text
+    assert 'href="/acme/handbook/admin/"' in ours
+    assert 'href="/acme/handbook/"' in ours
+    assert "not measured" in theirs
+    assert "9,876,543" not in theirs
+
+
+def test_the_list_takes_as_many_statements_for_many(
+    browser: Client, storage: Storage, django_assert_num_queries: Any
+) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as few:
+        browser.get(f"{SITE}storage/")
+    for number in range(5):
+        other = Storage.objects.get(pk=storage.pk)
+        other.pk, other.key = None, f"copy{number}"
+        Storage.objects.bulk_create(
+            [Storage(collection=storage.collection, key=other.key, template="x", region="DE", time_zone="UTC")]
+        )
+    with django_assert_num_queries(len(few)):
+        browser.get(f"{SITE}storage/")
+
+
+def test_measuring_is_a_change_and_comes_by_post(browser: Client, storage: Storage) -> None:
+    address = f"{SITE}storage/{storage.pk}/measure/"
+    assert browser.get(address).status_code == 404
+    assert not StorageSize.objects.exists()
+    assert browser.post(address)["Location"] == f"{SITE}storage/{storage.pk}/change/"
+    assert StorageSize.objects.get().storage == storage
+
+
+def test_several_are_measured_at_once(browser: Client, storage: Storage, other_storage: Storage) -> None:
+    ids = [str(storage.pk), str(other_storage.pk)]
+    page = browser.post(f"{SITE}storage/", {"action": "measure_selected", "_selected_action": ids}, follow=True)
+    assert "2 storages have been measured." in page.content.decode()
+    assert StorageSize.objects.count() == 2
+
+
+def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None:
+    given = {
+        "title": "New", "description": "Words", "anonymous_access": "read", "stuck_after_days": "3", "key": "other",
+        "region": "FR", "time_zone": "UTC", "template": "x",
+    }  # fmt: skip
+    browser.post(f"{SITE}storage/{storage.pk}/change/", given)
+    after = Storage.objects.get(pk=storage.pk)
+    assert (after.title, after.description, after.anonymous_access, after.stuck_after_days, after.is_valid) == (
+        "New", "Words", "read", 3, False,
+    )  # fmt: skip
+    same = ("key", "region", "time_zone", "template", "token_in_query")
+    assert [getattr(after, name) for name in same] == [getattr(storage, name) for name in same]
+    page = browser.get(f"{SITE}storage/{storage.pk}/change/").content.decode()
+    assert "manage.py remove_storage acme handbook" in page
+
+
+def test_collections_are_made_by_hand_and_removed_while_empty(browser: Client, storage: Storage) -> None:
+    address = f"{SITE}storagecollection/"
+    for key, told in (("a b", "cannot be used as an id"), ("admin", "is reserved"), ("ACME", "There is a collection")):
+        assert told in errors(browser.post(f"{address}add/", {"key": key}).content.decode())[0]
+    browser.post(f"{address}add/", {"key": "new", "title": "New", "description": ""})
+    made = StorageCollection.objects.get(key="new")
+    browser.post(f"{address}{made.pk}/change/", {"key": "renamed", "title": "Better", "description": "x"})
+    made.refresh_from_db()
+    assert (made.key, made.title, made.description) == ("new", "Better", "x")
+    assert browser.post(f"{address}{storage.collection_id}/delete/", {"post": "yes"}).status_code == 403
+    browser.post(f"{address}{made.pk}/delete/", {"post": "yes"})
+    assert not StorageCollection.objects.filter(key="new").exists()
+
+
+# Tokens
+
+
+def test_a_token_of_an_administrative_context_is_shown_once_and_works(
+    browser: Client, storage: Storage, api: ApiClient
+) -> None:
+    address = f"{SITE}apitoken/add/"
+    for place, path in (("", "/_sysadmin/_admin"), (str(storage.collection_id), "/acme/_admin")):
+        given = {"name": f"Ops {path}", "place": place, "ticket": ticket(browser.get(address).content.decode())}
+        response = browser.post(address, given)
+        found = re.search(r'id="copy-token-value"[^>]*>([^<]+)<', response.content.decode())
+        assert found
+        assert "no-store" in response["Cache-Control"]
+        assert f"http://testserver{path}/_api/rest/info" in response.content.decode()
+        headers = {"Authorization": f"Bearer {found[1]}"}
+        assert api.get(f"{path}/_api/rest/info", headers=headers).status_code == 200
+        assert api.get("/acme/handbook/_api/rest/info", headers=headers).status_code == 401
+        assert found[1] not in browser.post(address, given, follow=True).content.decode()
+    assert [token.roles for token in ApiToken.objects.all()] == [["administrator"], ["administrator"]]
+
+
+def test_tokens_of_storages_are_listed_and_revoked_but_not_issued(browser: Client, storage: Storage) -> None:
+    token = issue_token(storage_context(storage), "importer", [Role.EDITOR]).token
+    listed = browser.get(f"{SITE}apitoken/").content.decode()
+    assert f'href="/acme/handbook/admin/storage/apitoken/{token.pk}/change/"' in listed
+    for scope, number in ((str(storage.pk), 1), (str(storage.collection_id), 0), ("site", 0), ("nonsense", 1)):
+        page = browser.get(f"{SITE}apitoken/?scope={scope}").content.decode()
+        assert page.count(f'value="{token.pk}"') == number
+    given = {
+        "name": "x",
+        "place": str(storage.pk),
+        "ticket": ticket(browser.get(f"{SITE}apitoken/add/").content.decode()),
+    }
+    assert errors(browser.post(f"{SITE}apitoken/add/", given).content.decode())
+    assert f"{token.pk}/replace/" not in browser.get(f"{SITE}apitoken/{token.pk}/change/").content.decode()
+    browser.post(f"{SITE}apitoken/{token.pk}/revoke/")
+    assert ApiToken.objects.get().revoked_on is not None
+
+
+# Staff accounts
+
+
+def membership_form(*rows: dict[str, Any], initial: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": initial}
+    for number, row in enumerate(rows):
+        found |= {f"memberships-{number}-{name}": value for name, value in row.items()}
+    return found
+
+
+def test_an_account_is_made_and_let_into_storages(browser: Client, storage: Storage) -> None:
+    password = {"usable_password": "true", "password1": "a rather good one", "password2": "a rather good one"}
+    response = browser.post(f"{SITE}staffaccount/add/", {"username": "anna", "language": "de", **password})
+    anna = StaffAccount.objects.get(username="anna")
+    assert response["Location"] == f"{SITE}staffaccount/{anna.pk}/change/"
+    assert (anna.is_staff, anna.is_superuser, anna.language) == (True, False, "de")
+    assert Client().login(username="anna", password="a rather good one")
+    row = {"storage": str(storage.pk), "roles": ["editor", "viewer"], "user_id": ""}
+    given = {"username": "anna", "is_active": "on", **membership_form(row)}
+    browser.post(f"{SITE}staffaccount/{anna.pk}/change/", given)
+    made = StorageMembership.objects.get()
+    assert (made.account, made.storage, made.roles, made.user_id) == (anna, storage, ["viewer", "editor"], None)
+    assert "acme/handbook" in browser.get(f"{SITE}staffaccount/?storage={storage.pk}").content.decode()
+
+
+def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Storage) -> None:
+    anna = StaffAccountFactory.create(username="anna")
+    nobody = "00000000-0000-4000-8000-000000000001"
+    for row, told in (
+        ({"storage": str(storage.pk), "roles": [], "user_id": ""}, "Choose at least one role."),
+        (
+            {"storage": str(storage.pk), "roles": ["viewer"], "user_id": nobody},
+            "There is no such user in acme/handbook.",
+        ),
+    ):
+        given = {"username": "anna", "is_active": "on", **membership_form(row)}
+        assert told in browser.post(f"{SITE}staffaccount/{anna.pk}/change/", given).content.decode()
+    assert not StorageMembership.objects.exists()
+
+
+def test_nobody_shuts_themselves_out() -> None:
+    root = StaffAccountFactory.create(username="root", is_superuser=True)
+    browser = signed_in(root)
+    address = f"{SITE}staffaccount/{root.pk}/"
+    for given in ({"is_superuser": "on"}, {"is_active": "on"}):
+        page = browser.post(f"{address}change/", {"username": "root", **given, **membership_form()}).content.decode()
+        assert errors(page) == ["You cannot take this from yourself; another site administrator can."]
+    assert browser.post(f"{address}delete/", {"post": "yes"}).status_code == 403
+    browser.post(f"{SITE}staffaccount/", {"action": "delete_selected", "_selected_action": [root.pk], "post": "yes"})
+    root.refresh_from_db()
+    assert (root.is_active, root.is_superuser) == (True, True)
+
+
+def test_another_account_is_shut_out_or_deleted(browser: Client) -> None:
+    anna = StaffAccountFactory.create(username="anna", is_superuser=True)
+    browser.post(f"{SITE}staffaccount/{anna.pk}/change/", {"username": "anna", **membership_form()})
+    anna.refresh_from_db()
+    assert (anna.is_active, anna.is_superuser) == (False, False)
+    browser.post(f"{SITE}staffaccount/{anna.pk}/delete/", {"post": "yes"})
+    assert not StaffAccount.objects.filter(pk=anna.pk).exists()
+
+
+def test_permissions_and_groups_of_django_are_not_offered(browser: Client) -> None:
+    anna = StaffAccountFactory.create(username="anna")
+    page = browser.get(f"{SITE}staffaccount/{anna.pk}/change/").content.decode()
+    assert "user_permissions" not in page
+    assert 'name="groups"' not in page
+
+
+# The overview
+
+
+def test_the_overview_of_a_site_administrator(browser: Client, storage: Storage, other_storage: Storage) -> None:
+    issue_token(storage_context(storage), "importer", [Role.EDITOR])
+    RequestCount.objects.create(
+        storage=storage, hour=timezone.now(), requests=40, client_errors=3, server_errors=1, milliseconds=400
+    )
+    page = browser.get("/admin/").content.decode()
+    numbers = re.findall(r'text-2xl text-important tracking-tight">(\d+)<', page)
+    assert numbers == ["2", "2", "1", "1"]
+    assert page.count("Answered: 36, Client errors: 3, Server errors: 1") == 2
+    assert page.index("acme/handbook") < page.index("rival/handbook")
+    assert "10 ms" in page
+
+
+def test_other_staff_find_the_storages_that_they_belong_to(storage: Storage, other_storage: Storage) -> None:
+    account = StaffAccountFactory.create()
+    StorageMembership.objects.create(account=account, storage=storage, roles=["editor"])
+    page = signed_in(account).get("/admin/").content.decode()
+    assert 'href="/acme/handbook/admin/"' in page
+    assert "Editor" in page
+    assert "rival" not in page
+    assert "/admin/storage/" not in page
+    reader = StaffAccountFactory.create()
+    StorageMembership.objects.create(account=reader, storage=storage, roles=["viewer"])
+    assert 'href="/acme/handbook/admin/"' not in signed_in(reader).get("/admin/").content.decode()
+    assert "do not belong to any storage" in signed_in(StaffAccountFactory.create()).get("/admin/").content.decode()
