@@ -1,4 +1,4 @@
-"""Addresses of the pages for readers, below `/{collection}/{storage}/`."""
+"""Addresses of the pages for readers, below `/{collection}/{storage}/`; `gotoUrl` is one of `element` (D59)."""
 
 from django.urls import path
 
@@ -7,4 +7,8 @@ from elements.pages import views
 app_name = "reader"
 urlpatterns = [
     path("", views.start, name="start"),
+    path("<int:lcid>/", views.storage_page, name="storage"),
+    path("<int:lcid>/search", views.search_page, name="search"),
+    path("<int:lcid>/<str:facet>/", views.facet_page, name="facet"),
+    path("<int:lcid>/<str:facet>/<str:identity>", views.element_page, name="element"),
 ]

@@ -1,0 +1,369 @@
+"""The page of one version of an element: what is read for it, in a fixed number of statements, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from elements import derived
+from elements.info import Drawn, read_drawn
+from elements.naming import NAME
+from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
+from elements.pages.names import Names, read_names
+from elements.pages.navigation import facet_title, tree_view
+from elements.pages.presenting import ShownAttribute, help_of, is_no_end, show_attribute, show_day, show_moment
+from elements.pages.visits import Badge, Kind, Link, Text, Visit
+from elements.reading import rows
+from elements.reading import selection as selecting
+from elements.reading.assembly import Assembler, Gathered, ancestors
+from elements.reading.attributes import read_exactly
+from elements.reading.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
+from elements.reading.rows import Identity, ShapeRow, VersionRow, row_columns
+from facets.blueprint import ElementType, Property
+from facets.configuration import CompiledFacet
+from facets.cycles import OPEN
+
+CHILDREN_SHOWN = 50
+# Contexts that stand with the dates they belong to, and the history, which is the table of versions.
+IN_FACTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
+STAMPS_WITH_CALLERS = (("relOn", "relBy"), ("changedOn", "changedBy"), ("createdOn", "createdBy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A related context with what it refers to."""
+
+    label: str
+    help: str
+    links: Sequence[Link]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that the server keeps of a version: a text, and whom it names."""
+
+    label: str
+    text: str
+    links: Sequence[Link] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLine:
+    """A row of the table of versions; dates that there are not are empty."""
+
+    number: str
+    address: str
+    state: Badge | None
+    valid_from: str
+    valid_until: str
+    released_on: str
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """That another version exists which the reader may rather want."""
+
+    text: str
+    address: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A diagram that shows the element; the address selects the shape in it."""
+
+    link: Link
+    number: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildPage:
+    links: Sequence[Link]
+    number: int
+    has_next: bool
+
+    @property
+    def has_several(self) -> bool:
+        return self.has_next or self.number > 1
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that one page is made of. What the reader may not see is not in here."""
+
+    row: VersionRow
+    gathered: Gathered
+    flows: Mapping[str, Sequence[str]]
+    children: Sequence[VersionRow]
+    versions: Sequence[VersionRow]
+    drawn: Sequence[Drawn]
+    owners: Mapping[str, VersionRow]
+    """Of the diagrams that show the element, by version."""
+    names: Mapping[str, Names]
+
+    @cached_property
+    def shapes(self) -> list[ShapeRow]:
+        """Of the element's own diagram, as far as the reader gets to see what they show."""
+        shapes = self.gathered.shapes.get(self.row.version, ())
+        return [each for each in shapes if each.element in self.gathered.links.identities]
+
+
+def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_page: int) -> Material:
+    audience = visit.reader.audience
+    gathered = assembler.gather([row])
+    flows = rows.read_predecessors([each.shape for each in gathered.shapes.get(row.version, ())])
+    narrow = row_columns(with_attributes=False)
+    below = selecting.children_of(audience, row.element, assembler.child_types)
+    children = selecting.read_page(below, narrow, CHILDREN_SHOWN + 1, (child_page - 1) * CHILDREN_SHOWN)
+    versions = selecting.read_page(selecting.versions_of(audience, row.element), narrow, None)
+    drawn = read_drawn(audience, row.element)
+    owners = rows.read_versions([each.version for each in drawn], with_attributes=False)
+    named = {each.version for each in gathered.links.identities.values()} | owners.keys()
+    names = read_names(named | {each.version for each in children})
+    return Material(row, gathered, flows, children, versions, drawn, owners, names)
+
+
+def page_assembler(visit: Visit, row: VersionRow) -> Assembler:
+    """Reads the element as its view `detail` shows it; children and versions are read apart, with what pages need."""
+    view = visit.reader.addresses.detail_view(visit.reader.types[row.type])
+    return Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
+
+
+class ElementPage:
+    """What the page of a version shows, in the culture of the visit."""
+
+    def __init__(self, visit: Visit, row: VersionRow, child_page: int = 1, asked: Asked = NOTHING_ASKED) -> None:
+        self.visit = visit
+        self.row = row
+        self.child_page = child_page
+        self.asked = asked
+        self.assembler = page_assembler(visit, row)
+        self.material = read_material(visit, self.assembler, row, child_page)
+        self.diagram = diagram_part(visit, row, self._shape_lines(), asked) if self.material.shapes else None
+
+    @property
+    def type(self) -> ElementType:
+        return self.visit.reader.types[self.row.type]
+
+    @cached_property
+    def properties(self) -> Mapping[str, Property]:
+        """In the order of the view."""
+        shown = self.assembler.view.types.get(self.type.key)
+        return shown.properties if shown else {}
+
+    @cached_property
+    def values(self) -> Mapping[str, Mapping[str, Any]]:
+        """Attributes in wire form, stored and derived."""
+        shown = self.assembler.projection.types[self.row.type]
+        has_authors = self.material.gathered.links.has_authors(self.row)
+        return self.visit.reader.writer.attributes(self.row, shown, has_authors=has_authors)
+
+    @cached_property
+    def name(self) -> Text:
+        """Whether the view shows it or not: a page needs a heading."""
+        return self.visit.name(read_exactly(self.row.attributes).get(NAME, {}))
+
+    @property
+    def kind(self) -> Kind:
+        return self.visit.kind(self.type)
+
+    @property
+    def state(self) -> Badge | None:
+        return self.visit.state(self.type, self.row.state)
+
+    @property
+    def number(self) -> str:
+        return version_number(self.row)
+
+    @property
+    def address(self) -> str:
+        return self.visit.page(self.row)
+
+    @property
+    def facet_address(self) -> str:
+        return self.visit.facet(self.type.facet)
+
+    @property
+    def facet_title(self) -> str:
+        return facet_title(self.visit, self._facet)
+
+    @property
+    def tree_address(self) -> str:
+        """Where the tree of its facet is open at this element; empty when it does not stand in the tree."""
+        view = tree_view(self._facet)
+        if view is None or not view.types.get(self.type.key) or self.type.lives_in_diagrams:
+            return ""
+        top = self._above[0].type if self._above else self.row.type
+        root = view.types.get(self.visit.reader.types[top].key)
+        is_in_tree = root is not None and root.is_root
+        return f"{self.facet_address}?open={self.row.element}#e-{self.row.element}" if is_in_tree else ""
+
+    @property
+    def breadcrumb(self) -> list[Link]:
+        return self._links(self._above)
+
+    @cached_property
+    def _above(self) -> list[Identity]:
+        """From the root down; a parent that the reader does not see is passed over (D56)."""
+        known = self.material.gathered.links.identities
+        above = ancestors(self.row.parent, self.material.gathered.parents)
+        return [known[each] for each in above if each in known][::-1]
+
+    @property
+    def _facet(self) -> CompiledFacet:
+        return self.visit.configuration.facet(self.type.facet)
+
+    @property
+    def validity(self) -> str:
+        """From when until when the version holds, in one line."""
+        start, end = self.row.valid_from, self.row.valid_until
+        if not self.type.is_versioned or (start is None and is_no_end(end)):
+            return ""
+        if start is None:
+            return _("Valid until %(day)s") % {"day": self._day(end)}
+        if is_no_end(end):
+            return _("Valid from %(day)s") % {"day": self._day(start)}
+        return _("Valid from %(first)s until %(last)s") % {"first": self._day(start), "last": self._day(end)}
+
+    @property
+    def author_note(self) -> Text:
+        return self.visit.name(self.values.get(derived.AUTHOR_NOTE, {}))
+
+    @cached_property
+    def attributes(self) -> list[ShownAttribute]:
+        """Those that are stored, in the order of the view; the name is the heading, what is derived is a fact."""
+        shown = (
+            show_attribute(self.visit, property, self.values.get(key, {}))
+            for key, property in self.properties.items()
+            if key != NAME and key not in DERIVED
+        )
+        return [each for each in shown if each is not None]
+
+    @cached_property
+    def related(self) -> list[Context]:
+        contexts = [key for key, each in self.properties.items() if each.related and key not in IN_FACTS]
+        found = self.material.gathered.links.related(self.row, contexts)
+        return [self._context(self.properties[key], targets) for key, targets in found.items()]
+
+    @cached_property
+    def children(self) -> ChildPage:
+        shown = [each.identity for each in self.material.children[:CHILDREN_SHOWN]]
+        has_next = len(self.material.children) > CHILDREN_SHOWN
+        return ChildPage(self._links(shown), self.child_page, has_next)
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The diagrams that show it now; of what was drawn in the past only, those of the past."""
+        found = [(each, self.material.owners[each.version]) for each in self.material.drawn]
+        current = [(drawn, owner) for drawn, owner in found if owner.version == self._current(owner)]
+        return [
+            Place(
+                self.visit.link(owner, self.material.names.get(owner.version, {})),
+                version_number(owner),
+                f"{self.visit.page(owner)}?shape={drawn.shape}#diagram",
+            )
+            for drawn, owner in current or found
+        ]
+
+    @cached_property
+    def versions(self) -> list[VersionLine]:
+        """Newest first: that is what most look for."""
+        if not self.type.is_versioned:
+            return []
+        return [self._version_line(each) for each in reversed(self.material.versions)]
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        """An older version leads to the current one; for who sees drafts, what is published and what is in work lead to
+        each other."""
+        if not self.type.is_versioned:
+            return []
+        sees_drafts = self.visit.reader.audience.sees_drafts
+        return list(self._notes(self._current(self.row), self.row.published if sees_drafts else None))
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        return list(self._facts())
+
+    @property
+    def api_address(self) -> str:
+        reader = self.visit.reader
+        return reader.address(reader.addresses.detail(self.type), self.row.identity)
+
+    def _shape_lines(self) -> list[ShapeLine]:
+        links = {each.shape: self._links([self._drawn(each)])[0] for each in self.material.shapes}
+        before = self.material.flows
+        return [
+            ShapeLine(shape, link, [links[one].name for one in before.get(shape, ()) if one in links])
+            for shape, link in links.items()
+        ]
+
+    def _drawn(self, shape: ShapeRow) -> Identity:
+        return self.material.gathered.links.identities[shape.element]
+
+    def _current(self, row: VersionRow) -> str | None:
+        """The version that the element's id addresses for this reader (D6)."""
+        return row.newest if self.visit.reader.audience.sees_drafts else row.published
+
+    def _notes(self, current: str | None, published: str | None) -> Iterator[Note]:
+        by_id = {each.version: each for each in self.material.versions}
+        is_open = self.row.category in OPEN
+        if current in by_id and current != self.row.version:
+            is_in_work = by_id[current].category in OPEN and self.row.version == published
+            yield self._note(
+                _("A newer version is in work.") if is_in_work else _("This is an older version."), by_id[current]
+            )
+        if published in by_id and published not in (self.row.version, None if is_open else current):
+            text = _("This version is not published.") if is_open else _("Another version is published.")
+            yield self._note(text, by_id[published])
+
+    def _note(self, text: str, other: VersionRow) -> Note:
+        link = _("Go to version %(number)s") % {"number": version_number(other)}
+        return Note(text, self.visit.page(other), link)
+
+    def _version_line(self, row: VersionRow) -> VersionLine:
+        return VersionLine(
+            version_number(row),
+            self.visit.page(row),
+            self.visit.state(self.type, row.state),
+            self._day(row.valid_from),
+            "" if is_no_end(row.valid_until) else self._day(row.valid_until),
+            self._day(row.released_on),
+            row.version == self.row.version,
+        )
+
+    def _facts(self) -> Iterator[Fact]:
+        if self.row.stereotype and derived.STEREOTYPE in self.properties:
+            yield Fact(self._label(derived.STEREOTYPE), self.row.stereotype)
+        for stamp, context in STAMPS_WITH_CALLERS:
+            moment = getattr(self.row, derived.STAMPS[stamp])
+            by = self.material.gathered.links.related(self.row, [context] if context in self.properties else [])
+            if moment is not None and stamp in self.properties:
+                yield Fact(self._label(stamp), self._moment(moment), self._links(by.get(context, ())))
+
+    def _label(self, key: str) -> str:
+        return self.visit.word(self.properties[key].display_names, key)
+
+    def _context(self, property: Property, targets: Sequence[Identity]) -> Context:
+        label = self.visit.word(property.display_names, property.key)
+        return Context(label, help_of(self.visit, property), self._links(targets))
+
+    def _links(self, targets: Sequence[Identity]) -> list[Link]:
+        return [self.visit.link(each, self.material.names.get(each.version, {})) for each in targets]
+
+    def _day(self, moment: datetime | None) -> str:
+        return "" if moment is None else show_day(self.visit.lcid, moment.astimezone(self.visit.reader.zone).date())
+
+    def _moment(self, moment: datetime) -> str:
+        return show_moment(self.visit.lcid, moment.astimezone(self.visit.reader.zone))
+
+
+def version_number(row: VersionRow) -> str:
+    return "" if row.major is None else f"{row.major}.{row.minor}"

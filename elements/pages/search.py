@@ -1,0 +1,137 @@
+"""Search by name: what begins with the text comes first, then what has all its words anywhere, in any language.
+
+The beginning of a name in the default culture goes by the index of names. Words anywhere need a look at every name of
+the storage, by the filter language; that takes half a second for 100,000 elements, and is cut off when it takes longer
+than a reader would wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import OperationalError
+from psycopg.errors import QueryCanceled
+
+from elements.filters import read_filter
+from elements.filters.binding import Vocabulary
+from elements.filters.compiling import FilterCompiler
+from elements.filters.conditions import NEVER, Condition, negation
+from elements.filters.syntax import fold_case
+from elements.naming import NAME
+from elements.pages.languages import language_tag
+from elements.pages.lists import begins_with, place_of, read_by_name
+from elements.pages.names import Names, read_names
+from elements.pages.navigation import facet_title
+from elements.pages.visits import Link, Text, Visit
+from elements.reading import selection as selecting
+from elements.reading.rows import VersionRow
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+
+PAGE = 25
+MAX_LENGTH, MAX_WORDS = 200, 10
+# Seconds that the look at every name may take.
+PATIENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for. `facet` is a name, or empty for all; `after` is the last version of the page before."""
+
+    text: str
+    facet: str = ""
+    after: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        return self.text.split()[:MAX_WORDS]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`facet` is its title; `otherwise` is the name that was found, where that is not the one shown."""
+
+    link: Link
+    facet: str
+    otherwise: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    hits: Sequence[Hit]
+    next: str = ""
+    is_later: bool = False
+    """Not the first page."""
+    is_cut_off: bool = False
+    """Names that do not begin with the text could not be looked at in time."""
+
+
+def clean_text(given: str) -> str:
+    """What cannot be part of a name, or of a statement, is left out."""
+    printable = "".join(character if character.isprintable() else " " for character in given[:MAX_LENGTH])
+    return " ".join(printable.split())
+
+
+def search(visit: Visit, storage: Storage, query: Query) -> Results:
+    scope = selecting.of_types(visit.reader.audience, _types(visit, query.facet))
+    place = place_of(visit.reader.audience, query.after)
+    begins, is_later = begins_with(query.text), place is not None
+    first: Sequence[VersionRow] = ()
+    if place is None or place.sort_name.startswith(query.text.casefold()):
+        page = read_by_name(scope.matching(begins), place, PAGE)
+        if page.has_more:
+            return Results(_hits(visit, query, page.rows), page.next, is_later)
+        first, place = page.rows, None
+    others = scope.matching(negation(begins)).matching(_has_words(visit, query.words))
+    try:
+        with tenant_scope(storage, timeout=PATIENCE):
+            page = read_by_name(others, place, PAGE - len(first))
+    except OperationalError as problem:
+        if not isinstance(problem.__cause__, QueryCanceled):
+            raise
+        return Results(_hits(visit, query, first), is_later=is_later, is_cut_off=True)
+    found = [*first, *page.rows]
+    return Results(_hits(visit, query, found), found[-1].version if page.has_more else "", is_later)
+
+
+def _types(visit: Visit, facet: str) -> list[str]:
+    return [row for row, type in visit.reader.types.items() if not facet or type.facet == facet]
+
+
+def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
+    """As `$filter` would say it: ignoring case, in the name of any culture."""
+    reader, configuration = visit.reader, visit.configuration
+    named = [type for type in configuration.types.values() if any(each.key == NAME for each in type.properties)]
+    if not named:
+        return NEVER
+    vocabulary = configuration.keep("names only", lambda: Vocabulary.of(named, configuration.cultures.data))
+    quoted = (word.replace("'", "''") for word in words)
+    text = " AND ".join(f"Contains({NAME}, '{word}')" for word in quoted)
+    compiler = FilterCompiler(
+        configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
+    )
+    return compiler.compile(read_filter(text, vocabulary))
+
+
+def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
+    names = read_names([row.version for row in found])
+    return [_hit(visit, query, row, names.get(row.version, {})) for row in found]
+
+
+def _hit(visit: Visit, query: Query, row: VersionRow, names: Names) -> Hit:
+    link = visit.link(row, names)
+    facet = visit.configuration.facet(visit.reader.types[row.type].facet)
+    return Hit(link, facet_title(visit, facet), _otherwise(query, link, names))
+
+
+def _otherwise(query: Query, link: Link, names: Names) -> Text | None:
+    if _matches(query, link.name.text):
+        return None
+    others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)
+    return next((other for other in others if _matches(query, other.text)), None)
+
+
+def _matches(query: Query, name: str) -> bool:
+    folded = fold_case(name)
+    return all(fold_case(word) in folded for word in query.words)
