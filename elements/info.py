@@ -28,12 +28,28 @@ class Drawn:
     category: str
 
 
-def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a caller stands with a version: what is granted, and what keeps it from being changed now, if anything."""
+
+    drawn: list[Drawn]
+    authors: set[UUID]
+    granted: frozenset[Permission]
+    lock: Lock
+
+
+def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> Standing:
     type = reader.types[row.type]
     drawn = read_drawn(reader.audience, row.element)
     authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
-    granted = permissions(caller, type, authors)
     lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn])
+    return Standing(drawn, authors, permissions(caller, type, authors), lock)
+
+
+def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
+    type = reader.types[row.type]
+    standing = find_standing(reader, caller, row)
+    drawn, granted, lock = standing.drawn, standing.granted, standing.lock
     is_locked = lock is not Lock.NONE
     obstacles = plan_deletion(reader.types, row).obstacles()
     collection_lock = _collection_lock(reader, caller, type, lock)

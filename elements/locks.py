@@ -43,3 +43,16 @@ def find_lock(
     if category not in CHANGEABLE:
         return Lock.ALL
     return Lock.NONE
+
+
+def open_properties(type: ElementType, locking: Collection[str]) -> frozenset[str]:
+    """What can still be changed while versions in these categories lock an element: in a published version some
+    properties, in any other that is no draft none."""
+    if any(category != Category.PUBLISHED for category in locking):
+        return frozenset()
+    return frozenset(each.key for each in type.properties if each.editable_in_released)
+
+
+def locking_categories(lock: Lock, own: str, diagrams: Collection[str]) -> set[str]:
+    """The categories that a lock by states comes from: those of the diagrams, or that of the version itself."""
+    return {each for each in (diagrams if lock is Lock.DIAGRAM else (own,)) if each not in CHANGEABLE}

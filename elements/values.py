@@ -32,6 +32,11 @@ def value_check(attribute: Attribute) -> Check:
     return _CHECKS[attribute.data_type]
 
 
+def is_empty(value: Any) -> bool:
+    """As IsNull of the filter language sees it: missing, blank, or a list of nothing."""
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+
+
 def read_date_time(text: Any) -> datetime | None:
     """A local date-time as the API writes it; a seventh digit is dropped. None when it is none."""
     if not isinstance(text, str) or not LOCAL_DATE_TIME.fullmatch(text):

@@ -1,5 +1,5 @@
 """Elements, and the people among them, in the back office of a storage."""
 
-from elements.admin import lists, people
+from elements.admin import choices, detail, editing, lists, parts, people, record, tree, versions
 
-__all__ = ["lists", "people"]
+__all__ = ["choices", "detail", "editing", "lists", "parts", "people", "record", "tree", "versions"]

@@ -1,1 +1,230 @@
-"""The list and the tree of elements."""
+"""The list of elements: pages in the order of names, each in a fixed number of statements, and never a total.
+
+Django's list counts what it shows. Here a page is found by its keys, one more than it holds to see whether another page
+follows, and the wide columns are read for the rows of the page only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+from unfold.paginator import InfinitePaginator
+from unfold.views import ChangeList
+
+from elements.admin.detail import element_view
+from elements.admin.editing import add_view, delete_view
+from elements.admin.filters import FILTERS
+from elements.admin.labels import Badge, Labels, Named, labels_of
+from elements.admin.searching import BY_NAME, listed_elements, search, take
+from elements.derived import AUTHOR_CONTEXTS
+from elements.models import Element
+from elements.permissions import Permission, granted_to
+from elements.reading.attributes import read_exactly
+from elements.reading.rows import VersionRow, fetch, read_references, read_versions
+from facets.blueprint import ElementType
+from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.pages import caller_of
+
+PAGE_SIZE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ListedElement:
+    """One row: the newest version, with the end of the version that is in force."""
+
+    name: str
+    type: ElementType
+    type_name: str
+    facet: str
+    state: Badge | None
+    number: str
+    authors: tuple[Named, ...]
+    valid_until: str
+    changed_on: str
+    changed_at: str
+
+
+class ListPaginator(InfinitePaginator):
+    template_name = "back_office/elements/pagination.html"
+
+
+class ElementList(ChangeList):
+    has_next = False
+
+    def get_results(self, request: HttpRequest) -> None:
+        self.page_num: int = max(self.page_num, 1)
+        labels = labels_of(request)
+        parts = search(self.queryset, self.query, labels.configuration.cultures)
+        size = self.list_per_page
+        ids = take(parts, (self.page_num - 1) * size, size + 1)
+        self.has_next = len(ids) > size
+        self.result_list = list_rows(labels, ids[:size])
+        # Nothing is counted; these stand for numbers that the templates ask for.
+        self.result_count = self.full_result_count = len(self.result_list)
+        self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
+        self.paginator = ListPaginator(self.result_list, size)
+
+    @property
+    def active_filters(self) -> list[tuple[str, str, str]]:
+        """Title and value of each, and the address of the list without it."""
+        found = []
+        for spec in self.filter_specs:
+            if value := spec.value():
+                text = dict(spec.lookup_choices).get(value, value)
+                found.append((str(spec.title), text, self.get_query_string(remove=[spec.parameter_name])))
+        return found
+
+
+def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
+    """Instances that carry what their row shows, in this order: four statements for any number of them."""
+    pointers = _read_pointers([str(each) for each in ids])
+    rows = read_versions({version for each in pointers.values() for version in each if version})
+    # What was deleted since its id was found is left out.
+    found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
+    newest = [rows[version] for version in found_versions if version in rows]
+    held = read_references([row.version for row in newest], AUTHOR_CONTEXTS)
+    people = labels.elements(target for contexts in held.values() for found in contexts.values() for target in found)
+    facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
+    found = []
+    for row in newest:
+        element = Element(id=UUID(row.element))
+        named = [one for name in AUTHOR_CONTEXTS for one in held.get(row.version, {}).get(name, ())]
+        authors = tuple(people[each] for each in named if each in people)
+        ends = rows.get(row.published or "", row).valid_until
+        element.listed = _listed(labels, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
+        found.append(element)
+    return found
+
+
+def _read_pointers(elements: Sequence[str]) -> dict[str, tuple[str, str | None]]:
+    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
+    return {row[0]: (row[1], row[2]) for row in fetch(sql, [list(elements)])} if elements else {}
+
+
+def _listed(
+    labels: Labels, row: VersionRow, facets: dict[str, str], authors: tuple[Named, ...], ends: datetime | None
+) -> ListedElement:
+    type = labels.reader.types[row.type]
+    return ListedElement(
+        labels.own(read_exactly(row.attributes)),
+        type,
+        labels.type(type),
+        facets[type.facet],
+        labels.badge(type, row.state, row.category),
+        "" if row.major is None else f"{row.major}.{row.minor}",
+        authors,
+        labels.day(ends),
+        labels.day(row.changed_on),
+        labels.moment(row.changed_on),
+    )
+
+
+def _row(element: Element) -> ListedElement:
+    return cast("ListedElement", element.listed)  # type: ignore[attr-defined]  # set by list_rows
+
+
+@admin.register(Element, site=storage_office)
+class ElementAdmin(StorageModelAdmin):
+    """The list. The pages of an element, and everything that changes one, are in `detail` and `editing`."""
+
+    list_display = ("name", "facet", "state", "version", "authors", "valid_until", "changed_on")
+    list_per_page = PAGE_SIZE
+    list_fullwidth = True
+    search_fields = ("newest__sort_name",)
+    search_help_text = _("Name or id")
+    ordering = BY_NAME
+    actions = None
+    show_facets = admin.ShowFacets.NEVER
+    show_add_link = True
+    list_before_template = "back_office/elements/active_filters.html"
+
+    class Media:
+        css: ClassVar[dict[str, Any]] = {"all": ("back_office/elements.css",)}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Element]:
+        return listed_elements()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Element], search_term: str
+    ) -> tuple[QuerySet[Element], bool]:
+        """The list searches for itself, in parts that come one after another."""
+        return queryset, False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:
+        return ElementList
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        return list(FILTERS)
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return Permission.NEW in granted_to(caller_of(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return Permission.EDIT in granted_to(caller_of(request))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        return element_view(request, object_id)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        return add_view(request)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        return delete_view(request, object_id)
+
+    @display(description=_("Name"), ordering="newest__sort_name")
+    def name(self, element: Element) -> SafeString:
+        return render_to_string("back_office/elements/row_name.html", {"row": _row(element)})
+
+    @display(description=_("Facet"))
+    def facet(self, element: Element) -> str:
+        return _row(element).facet
+
+    @display(description=_("State"))
+    def state(self, element: Element) -> SafeString | str:
+        badge = _row(element).state
+        return render_badge(badge) if badge else ""
+
+    @display(description=_("Version"))
+    def version(self, element: Element) -> str:
+        return _row(element).number
+
+    @display(description=_("Authors"))
+    def authors(self, element: Element) -> str:
+        return ", ".join(each.name for each in _row(element).authors)
+
+    @display(description=_("Valid until"))
+    def valid_until(self, element: Element) -> str:
+        return _row(element).valid_until
+
+    @display(description=_("Changed on"), ordering="newest__changed_on")
+    def changed_on(self, element: Element) -> SafeString:
+        row = _row(element)
+        return format_html('<span title="{}">{}</span>', row.changed_at, row.changed_on)
+
+
+def render_badge(badge: Badge) -> SafeString:
+    return format_html('<span class="el-badge el-badge-{}">{}</span>', badge.look, badge.text)
+
+
+storage_office.add_navigation(
+    Entry(Group.CONTENT, _("Elements"), "list", "elements_element_changelist"),
+)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from facets.cycles import OPEN, Category
 from storage.models import TenantModel
@@ -25,6 +26,8 @@ class Element(TenantModel):
     published = tenant_link("elements.ElementVersion", "+", null=True)
 
     class Meta:
+        verbose_name = _("element")
+        verbose_name_plural = _("elements")
         indexes = [
             models.Index(fields=["storage_id", "type", "id"], name="element_by_type"),
             models.Index(fields=["storage_id", "parent", "position", "id"], name="element_by_parent"),

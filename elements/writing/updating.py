@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from elements.contexts import TOKEN_TYPE
 from elements.filters.syntax import listed, printable
-from elements.locks import CHANGEABLE, Lock, find_lock
+from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
 from elements.naming import NAME, sort_name
 from elements.permissions import Permission, authors_in, role_permissions
 from elements.reading.attributes import read_exactly
@@ -233,9 +233,7 @@ class Update:
             own = (row.state, row.category)
             drawn = {(each.state, each.category) for each in self.stored.diagrams(row.element)}
             locking = {each for each in (drawn if lock is Lock.DIAGRAM else {own}) if each[1] not in CHANGEABLE}
-            is_published = all(category == Category.PUBLISHED for _, category in locking)
-            editable = {each.key for each in change.type.properties if each.editable_in_released}
-            for name in sorted(change.changed - (editable if is_published else set())):
+            for name in sorted(change.changed - open_properties(change.type, [category for _, category in locking])):
                 found = listed(sorted(state for state, _ in locking))
                 text = f"{name} cannot be changed in the state {found}; {way_out(category for _, category in locking)}"
                 self.findings.add(Kind.CONFLICT, change.place, text)

@@ -189,13 +189,16 @@ def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
     except Problem as problem:
         return _ask(request, page, key, problem)
     after = find_page(request, page.row.version)
-    transition_name = page.labels.transition(page.labels.configuration.cycles[page.type.key].transition(key))
-    state = after.state.text if after.state else ""
-    messages.success(
-        request,
-        _("%(transition)s: done. The state is now “%(state)s”.") % {"transition": transition_name, "state": state},
-    )
+    messages.success(request, _done_text(after, page.labels.configuration.cycles[page.type.key].transition(key)))
     return redirect(after.address())
+
+
+def _done_text(page: ElementPage, transition: Transition) -> str:
+    words = {"transition": page.labels.transition(transition), "task": transition.task, "state": ""}
+    if transition.task:
+        return _("%(transition)s: a task “%(task)s” was made. The state changes when it is accepted.") % words
+    words["state"] = page.state.text if page.state else page.row.state
+    return _("%(transition)s: done. The state is now “%(state)s”.") % words
 
 
 def _comment(text: str) -> str:

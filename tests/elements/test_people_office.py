@@ -78,7 +78,7 @@ def test_the_list_says_who_is_who(browser: Client, showcase: Storage) -> None:
     cells = [re.sub(r"<[^>]+>|\s+", " ", cell).split(">")[-1].strip() for cell in row.split("<td")]
     assert cells[0].endswith("Process architect")
     assert [" ".join(cell.split()) for cell in cells[1:]] == [
-        "Process Architect", "Architect", "Repository team", "10/30/2026 10:12 a.m.", "1", "anna",
+        "Process Architect", "Architect", "Repository team", "2026-10-30 10:12", "1", "anna",
     ]  # fmt: skip
     former = page[page.index(f"{FORMER}/change/") :].split("</tr>")[0]
     assert "Inactive" in former

@@ -388,7 +388,7 @@ class TestSteps:
         text = text_of(page)
         assert "This service sends no messages." in text
         assert (
-            f"Asked for by Anna on July 1, 2026, due July 15, 2026. Reason: Out of date. http://testserver{TASKS}{task}/change/"
+            f"Asked for by Anna on 1 July 2026, due 15 July 2026. Reason: Out of date. http://testserver{TASKS}{task}/change/"
             in text
         )
         (letter,) = re.findall(r'href="(mailto:[^"]*)"', page.content.decode())
@@ -399,7 +399,7 @@ class TestSteps:
         for day in ("03", "04"):
             clock.set(f"2026-07-{day}T10:00:00+00:00")
             assert "1 reminder was recorded." in told(client, take(client, "remind", task, comment=f"Called on {day}."))
-        assert "Reminded 2 times, last on 07/04/2026 noon" in listed(client)[0]
+        assert "Reminded 2 times, last on 2026-07-04 12:00" in listed(client)[0]
         assert [(each["step"], each.get("comment"), each.get("assignee")) for each in anna.steps("released")] == [
             ("request", "Out of date.", None),
             ("reminder", "Called on 03.", wire("ben")),
@@ -611,12 +611,12 @@ class TestThePage:
         for part in (
             "Approve expiry: released-1",
             "Why it is stuck Open for 19 days. Remind, reassign, or decide on behalf.",
-            "The state “Expiry requested”, ending 08/01/2026 midnight Request expiry",
-            "By Anna , 07/01/2026 noon Out of date.",
-            "Who decides Ben Reminded once, on 07/20/2026 noon",
+            "The state “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
+            "By Anna , 2026-07-01 12:00 Out of date.",
+            "Who decides Ben Reminded once, on 2026-07-20 12:00",
             "State Open",
-            "Age 19 days, overdue by 5 days 07/15/2026 noon",
-            "07/20/2026 noon Reminded Ben Request expiry version 1.0 Released Berta Boss",
+            "Age 19 days, overdue by 5 days 2026-07-15 12:00",
+            "2026-07-20 12:00 Reminded Ben Request expiry version 1.0 Released Berta Boss",
         ):
             assert part in text, text
         take(client, "reject", task, comment="Keep it.")
@@ -637,10 +637,10 @@ class TestTheLog:
         rows = rows_of(client.get(LOG))
         assert len(rows) == 2
         assert rows[0].startswith(
-            "07/02/2026 noon inProcess-1 Sub process 1.0 Transition Release In process → Released Cora"
+            "2026-07-02 12:00 inProcess-1 Sub process 1.0 Transition Release In process → Released Cora"
         )
         assert "At last." in rows[0]
-        assert rows[1].startswith("07/01/2026 noon released-1 Sub process 1.0 Task made")
+        assert rows[1].startswith("2026-07-01 12:00 released-1 Sub process 1.0 Task made")
         assert rows_of(client.get(f"{LOG}?step=request")) == rows[1:]
         assert rows_of(client.get(f"{LOG}?step=release")) == rows[:1]
         assert rows_of(client.get(f"{LOG}?week=2026-06-29")) == rows

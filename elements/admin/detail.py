@@ -1,0 +1,105 @@
+"""The page of an element: its head, the facts beside it, and the tabs that `panels` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from elements.admin.labels import Named, element_address
+from elements.admin.panels import ASIDES, ElementPage, add_address, find_page, panels_of
+from storage.back_office import storage_office
+
+FACTS = "back_office/elements/facts.html"
+
+
+def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
+    page = find_page(request, element, request.GET.get("version"))
+    if element.lower() != page.row.element:
+        # The id of a version leads to the page of its element.
+        return redirect(element_address(page.row.element, version=page.row.version))
+    panels = panels_of(page)
+    chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
+    context = {
+        **office_context(request, page.name),
+        "page": page,
+        "links": links_of(page),
+        "tabs": [
+            {"title": each.title, "address": page.address(tab=each.key), "is_chosen": each is chosen} for each in panels
+        ],
+        "panel": chosen,
+        "content": chosen.render(page),
+        "asides": [card for card in (aside(page) for aside in ASIDES) if card],
+    }
+    return TemplateResponse(request, "back_office/elements/element.html", context)
+
+
+def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
+    """What every page of elements needs to stand in the back office."""
+    request.current_app = storage_office.name  # read by unfold while it renders
+    return {**storage_office.each_context(request), "title": title}
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the version is shown to others, and where it is changed."""
+
+    reader: str
+    api: str
+    edit: str
+    add: str
+    delete: str
+
+
+def links_of(page: ElementPage) -> Links:
+    addresses, row = page.labels.reader.addresses, page.row
+    return Links(
+        reader=addresses.pages(page.type)[str(page.labels.culture)] + row.version,
+        api=addresses.detail(page.type) + row.version,
+        edit=page.address_of("elements_edit"),
+        add=add_address(parent=row.element),
+        delete=page.address_of("elements_element_delete"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    label: str
+    text: str = ""
+    person: Named | None = None
+
+
+def facts_card(page: ElementPage) -> SafeString:
+    return render_to_string(FACTS, {"facts": list(_facts(page))}, page.request)
+
+
+def _facts(page: ElementPage) -> Iterator[Fact]:
+    row, labels = page.row, page.labels
+    yield Fact(_("Facet"), labels.facet(page.type.facet))
+    yield Fact(_("Who may change it"), page.changers)
+    if row.stereotype:
+        yield Fact(_("Stereotype"), row.stereotype)
+    if page.type.is_versioned:
+        yield Fact(_("Valid from"), labels.moment(row.valid_from))
+        yield Fact(_("Valid until"), labels.moment(row.valid_until) or _("no end"))
+    for label, moment, caller in (
+        (_("Created"), row.created_on, row.created_by),
+        (_("Changed"), row.changed_on, row.changed_by),
+        (_("Released"), row.released_on, row.released_by),
+    ):
+        if moment is not None:
+            yield Fact(label, labels.moment(moment), page.named.get(caller or ""))
+    yield Fact(_("Id"), row.element)
+    if page.type.is_versioned:
+        yield Fact(_("Version id"), row.version)
+
+
+ASIDES.append(facts_card)

@@ -1,0 +1,303 @@
+"""What the list of elements can be narrowed by. Apps above hang theirs in by `FILTERS`.
+
+Each narrows by what is an index condition under row-level security where there is one, or by a condition on rows that
+are read in the order of names, and so only as far as the page needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django import forms
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.contrib.filters.admin import DropdownFilter
+from unfold.contrib.filters.forms import DropdownForm
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from elements.admin.labels import NAMES_OF_CATEGORIES, Labels, labels_of
+from elements.derived import AUTHOR_CONTEXTS
+from elements.filters.syntax import GUID
+from elements.models import Element, ElementVersion, Reference
+from elements.users import USER_TYPE
+from facets.blueprint import ElementType
+from facets.cycles import Category
+from storage.pages import caller_of
+
+ENDING_SOON = timedelta(days=30)
+ME = "me"
+OWNER = "owner"
+Elements = QuerySet[Element]
+
+
+class ElementFilter(DropdownFilter):
+    """A value that nobody offers narrows to nothing rather than to everything."""
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
+        self.request = request
+        super().__init__(request, params, model, admin)
+
+    @cached_property
+    def labels(self) -> Labels:
+        return labels_of(self.request)
+
+    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
+        value = self.value()
+        return self.narrow(queryset, value) if value else queryset
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        raise NotImplementedError
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        raise NotImplementedError
+
+    def of_types(self, elements: Elements, types: list[ElementType]) -> Elements:
+        return elements.filter(type_id__in=type_ids(self.labels, types))
+
+
+def type_ids(labels: Labels, types: list[ElementType]) -> list[UUID]:
+    return [labels.configuration.type_ids[each.key] for each in types]
+
+
+class FacetFilter(ElementFilter):
+    title = gettext_lazy("facet")
+    parameter_name = "facet"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(each.name, self.labels.facet(each.name)) for each in self.labels.configuration.blueprint.facets]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        return self.of_types(
+            elements, [each for each in self.labels.configuration.types.values() if each.facet == value]
+        )
+
+
+class TypeFilter(ElementFilter):
+    title = gettext_lazy("type")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        facet = request.GET.get(FacetFilter.parameter_name)
+        types = [each for each in self.labels.configuration.types.values() if not facet or each.facet == facet]
+        return [(each.key, f"{self.labels.facet(each.facet)}: {self.labels.type(each)}") for each in types]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        return self.of_types(elements, [each for each in self.labels.configuration.types.values() if each.key == value])
+
+
+class StateFilter(ElementFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        cycles = self.labels.configuration.blueprint.cycles
+        states = {each.key: each for cycle in reversed(cycles) for each in reversed(cycle.states)}
+        return [(each.key, self.labels.text(each.display_names, each.key)) for each in reversed(states.values())]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        """The category follows from the state. It is named, too, since it is what indexes of few versions are about."""
+        cycles = self.labels.configuration.blueprint.cycles
+        meant = {each.category.value for cycle in cycles for each in cycle.states if each.key == value}
+        found = elements.filter(newest__state=value)
+        return found.filter(newest__category=meant.pop()) if len(meant) == 1 else found
+
+
+class StageFilter(ElementFilter):
+    """What states mean, over all release cycles."""
+
+    title = gettext_lazy("stage")
+    parameter_name = "stage"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(each.value, NAMES_OF_CATEGORIES[each]()) for each in Category]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        return elements.filter(newest__category=value)
+
+
+class ValidityFilter(ElementFilter):
+    """Of what is published: a draft is not valid, whatever dates it has."""
+
+    title = gettext_lazy("validity")
+    parameter_name = "validity"
+    NOW, SOON, ENDING, ENDED = "now", "notYet", "ending", "ended"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [
+            (self.NOW, _("Valid now")),
+            (self.SOON, _("Not valid yet")),
+            (self.ENDING, _("Ends within 30 days")),
+            (self.ENDED, _("Ended")),
+        ]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        now = timezone.now()
+        has_begun = Q(published__valid_from__isnull=True) | Q(published__valid_from__lte=now)
+        goes_on = Q(published__valid_until__isnull=True) | Q(published__valid_until__gt=now)
+        conditions = {
+            self.NOW: Q(published__isnull=False) & has_begun & goes_on,
+            self.SOON: Q(published__valid_from__gt=now),
+            # The category is part of the index by which ends are found.
+            self.ENDING: Q(
+                published__category=Category.PUBLISHED.value,
+                published__valid_until__gt=now,
+                published__valid_until__lte=now + ENDING_SOON,
+            ),
+            self.ENDED: Q(published_id__in=_ended(now)) | Q(published=None, newest__category=Category.RETIRED.value),
+        }
+        return elements.filter(conditions[value]) if value in conditions else elements.none()
+
+
+def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
+    """What the clock has not come to yet; few, and found by an index."""
+    published = ElementVersion.objects.filter(category=Category.PUBLISHED.value, valid_until__lte=now)
+    return published.values_list("id", flat=True)
+
+
+class OwnerFilter(ElementFilter):
+    title = gettext_lazy("owner")
+    parameter_name = "owner"
+    NONE, SOMEBODY = "none", "set"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(self.NONE, _("Without owner")), (self.SOMEBODY, _("With owner"))]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        owned = Exists(Reference.objects.filter(version_id=OuterRef("newest_id"), context=OWNER))
+        if value == self.SOMEBODY:
+            return elements.filter(owned)
+        types = [each for each in self.labels.configuration.types.values() if _has_owner(each)]
+        return self.of_types(elements, types).filter(~owned) if value == self.NONE else elements.none()
+
+
+def _has_owner(type: ElementType) -> bool:
+    return any(each.key == OWNER and each.related for each in type.properties)
+
+
+class PeopleForm(DropdownForm):
+    """A select that asks for people as one types; it holds the one that is chosen, and nobody else."""
+
+    widget = UnfoldAdminSelectWidget(
+        attrs={"data-theme": "admin-autocomplete", "class": "unfold-filter-autocomplete admin-autocomplete"}
+    )
+
+
+class AuthorFilter(ElementFilter):
+    """Whom `author` or `secondaryAuthors` names; `me` is the user who is signed in, where the account has one."""
+
+    title = gettext_lazy("author")
+    parameter_name = "author"
+    form_class: ClassVar[type[forms.Form]] = PeopleForm
+
+    def has_output(self) -> bool:
+        return True
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        chosen = request.GET.get(self.parameter_name, "")
+        found: list[tuple[str, str]] = []
+        if caller_of(request).element_id:
+            found.append((ME, _("Me")))
+        if GUID.fullmatch(chosen):
+            named = self.labels.elements([chosen.lower()]).get(chosen.lower())
+            found.append((chosen, named.name if named else chosen))
+        return found
+
+    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+        for choice in super().choices(changelist):
+            widget = choice["form"].fields[self.parameter_name].widget
+            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?types={USER_TYPE}"}
+            yield choice
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        person = caller_of(self.request).element_id if value == ME else _guid(value)
+        if person is None:
+            return elements.none()
+        written = Reference.objects.filter(context__in=AUTHOR_CONTEXTS, target_id=person)
+        return elements.filter(newest_id__in=written.values("version_id"))
+
+
+class PlaceFilter(ElementFilter):
+    """Where in the tree. The children of one element can be asked for by its id, which the tree links to."""
+
+    title = gettext_lazy("place in the tree")
+    parameter_name = "place"
+    UNFILED, ROOT = "unfiled", "root"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        found = [(self.ROOT, _("Roots")), (self.UNFILED, _("Unfiled: without a parent, though no root"))]
+        chosen = request.GET.get(self.parameter_name, "")
+        if GUID.fullmatch(chosen):
+            named = self.labels.elements([chosen.lower()]).get(chosen.lower())
+            found.append((chosen, _("Below %(name)s") % {"name": named.name if named else chosen}))
+        return found
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        if parent := _guid(value):
+            return elements.filter(parent_id=parent)
+        types = self.labels.configuration.types.values()
+        roots = root_types(self.labels)
+        if value == self.ROOT:
+            return self.of_types(elements.filter(parent_id=None), [each for each in types if each.key in roots])
+        if value == self.UNFILED:
+            unfiled = [each for each in types if each.parents and each.key not in roots and not each.lives_in_diagrams]
+            return self.of_types(elements.filter(parent_id=None), unfiled)
+        return elements.none()
+
+
+def root_types(labels: Labels) -> set[str]:
+    """Types that may stand at the root of a tree."""
+    return {
+        shown.type.key
+        for facet in labels.configuration.facets.values()
+        for view in facet.views.values()
+        if view.view.is_hierarchical
+        for shown in view.types.values()
+        if shown.is_root
+    }
+
+
+class DiagramFilter(ElementFilter):
+    """What lives only in diagrams is left out, unless it is asked for, here or by its type."""
+
+    title = gettext_lazy("elements of diagrams")
+    parameter_name = "diagrams"
+    WITH, ONLY = "with", "only"
+    all_option = None
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [("", _("Left out")), (self.WITH, _("Listed, too")), (self.ONLY, _("Nothing else"))]
+
+    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
+        living, value = [UUID(each) for each in self.labels.configuration.living_in_diagrams], self.value()
+        if value == self.ONLY:
+            return queryset.filter(type_id__in=living)
+        if value == self.WITH or request.GET.get(TypeFilter.parameter_name):
+            return queryset
+        return queryset.exclude(type_id__in=living)
+
+
+def _guid(text: str) -> UUID | None:
+    return UUID(text) if GUID.fullmatch(text) else None
+
+
+FILTERS: list[type[ElementFilter]] = [
+    FacetFilter,
+    TypeFilter,
+    StateFilter,
+    StageFilter,
+    AuthorFilter,
+    OwnerFilter,
+    ValidityFilter,
+    PlaceFilter,
+    DiagramFilter,
+]

@@ -1,0 +1,31 @@
+"""Texts of the domain name elements by their ids; people get names that lead to the pages of these elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from elements.admin.labels import Labels
+
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def linked_texts(labels: Labels, texts: Iterable[str]) -> list[SafeString]:
+    """Two statements for any number of texts and ids; an id that is nobody's stays as it is."""
+    given = list(texts)
+    ids = {each for text in given for each in ID.findall(text)}
+    if not ids:
+        return [conditional_escape(text) for text in given]
+    named = {**labels.versions(ids), **labels.elements(ids)}
+    links = {
+        id: format_html('<a class="el-link" href="{}">{}</a>', each.address, each.name) for id, each in named.items()
+    }
+
+    def link(found: re.Match[str]) -> str:
+        return links.get(found[0], found[0])
+
+    # The texts are escaped first; an id holds nothing that escaping changes.
+    return [mark_safe(ID.sub(link, conditional_escape(text))) for text in given]  # noqa: S308

@@ -1,0 +1,233 @@
+"""The page of one element: what it is made of, and where apps above hang in what they know of it.
+
+`PANELS` are its tabs, `ASIDES` the cards beside them. Each gets the page, on which everything that several of them need
+is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from elements.admin.labels import Badge, Labels, Named, labels_of, page_address
+from elements.contexts import TOKEN_TYPE
+from elements.filters.syntax import GUID
+from elements.info import Standing, find_standing
+from elements.locks import Lock, locking_categories, open_properties
+from elements.permissions import Permission, role_permissions
+from elements.reading.assembly import ancestors
+from elements.reading.attributes import read_exactly
+from elements.reading.rows import VersionRow, find_version, read_parents, read_references
+from facets.blueprint import ElementType
+from facets.configuration import CompiledView
+from repository_site.problems import NotFound
+from storage.callers import Caller
+from storage.pages import caller_of
+
+
+class ElementPage:
+    """One version of an element, and who looks at it."""
+
+    def __init__(self, request: HttpRequest, row: VersionRow) -> None:
+        self.request = request
+        self.labels: Labels = labels_of(request)
+        self.caller: Caller = caller_of(request)
+        self.row = row
+        self.type: ElementType = self.labels.reader.types[row.type]
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Mapping[str, Any]]:
+        return read_exactly(self.row.attributes)
+
+    @cached_property
+    def related(self) -> Mapping[str, Sequence[str]]:
+        """Ids by context."""
+        return read_references([self.row.version], None).get(self.row.version, {})
+
+    @cached_property
+    def parents(self) -> list[str]:
+        """Nearest first."""
+        parent = self.row.parent
+        return list(ancestors(parent, read_parents({parent}))) if parent else []
+
+    @cached_property
+    def named(self) -> Mapping[str, Named]:
+        """Everything that the page names, by id: references, parents, callers and authors, in one statement."""
+        row = self.row
+        callers = (row.changed_by, row.created_by, row.released_by)
+        ids = {each for held in self.related.values() for each in held}
+        ids |= {*self.parents, *(each for each in callers if each), *map(str, self.standing.authors)}
+        return self.labels.elements(ids)
+
+    @cached_property
+    def standing(self) -> Standing:
+        return find_standing(self.labels.reader, self.caller, self.row)
+
+    @property
+    def name(self) -> str:
+        return self.labels.own(self.attributes)
+
+    @property
+    def state(self) -> Badge | None:
+        return self.labels.badge(self.type, self.row.state, self.row.category)
+
+    @property
+    def number(self) -> str:
+        return "" if self.row.major is None else f"{self.row.major}.{self.row.minor}"
+
+    @property
+    def is_newest(self) -> bool:
+        return self.row.version == self.row.newest
+
+    @property
+    def view(self) -> CompiledView:
+        """Through which changes are made, as the API would."""
+        return self.labels.reader.addresses.detail_view(self.type)
+
+    def address(self, **parameters: str | None) -> str:
+        """Of this page; it keeps the version that was picked."""
+        return self.address_of("elements_element_change", **parameters)
+
+    @property
+    def form_address(self) -> str:
+        """Of this page without parameters, for forms that bring their own."""
+        return page_address("elements_element_change", self.row.element)
+
+    def address_of(self, name: str, **parameters: str | None) -> str:
+        """Of another page about the same version."""
+        version = None if self.is_newest else self.row.version
+        return page_address(name, self.row.element, version=version, **parameters)
+
+    @cached_property
+    def editable(self) -> frozenset[str] | None:
+        """The properties that can be changed now; None means all, and nothing is in it when none can."""
+        lock, row = self.standing.lock, self.row
+        if lock is Lock.NONE:
+            return None
+        if lock not in (Lock.ALL, Lock.DIAGRAM):
+            return frozenset()
+        diagrams = [each.category for each in self.standing.drawn]
+        return open_properties(self.type, locking_categories(lock, row.category, diagrams))
+
+    @property
+    def is_editable(self) -> bool:
+        return self.editable is None or bool(self.editable)
+
+    @property
+    def is_deletable(self) -> bool:
+        """As far as rights and states go; what else is in the way is told before it is done."""
+        return self.standing.lock is Lock.NONE and Permission.DELETE in self.standing.granted
+
+    @cached_property
+    def addable(self) -> list[Addable]:
+        """What the caller may add below it."""
+        return addable_below(self.labels, self.caller, self.type, self.row.element)
+
+    @property
+    def path(self) -> list[Named]:
+        """From the root on."""
+        return [self.named[each] for each in reversed(self.parents) if each in self.named]
+
+    @property
+    def type_name(self) -> str:
+        return self.labels.type(self.type)
+
+    @property
+    def author_names(self) -> str:
+        people = (self.named[str(each)].name for each in self.standing.authors if str(each) in self.named)
+        return ", ".join(sorted(people))
+
+    @property
+    def changers(self) -> str:
+        """Who may change it while it is a draft (D20)."""
+        if self.type.is_architectural:
+            return _("Architects")
+        if self.standing.authors:
+            return _("%(authors)s, and architects") % {"authors": self.author_names}
+        return _("Editors and architects")
+
+    @property
+    def lock_text(self) -> str:
+        """Why it cannot be changed, in words; empty when it can."""
+        texts = {
+            Lock.NONE: "",
+            Lock.NEVER: _("Read-only: your roles do not allow to change elements."),
+            Lock.ARCHITECT: _("Read-only: elements of this type are for architects to change."),
+            Lock.NOT_CURRENT_USER: _("Read-only: only its authors (%(authors)s) and architects may change it.")
+            % {"authors": self.author_names},
+            Lock.DIAGRAM: _("Read-only: it lives in the diagram of a version that is no draft."),
+            Lock.ALL: _("Read-only: this version is no draft."),
+        }
+        text = texts[self.standing.lock]
+        if self.editable:
+            names = [self.labels.property(each) for each in self.type.properties if each.key in self.editable]
+            text = _("This version is no draft. Still open for changes: %(names)s.") % {"names": ", ".join(names)}
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Addable:
+    """A type of which one can be made in a place, and where that is done."""
+
+    name: str
+    color: str
+    address: str
+
+
+def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Addable]:
+    types = [each for each in makeable_types(labels, caller) if type.key in each.parents]
+    return [Addable(labels.type(each), each.color, add_address(each.key, element)) for each in types]
+
+
+def add_address(type: str = "", parent: str = "") -> str:
+    given = {name: value for name, value in (("type", type), ("parent", parent)) if value}
+    return reverse("admin:elements_element_add") + (f"?{urlencode(given)}" if given else "")
+
+
+def makeable_types(labels: Labels, caller: Caller) -> list[ElementType]:
+    """Types of which the caller may make elements here: not what is drawn, and not the elements of tokens."""
+    return [
+        each
+        for each in labels.configuration.types.values()
+        if not each.lives_in_diagrams and each.key != TOKEN_TYPE and Permission.NEW in role_permissions(caller, each)
+    ]
+
+
+def find_page(request: HttpRequest, element: str, version: str | None = None) -> ElementPage:
+    """The page of the newest version, or of the one that is named; a version's id stands for itself."""
+    wanted = version or element
+    labels = labels_of(request)
+    row = find_version(labels.reader.audience, wanted) if GUID.fullmatch(wanted) and GUID.fullmatch(element) else None
+    if row is None or (version and UUID(element) not in (UUID(row.element), UUID(row.version))):
+        raise NotFound(f"There is no element {wanted[:80]} in this storage.")
+    return ElementPage(request, row)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A tab. `concerns` says of which elements it is shown, `render` makes what is in it."""
+
+    key: str
+    title: str | Promise
+    render: Callable[[ElementPage], SafeString]
+    concerns: Callable[[ElementPage], bool] = lambda page: True
+    order: int = 50
+
+
+PANELS: list[Panel] = []
+# Cards beside the tabs, in their order; one that has nothing to say answers an empty text.
+ASIDES: list[Callable[[ElementPage], SafeString | str]] = []
+
+
+def panels_of(page: ElementPage) -> list[Panel]:
+    return sorted((each for each in PANELS if each.concerns(page)), key=lambda panel: panel.order)

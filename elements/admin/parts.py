@@ -1,0 +1,178 @@
+"""Tabs of an element's page: attributes by culture, related contexts both ways, and children."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_lazy as _
+
+from elements.admin.labels import Named, element_address
+from elements.admin.panels import PANELS, ElementPage, Panel
+from elements.admin.presenting import show_value
+from elements.diagrams.layout import Direction
+from elements.naming import NAME
+from elements.reading.pictures import draw_diagram
+from elements.reading.projection import DERIVED
+from elements.reading.rows import fetch
+from elements.reading.selection import children_of
+from elements.values import is_empty
+from elements.writing.inputs import SERVER_CONTEXTS
+from facets.blueprint import Property
+from storage.cultures import INVARIANT_CULTURE
+
+FOLDER = "back_office/elements"
+# More children and users than this are for the list to show.
+MANY = 200
+DIRECTIONS = {Direction.VERTICAL: _("From top to bottom"), Direction.HORIZONTAL: _("From left to right")}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    value: SafeString | None
+    culture: str = ""
+    is_missing: bool = False
+    """Empty in a culture that must be filled, while another has a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRow:
+    label: str
+    key: str
+    cells: tuple[Cell, ...]
+    is_invariant: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return all(each.value is None for each in self.cells)
+
+
+def attributes_panel(page: ElementPage) -> SafeString:
+    rows = [row for each in page.type.properties if (row := _attribute_row(page, each)) is not None]
+    context = {"page": page, "rows": rows, "cultures": page.labels.cultures}
+    return render_to_string(f"{FOLDER}/attributes.html", context, page.request)
+
+
+def _attribute_row(page: ElementPage, property: Property) -> AttributeRow | None:
+    attribute = property.attribute
+    if attribute is None or property.key in DERIVED:
+        return None
+    values = page.attributes.get(property.key, {})
+
+    def shown(lcid: int) -> SafeString | None:
+        value = values.get(str(lcid))
+        return None if is_empty(value) else show_value(page.labels, attribute, value)
+
+    label = page.labels.property(property)
+    if attribute.is_invariant_culture:
+        return AttributeRow(label, property.key, (Cell(shown(INVARIANT_CULTURE)),), is_invariant=True)
+    must_be_there = property.key == NAME or any(not is_empty(value) for value in values.values())
+    cells = tuple(
+        Cell(
+            shown(each.lcid),
+            each.name,
+            is_missing=each.is_mandatory and must_be_there and is_empty(values.get(str(each.lcid))),
+        )
+        for each in page.labels.cultures
+    )
+    return AttributeRow(label, property.key, cells, is_invariant=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    label: str
+    key: str
+    targets: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An element that refers to this one, and in which context."""
+
+    source: Named
+    label: str
+
+
+def related_panel(page: ElementPage) -> SafeString:
+    contexts = [
+        Context(
+            page.labels.property(each),
+            each.key,
+            tuple(page.named[target] for target in page.related.get(each.key, ()) if target in page.named),
+        )
+        for each in page.type.properties
+        if each.related and each.key not in SERVER_CONTEXTS
+    ]
+    uses = _uses(page)
+    context = {"page": page, "contexts": contexts, "uses": uses[:MANY], "has_more": len(uses) > MANY, "many": MANY}
+    return render_to_string(f"{FOLDER}/related.html", context, page.request)
+
+
+def _uses(page: ElementPage) -> list[Use]:
+    """By what is current: a version that was replaced refers to nothing any more that matters here."""
+    sql = """SELECT e.id::text, r.context FROM elements_reference r
+        JOIN elements_element e ON e.newest_id = r.version_id WHERE r.target_id = %s::uuid LIMIT %s"""
+    found = fetch(sql, [page.row.element, MANY + 1])
+    named = page.labels.elements(row[0] for row in found)
+    there = ((named[element], context) for element, context in found if element in named)
+    uses = [Use(source, _context_label(page, source, context)) for source, context in there]
+    return sorted(uses, key=lambda each: (each.label, each.source.name.casefold()))
+
+
+def _context_label(page: ElementPage, source: Named, context: str) -> str:
+    property = next((each for each in source.type.properties if each.key == context), None)
+    return page.labels.property(property) if property else context
+
+
+def children_panel(page: ElementPage) -> SafeString:
+    types = page.labels.reader.types
+    shown = [row_id for row_id, type in types.items() if page.type.key in type.parents and not type.lives_in_diagrams]
+    selection = children_of(page.labels.reader.audience, page.row.element, shown)
+    sql = f"SELECT e.id::text FROM {selection.source} ORDER BY {selection.order} LIMIT %s"  # noqa: S608  constants of ours
+    ids = [row[0] for row in fetch(sql, [*selection.parameters, MANY + 1])]
+    named = page.labels.elements(ids[:MANY])
+    context = {
+        "page": page,
+        "children": [named[each] for each in ids[:MANY] if each in named],
+        "has_more": len(ids) > MANY,
+        "many": MANY,
+    }
+    return render_to_string(f"{FOLDER}/children.html", context, page.request)
+
+
+def diagram_panel(page: ElementPage) -> SafeString:
+    """Shapes lead to the pages of what they show."""
+    asked = page.request.GET.get("direction", "")
+    direction = Direction(asked) if asked in set(Direction) else Direction.VERTICAL
+    picture = draw_diagram(
+        page.labels.reader,
+        page.row,
+        page.labels.culture,
+        direction,
+        link=lambda identity: element_address(identity.element),
+        selected=page.request.GET.get("shape"),
+        with_style=False,
+    )
+    context = {
+        # Made by us, of texts that were escaped.
+        "picture": mark_safe(picture),  # noqa: S308
+        "directions": [
+            (DIRECTIONS[each], page.address(tab="diagram", direction=each.value), each is direction)
+            for each in Direction
+        ],
+    }
+    return render_to_string(f"{FOLDER}/diagram.html", context, page.request)
+
+
+def can_have_children(page: ElementPage) -> bool:
+    types = page.labels.reader.types.values()
+    return any(page.type.key in each.parents and not each.lives_in_diagrams for each in types)
+
+
+PANELS += [
+    Panel("attributes", _("Attributes"), attributes_panel, order=10),
+    Panel("related", _("Related"), related_panel, order=20),
+    Panel("children", _("Children"), children_panel, can_have_children, order=30),
+    Panel("diagram", _("Diagram"), diagram_panel, lambda page: page.type.has_diagram, order=40),
+]

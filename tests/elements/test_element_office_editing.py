@@ -1,0 +1,484 @@
+"""Changing, making and deleting elements in the back office: what is typed is what the API answers then, and what is
+refused is still there to be mended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from elements.models import Element, ElementChange, ElementVersion
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
+from tests.cycles import STANDARD_CYCLES
+from tests.elements.office import Office, form_data, main_text
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+Wire = dict[str, Any]
+NAMES = ("anna", "ben", "thing", "thing-1", "other", "other-1", "box", "part", "part-2", "shelf", "gone", "gone-1")
+ID = {name: f"00000000-0000-4000-8000-{number:012x}" for number, name in enumerate(NAMES, 1)}
+HTML = '<?xml version="1.0" encoding="utf-8"?>'
+FILE = {"address": "a1", "fullAddress": "https://x.example/a1", "title": "Board"}
+
+
+def _property(type: str, english: str, **more: Any) -> Wire:
+    return {"displayNames": {"1033": english}, "attribute": {"dataType": type, **more}}
+
+
+def _context(facet: str, english: str, **more: Any) -> Wire:
+    return {"displayNames": {"1033": english}, "related": {"facet": facet, **more}}
+
+
+COLORS = [{"key": key, "displayNames": {"1033": key.title()}} for key in ("red", "green", "blue")]
+PROPERTIES: Wire = {
+    "name": _property("SingleLineText", "Name"),
+    "text": _property("MultiLineText", "Text"),
+    "markup": _property("Html", "Markup"),
+    "color": _property("SelectionValue", "Colour", isInvariantCulture=True, selectableValues=COLORS),
+    "colors": _property("MultiSelectionValue", "Colours", isInvariantCulture=True, selectableValues=COLORS),
+    "flag": _property("Boolean", "Flag", isInvariantCulture=True),
+    "count": _property("Integer", "Count", isInvariantCulture=True),
+    "cost": _property("Decimal", "Cost", isInvariantCulture=True),
+    "day": _property("Date", "Day", isInvariantCulture=True),
+    "moment": _property("DateTime", "Moment", isInvariantCulture=True),
+    "home": _property("Url", "Home", isInvariantCulture=True),
+    "files": _property("Files", "Files", isInvariantCulture=True),
+    "note": {**_property("SingleLineText", "Note", isInvariantCulture=True), "editableInReleased": True},
+    "version": _property("SingleLineText", "Version", isInvariantCulture=True),
+    **{key: _property("DateTime", key, isInvariantCulture=True) for key in ("validFrom", "validUntil", "changedOn")},
+    "parts": _context("things", "Parts", relatedTypes=["part"], maxOccurrence=2),
+    "author": _context("users", "Author", relatedTypes=["user"], maxOccurrence=1),
+    "fixed": _context("users", "Fixed", readOnly=True),
+    "changedBy": _context("users", "Changed by", readOnly=True),
+    "roleEditor": _property("Boolean", "Editor", isInvariantCulture=True),
+}
+
+
+def _type(facet: str, english: str, properties: list[str], **more: Any) -> Wire:
+    return {
+        "facet": facet, "displayNames": {"1033": english}, "color": "#336699", "elementTypeName": english,
+        "entityTypeName": english, "properties": properties, **more,
+    }  # fmt: skip
+
+
+VALUES = [
+    "name",
+    "text",
+    "markup",
+    "color",
+    "colors",
+    "flag",
+    "count",
+    "cost",
+    "day",
+    "moment",
+    "home",
+    "files",
+    "note",
+]
+TEMPLATE: Wire = {
+    "name": "workshop",
+    "title": "Workshop",
+    "releaseCycles": STANDARD_CYCLES,
+    "cultures": {"data": [1031, 1033], "default": 1033, "mandatory": [1031, 1033]},
+    "properties": PROPERTIES,
+    "facets": {
+        "things": {
+            "displayNames": {"1033": "Things"}, "typeName": "Things",
+            "views": {
+                "detail": {"displayNames": {"1033": "Detail"}, "key": "Detail", "properties": "all"},
+                "tree": {
+                    "displayNames": {"1033": "Tree"}, "key": "Tree", "properties": ["name"], "isHierarchical": True,
+                    "rootTypes": ["box"],
+                },
+            },
+        },
+        "users": {
+            "displayNames": {"1033": "Users"}, "typeName": "Users",
+            "views": {"detail": {"displayNames": {"1033": "Detail"}, "key": "Detail", "properties": "all"}},
+        },
+    },
+    "types": {
+        "box": _type("things", "Box", ["name"], isArchitectural=True),
+        "thing": _type(
+            "things", "Thing",
+            [*VALUES, "version", "validFrom", "validUntil", "changedOn", "parts", "author", "fixed", "changedBy"],
+            isVersioned=True, parents=["box", "thing"],
+        ),
+        "part": _type("things", "Part", ["name"], parents=["thing"]),
+        "user": _type("users", "User", ["name", "roleEditor"]),
+    },
+}  # fmt: skip
+
+
+def _line(type: str, name: str, text: str, **more: Any) -> Wire:
+    facet = TEMPLATE["types"][type]["facet"]
+    identity = {"facetName": facet, "id": ID[name], "type": type}
+    attributes = {"name": {"1031": f"{text} deutsch", "1033": text}, **more.pop("attributes", {})}
+    if TEMPLATE["types"][type].get("isVersioned"):
+        identity |= {"versionId": ID[f"{name}-1"], "state": more.pop("state", "inProcess")}
+        attributes |= {"version": {"127": "0.1"}, "validUntil": {"127": "9999-12-31T00:00:00"}}
+    else:
+        identity["creationId"] = ID[name]
+    return {**identity, "attributes": attributes, **more}
+
+
+def reference(type: str, name: str) -> Wire:
+    return {"facetName": TEMPLATE["types"][type]["facet"], "id": ID[name], "type": type}
+
+
+def lines(prefix: str) -> str:
+    made = [
+        _line("user", "anna", f"{prefix}Anna", attributes={"roleEditor": {"127": True}}),
+        _line("user", "ben", f"{prefix}Ben", attributes={"roleEditor": {"127": True}}),
+        _line("box", "box", f"{prefix}Box", children=[reference("thing", "thing"), reference("thing", "other")]),
+        _line("box", "shelf", f"{prefix}Shelf"),
+        _line("thing", "thing", f"{prefix}Thing"),
+        _line("thing", "other", f"{prefix}Other", related={"parts": [reference("part", "part")]}),
+        _line("thing", "gone", f"{prefix}Gone", state="released"),
+        _line("part", "part", f"{prefix}Part"),
+        _line("part", "part-2", f"{prefix}Second part"),
+    ]
+    return "\n".join(json.dumps(line) for line in made)
+
+
+@pytest.fixture(scope="module")
+def workshop(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """acme/workshop with a type that has every kind of attribute; and rival/workshop with the same ids."""
+    folder = tmp_path_factory.mktemp("workshop")
+    template = folder / "template.json"
+    template.write_text(json.dumps(TEMPLATE), encoding="utf-8")
+    fields = {"key": "workshop", "template": str(template), "time_zone": "Europe/Berlin"}
+    for name, prefix in (("own", ""), ("rival", "Rival ")):
+        (folder / f"{name}.ndjson").write_text(lines(prefix), encoding="utf-8")
+    with (
+        filled_storage(folder / "own.ndjson", collection="acme", **fields) as storage,
+        filled_storage(folder / "rival.ndjson", collection="rival", **fields),
+    ):
+        yield storage
+
+
+@pytest.fixture
+def office(workshop: Storage) -> Office:
+    return Office(workshop, Role.ADMINISTRATOR)
+
+
+class Api:
+    """What the API answers, for comparison."""
+
+    def __init__(self, storage: Storage, client: ApiClient) -> None:
+        self.token, self.client = token_for(storage, Role.ADMINISTRATOR), client
+
+    def element(self, name: str) -> Wire:
+        path = f"/acme/workshop/_api/rest/facets/things/views/detail/elements/{ID.get(name, name)}"
+        response = self.client.get(path, token=self.token)
+        assert response.status_code == 200, response.content
+        element: Wire = response.json()["elements"][0]
+        return element
+
+    def update(self, element: Wire) -> None:
+        path = "/acme/workshop/_api/rest/facets/things/views/detail/elements"
+        body = json.dumps({"elements": [element]})
+        response = self.client.post(path, body, content_type="application/json", token=self.token)
+        assert response.status_code == 200, response.content
+
+
+@pytest.fixture
+def wire(workshop: Storage, api: ApiClient) -> Api:
+    return Api(workshop, api)
+
+
+def edit(name: str) -> str:
+    return f"elements/element/{ID.get(name, name)}/edit/"
+
+
+def save(office: Office, name: str, **typed: Any) -> Any:
+    """Sends the form of an element with these fields typed anew; `__` stands for `-` in their names."""
+    data = office.form(edit(name))
+    return office.post(edit(name), {**data, **{key.replace("__", "-"): value for key, value in typed.items()}})
+
+
+def kept(storage: Storage) -> list[Any]:
+    """Everything that an edit could change."""
+    with tenant_scope(storage):
+        versions = ElementVersion.objects.order_by("id").values_list("id", "attributes", "revision", "stereotype")
+        return [list(versions), list(Element.objects.order_by("id").values_list("id", "parent_id"))]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "attribute", "culture", "expected"),
+    [
+        ("a-name-1033", "A better name", "name", "1033", "A better name"),
+        ("a-text-1031", "Zwei\r\nZeilen\r\n", "text", "1031", "Zwei\nZeilen\n"),
+        ("a-markup-1033", "<p>Hi &amp; bye</p>", "markup", "1033", f"{HTML}<p>Hi &amp; bye</p>"),
+        ("a-color", "green", "color", "127", "green"),
+        ("a-colors", ["red", "blue"], "colors", "127", ["red", "blue"]),
+        ("a-flag", "true", "flag", "127", True),
+        ("a-flag", "false", "flag", "127", False),
+        ("a-count", "-42", "count", "127", -42),
+        ("a-count", "0", "count", "127", 0),
+        ("a-cost", "12.50", "cost", "127", 12.5),
+        ("a-cost", "12345678901234567890.125", "cost", "127", 12345678901234567890.125),
+        ("a-day", "2026-12-31", "day", "127", "2026-12-31"),
+        ("a-moment", "2026-12-31T13:45", "moment", "127", "2026-12-31T13:45:00"),
+        ("a-moment", "2026-12-31T13:45:10.500", "moment", "127", "2026-12-31T13:45:10.5"),
+        ("a-validFrom", "2026-07-01T08:00", "validFrom", "127", "2026-07-01T08:00:00"),
+        ("a-home", "https://x.example/?a=1&b=2", "home", "127", "https://x.example/?a=1&b=2"),
+        ("a-files", json.dumps([FILE]), "files", "127", [FILE]),
+    ],
+)
+def test_what_is_typed_is_what_the_api_answers(
+    office: Office, wire: Api, field: str, typed: Any, attribute: str, culture: str, expected: Any
+) -> None:
+    before = wire.element("thing")["attributes"]
+    response = office.post(edit("thing"), {**office.form(edit("thing")), field: typed})
+    assert response.status_code == 302, main_text(response)
+    after = wire.element("thing")["attributes"]
+    assert after[attribute][culture] == expected
+    changed = {key for key in {*before, *after} if before.get(key) != after.get(key)} - {attribute, "changedOn"}
+    assert changed == set()
+
+
+def test_a_form_that_is_sent_back_as_it_came_changes_nothing(office: Office, workshop: Storage) -> None:
+    """Also where browsers write a value otherwise than it is stored."""
+    values = {
+        "a-text-1031": "Zwei\r\nZeilen\r\n", "a-colors": ["blue", "red"], "a-flag": "false", "a-cost": "12.50",
+        "a-moment": "2026-12-31T13:45", "a-files": json.dumps([FILE]), "a-markup-1033": "<p>x</p>", "r-parts": ID["part"],
+    }  # fmt: skip
+    assert save(office, "thing", **values).status_code == 302
+    before = kept(workshop)
+    sent = office.form(edit("thing"))
+    assert (sent["a-moment"], sent["a-colors"]) == ("2026-12-31T13:45:00", ["red", "blue"])
+    sent |= {"a-moment": "2026-12-31T13:45", "a-text-1031": sent["a-text-1031"].replace("\n", "\r\n")}
+    response = office.client.post(f"{office.base}{edit('thing')}", sent, follow=True)
+    assert "Nothing was changed." in response.content.decode()
+    assert kept(workshop) == before
+
+
+def test_what_is_emptied_is_removed(office: Office, wire: Api) -> None:
+    values = {"a-text-1033": "Text", "a-count": "1", "a-colors": ["red"], "a-flag": "true", "stereotype": "special"}
+    assert save(office, "thing", **values).status_code == 302
+    assert wire.element("thing")["stereotype"] == "special"
+    emptied = {**office.form(edit("thing")), **dict.fromkeys(values, "")}
+    emptied.pop("a-colors")
+    assert office.post(edit("thing"), emptied).status_code == 302
+    after = wire.element("thing")
+    assert not {"text", "count", "colors", "flag"} & after["attributes"].keys()
+    assert "stereotype" not in after
+
+
+def test_only_what_was_changed_is_sent(office: Office, workshop: Storage) -> None:
+    """A value that the configuration no longer allows, or that a form cannot show exactly, stays as long as nobody
+    touches it."""
+    odd = {"color": {"127": "purple"}, "count": {"127": "many"}, "text": {"1033": "one\r\ntwo\r"}}
+    with tenant_scope(workshop):
+        version = ElementVersion.objects.get(id=ID["thing-1"])
+        version.attributes = {**version.attributes, **odd}
+        version.save()
+    assert save(office, "thing", **{"a-name-1033": "Renamed"}).status_code == 302
+    with tenant_scope(workshop):
+        version = ElementVersion.objects.get(id=ID["thing-1"])
+        change = ElementChange.objects.get(element_id=ID["thing"])
+    assert {key: version.attributes[key] for key in odd} == odd
+    assert change.after == {"attributes": {"name[1033]": "Renamed"}}
+
+
+def test_references_keep_the_order_they_were_given(office: Office, wire: Api) -> None:
+    both = [ID["part-2"], ID["part"]]
+    assert save(office, "other", **{"r-parts": ",".join(both)}).status_code == 302
+    assert [each["id"] for each in wire.element("other")["related"]["parts"]] == both
+    assert "Second part Part Part Part" in main_text(office.get(edit("other")))
+    assert save(office, "other", **{"r-parts": ""}).status_code == 302
+    assert "parts" not in wire.element("other").get("related", {})
+
+
+def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> None:
+    assert save(office, "thing", parent=ID["shelf"]).status_code == 302
+    assert [each["id"] for each in wire.element("thing")["rootPath"]] == [ID["shelf"]]
+    assert save(office, "thing", parent="").status_code == 302
+    assert "rootPath" not in wire.element("thing")
+
+
+@pytest.mark.parametrize(
+    ("typed", "place", "words"),
+    [
+        ({"a-name-1033": "two\nlines"}, "a-name-1033", "Must be a single line."),
+        ({"a-markup-1033": "<p>open"}, "a-markup-1033", "Is not well-formed"),
+        ({"a-markup-1031": "<script>x</script>"}, "a-markup-1031", "Must not hold the element script"),
+        ({"a-color": "pink"}, "a-color", "Must be one of red, green, blue."),
+        ({"a-colors": ["red", "pink"]}, "a-colors", "Must be one of red, green, blue."),
+        ({"a-flag": "perhaps"}, "a-flag", "Must be true or false."),
+        ({"a-count": "many"}, "a-count", "Must be a whole number of up to 64 bits."),
+        ({"a-count": str(2**70)}, "a-count", "Must be a whole number of up to 64 bits."),
+        ({"a-cost": "1,5"}, "a-cost", "Must be a number."),
+        ({"a-cost": "NaN"}, "a-cost", "Must be a number."),
+        ({"a-day": "31.12.2026"}, "a-day", "Must be a date such as 2026-12-31."),
+        ({"a-moment": "noon"}, "a-moment", "Must be a date-time such as"),
+        ({"a-validFrom": "2026-03-29T02:30:00"}, "a-validFrom", "Does not exist in Europe/Berlin"),
+        ({"a-home": "javascript:alert(1)"}, "a-home", "Must not be an address that runs code."),
+        ({"a-files": "[{"}, "a-files", "This is no JSON"),
+        ({"a-files": '[{"title": "x"}]'}, "a-files", "Must hold files with an address and texts only."),
+        ({"r-parts": f"{ID['part']},{ID['part-2']},{ID['part']}"}, "r-parts", "3 references; at most 2 are possible."),
+        ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
+        ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
+        ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
+        ({"parent": ID["part"]}, "parent", "A thing cannot stand below a part; it can stand below box or thing."),
+        ({"parent": ID["thing"]}, "parent", "Is below the element itself, or is the element."),
+        ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
+    ],
+)
+def test_what_is_refused_is_told_at_its_field_and_nothing_is_lost(
+    office: Office, workshop: Storage, typed: dict[str, Any], place: str, words: str
+) -> None:
+    before = kept(workshop)
+    data = {**office.form(edit("thing")), "a-text-1033": "  typed\n before ", **typed}
+    response = office.post(edit("thing"), data)
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert kept(workshop) == before
+    shown = page.partition(f'id="errors-{place}"')[2].partition("</div>")[0]
+    assert words.lower() in shown.lower(), main_text(response)[:600]
+    assert "Nothing was saved. What you typed is still here." in main_text(response)
+    returned = form_data(response)
+    assert {key: returned.get(key) for key in data if key not in typed} == {
+        key: value for key, value in data.items() if key not in typed
+    }
+    for key, value in typed.items():
+        assert returned[key] == value
+
+
+def test_every_problem_is_told_at_once(office: Office) -> None:
+    response = save(office, "thing", **{"a-count": "many", "a-flag": "perhaps", "a-day": "soon"})
+    assert response.status_code == 422
+    for field in ("a-count", "a-flag", "a-day"):
+        assert f'id="errors-{field}"' in response.content.decode()
+
+
+def test_who_is_second_keeps_what_was_typed_and_sees_what_is_stored(
+    office: Office, wire: Api, workshop: Storage
+) -> None:
+    data = office.form(edit("thing"))
+    wire.update(
+        {
+            "id": ID["thing"],
+            "attributes": {"name": {"1033": "Theirs"}, "text": {"1033": "Their text"}, "count": {"127": 7}},
+        }
+    )
+    mine = {**data, "a-name-1033": "Mine", "a-text-1031": "Mein Text"}
+    response = office.post(edit("thing"), mine)
+    assert response.status_code == 412
+    text = main_text(response)
+    assert "has changed this element since you opened it" in text
+    assert "changed by both Stored now: Theirs" in text
+    assert "Stored now: Their text" not in text
+    assert wire.element("thing")["attributes"]["name"]["1033"] == "Theirs"
+    returned = form_data(response)
+    expected = {"a-name-1033": "Mine", "a-text-1031": "Mein Text", "a-text-1033": "Their text", "a-count": "7"}
+    assert {key: returned[key] for key in expected} == expected
+    assert office.post(edit("thing"), returned).status_code == 302
+    after = wire.element("thing")["attributes"]
+    assert after["name"]["1033"] == "Mine"
+    assert after["text"] == {"1031": "Mein Text", "1033": "Their text"}
+    assert after["count"] == {"127": 7}
+
+
+def test_what_a_published_version_leaves_open_can_be_changed_and_nothing_else(office: Office, wire: Api) -> None:
+    data = office.form(edit("gone"))
+    assert {key for key in data if key.startswith(("a-", "r-", "parent", "stereo"))} == {"a-note"}
+    assert office.post(edit("gone"), {**data, "a-note": "Noted", "a-name-1033": "Sneaked in"}).status_code == 302
+    after = wire.element("gone")["attributes"]
+    assert (after["note"], after["name"]["1033"]) == ({"127": "Noted"}, "Gone")
+
+
+def test_an_author_changes_their_element_and_no_other_editor_does(workshop: Storage, office: Office) -> None:
+    assert save(office, "thing", **{"r-author": ID["anna"]}).status_code == 302
+    anna, ben = (Office(workshop, Role.EDITOR, user_id=ID[name]) for name in ("anna", "ben"))
+    assert ben.post(edit("thing"), {"a-name-1033": "Ben was here", "read": "{}"}).status_code == 403
+    assert save(anna, "thing", **{"a-name-1033": "Anna was here"}).status_code == 302
+    with tenant_scope(workshop):
+        version = ElementVersion.objects.get(id=ID["thing-1"])
+    assert (version.attributes["name"]["1033"], str(version.changed_by_id)) == ("Anna was here", ID["anna"])
+
+
+def test_a_form_without_its_token_is_refused(office: Office) -> None:
+    from django.test import Client
+
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = office.client.cookies
+    assert strict.post(f"{office.base}{edit('thing')}", {"a-name-1033": "x"}).status_code == 403
+
+
+def test_a_new_element_is_made_where_it_was_asked_for(office: Office, wire: Api, workshop: Storage) -> None:
+    path = f"elements/element/add/?parent={ID['box']}"
+    chosen = main_text(office.get(path))
+    assert "Below Box" in chosen
+    assert "Thing" in chosen
+    assert "Part" not in chosen.replace("Parts", "")
+    form = office.form(f"{path}&type=thing")
+    assert form["parent"] == ID["box"]
+    response = office.post(f"{path}&type=thing", {**form, "a-name-1033": "Brand new", "a-count": "3"})
+    assert response.status_code == 302
+    made = response["Location"].split("/")[-3]
+    element = wire.element(made)
+    assert element["attributes"]["name"] == {"1033": "Brand new"}
+    assert element["attributes"]["count"] == {"127": 3}
+    assert element["attributes"]["version"] == {"127": "0.1"}
+    assert element["state"] == "inProcess"
+    assert [each["id"] for each in element["rootPath"]] == [ID["box"]]
+    with tenant_scope(workshop):
+        assert ElementChange.objects.get(version_id=made).action == ElementChange.Action.CREATED
+
+
+def test_a_new_element_that_is_refused_keeps_what_was_typed(office: Office, workshop: Storage) -> None:
+    before = kept(workshop)
+    form = office.form("elements/element/add/?type=thing")
+    response = office.post("elements/element/add/?type=thing", {**form, "a-name-1033": "New", "a-count": "many"})
+    assert response.status_code == 422
+    assert form_data(response)["a-name-1033"] == "New"
+    assert kept(workshop) == before
+
+
+def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Office) -> None:
+    editor = Office(workshop, Role.EDITOR)
+    assert "Box" in main_text(office.get("elements/element/add/"))
+    assert "Box" not in main_text(editor.get("elements/element/add/"))
+    assert editor.get("elements/element/add/?type=box").status_code == 404
+    assert editor.post("elements/element/add/?type=box", {"a-name-1033": "x"}).status_code == 404
+
+
+def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, workshop: Storage) -> None:
+    text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
+    assert "It cannot be deleted: it is referred to: parts of Other" in text
+    response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
+    assert response.status_code == 409
+    with tenant_scope(workshop):
+        assert Element.objects.filter(id=ID["part"]).exists()
+
+
+def test_what_nothing_holds_is_deleted_after_a_question(office: Office, workshop: Storage) -> None:
+    path = f"elements/element/{ID['part-2']}/delete/"
+    assert "The element goes for good" in main_text(office.get(path))
+    assert office.post(path, {"revision": "9"}).status_code == 412
+    assert office.post(path, {"revision": "0"}).status_code == 302
+    assert office.get(path).status_code == 404
+    rival = Storage.objects.get(collection__key="rival", key="workshop")
+    with tenant_scope(rival):
+        assert Element.objects.filter(id=ID["part-2"]).exists()
+
+
+def test_changes_stay_in_their_tenant(office: Office, workshop: Storage) -> None:
+    rival = Storage.objects.get(collection__key="rival", key="workshop")
+    before = kept(rival)
+    assert (
+        save(office, "thing", **{"a-name-1033": "Here", "r-parts": ID["part"], "parent": ID["shelf"]}).status_code
+        == 302
+    )
+    assert kept(rival) == before
+    stranger = Office(rival, Role.ADMINISTRATOR)
+    assert stranger.post(f"/acme/workshop/admin/{edit('thing')}", {"a-name-1033": "x"}).status_code == 404

@@ -1,0 +1,241 @@
+"""The list of elements in the back office: what it holds, what narrows it, and what it costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from elements.admin.lists import ElementAdmin
+from elements.models import ElementVersion
+from elements.sample import sample_lines
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.conftest import StorageMaker
+from tests.elements.handbook import ID
+from tests.elements.office import Office, main_text, names_of
+
+pytestmark = pytest.mark.django_db
+LIST = "elements/element/"
+EVERYTHING = [
+    "Anna Berg", "Ben Cole", "Crew", "CRM", "customer view", "English", "ERP next", "German", "Handle every order", "House",
+    "Invoice", "Loose end", "Nightly", "Old system", "Retired", "Sales", "ship",
+]  # fmt: skip
+
+
+@pytest.fixture
+def office(handbook: Storage) -> Office:
+    return Office(handbook, Role.ANALYZER)
+
+
+def rows(office: Office, query: str = "") -> list[str]:
+    response = office.get(f"{LIST}?{query}")
+    assert response.status_code == 200
+    return names_of(response)
+
+
+def test_every_element_once_by_name_without_what_lives_in_diagrams(office: Office) -> None:
+    assert rows(office) == EVERYTHING
+
+
+def test_a_row_says_what_an_element_is_and_who_maintains_it(office: Office) -> None:
+    text = main_text(office.get(f"{LIST}?q=every"))
+    assert "Handle every order Sub process Processes In process 2.1 Anna Berg" in text
+
+
+def test_names_are_in_the_language_of_the_page(handbook: Storage) -> None:
+    german = Office(handbook, Role.ANALYZER, language="de")
+    assert {"Haus", "Mannschaft", "Deutsch"} <= set(rows(german))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("facet=it", ["CRM", "ERP next", "Old system"]),
+        ("facet=users", ["Anna Berg", "Ben Cole", "Crew"]),
+        ("facet=none", []),
+        ("type=user", ["Anna Berg", "Ben Cole"]),
+        ("type=task", ["Check", "Check again"]),
+        ("facet=it&type=user", []),
+        ("state=inProcess", ["CRM", "ERP next", "Handle every order", "Invoice"]),
+        ("state=requestToExpire", ["Loose end"]),
+        ("stage=published", ["Loose end", "Sales", "ship"]),
+        ("stage=retired", ["Old system", "Retired"]),
+        ("stage=static&facet=processes", ["customer view", "House"]),
+        (f"author={ID['anna']}", ["Handle every order"]),
+        (f"author={ID['ben']}", []),
+        ("author=nobody", []),
+        ("owner=none&stage=draft", ["CRM", "Handle every order", "Invoice"]),
+        ("owner=set&stage=draft", ["ERP next"]),
+        ("owner=none&type=user", []),
+        ("validity=now&facet=it", ["ERP next"]),
+        ("validity=ended", ["Old system", "Retired"]),
+        ("validity=ending", []),
+        ("validity=nonsense", []),
+        ("place=root&facet=processes", ["customer view", "House"]),
+        ("place=unfiled", ["Loose end", "Retired"]),
+        (f"place={ID['sales']}", ["Handle every order", "Invoice", "ship"]),
+        ("diagrams=only", ["Check", "Check again", "Start", "Start"]),
+        ("diagrams=with&facet=processes&stage=static", ["Check", "Check again", "customer view", "House", "Start", "Start"]),
+    ],
+)  # fmt: skip
+def test_filters(office: Office, query: str, expected: list[str]) -> None:
+    assert rows(office, query) == expected
+
+
+def test_mine_is_what_names_the_user_of_the_account(handbook: Storage) -> None:
+    anna = Office(handbook, Role.ANALYZER, Role.EDITOR, user_id=ID["anna"])
+    with tenant_scope(handbook):
+        version = ElementVersion.objects.get(id=ID["anna"])
+        version.attributes = {**version.attributes, "roleEditor": {"127": True}}
+        version.save()
+    assert rows(anna, "author=me") == ["Handle every order"]
+
+
+def test_validity_is_that_of_the_published_version(office: Office, handbook: Storage) -> None:
+    with tenant_scope(handbook):
+        ElementVersion.objects.filter(id=ID["order-2"]).update(valid_until="2999-01-01T00:00Z")
+        ElementVersion.objects.filter(id=ID["erp-1"]).update(valid_from="2998-01-01T00:00Z")
+    assert rows(office, "validity=notYet") == ["ERP next"]
+    assert "2999-01-01" in main_text(office.get(f"{LIST}?q=every"))
+
+
+def test_filters_that_are_on_can_be_taken_off(office: Office) -> None:
+    page = office.get(f"{LIST}?facet=processes&state=inProcess").content.decode()
+    assert re.findall(r'<li><span>([^<]*)<strong>([^<]*)</strong></span><a href="([^"]*)"', page) == [
+        ("Facet: ", "Processes", "?state=inProcess"),
+        ("State: ", "In process", "?facet=processes"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("er", ["ERP next", "Anna Berg", "customer view", "German", "Handle every order"]),
+        ("ERP", ["ERP next"]),
+        ("e", ["English", "ERP next", "Anna Berg", "Ben Cole", "Crew", "customer view", "German", "Handle every order",
+               "House", "Invoice", "Loose end", "Old system", "Retired", "Sales"]),
+        ("mannschaft", ["Crew"]),
+        ("nirgends", []),
+        ("1031", []),
+        (ID["order"], ["Handle every order"]),
+        (ID["order-1"].upper(), ["Handle every order"]),
+        (ID["start-2"], []),
+    ],
+)  # fmt: skip
+def test_search_finds_beginnings_first_then_what_holds_the_text_in_any_language(
+    office: Office, text: str, expected: list[str]
+) -> None:
+    assert rows(office, f"q={text}") == expected
+
+
+def test_pages_go_on_while_there_is_more_and_search_goes_over_its_parts(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ElementAdmin, "list_per_page", 5)
+    whole, searched = rows_of_pages(office, ""), rows_of_pages(office, "q=e")
+    assert whole == EVERYTHING
+    assert len(searched) == 14
+    assert len(set(searched)) == 14
+    assert searched[:3] == ["English", "ERP next", "Anna Berg"]
+
+
+def rows_of_pages(office: Office, query: str) -> list[str]:
+    found: list[str] = []
+    for page in range(1, 20):
+        response = office.get(f"{LIST}?p={page}&{query}")
+        found += names_of(response)
+        if 'rel="next"' not in response.content.decode():
+            return found
+    raise AssertionError("the pages never end")
+
+
+def test_the_other_tenant_with_the_same_ids_has_a_list_of_its_own(handbook: Storage, office: Office) -> None:
+    rival = Storage.objects.get(collection__key="rival", key="handbook")
+    assert rows(Office(rival, Role.ANALYZER)) == sorted((f"Rival {name}" for name in EVERYTHING), key=str.casefold)
+    assert Office(rival, Role.ANALYZER).get(f"/acme/handbook/admin/{LIST}").status_code == 404
+
+
+def test_who_may_not_make_elements_is_not_offered_to(handbook: Storage, office: Office) -> None:
+    add = "/acme/handbook/admin/elements/element/add/"
+    assert add not in office.get(LIST).content.decode()
+    assert add in Office(handbook, Role.EDITOR).get(LIST).content.decode()
+
+
+@pytest.fixture(scope="module")
+def sample(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """demo/sample with 1,400 elements."""
+    path = tmp_path_factory.mktemp("sample") / "lines.ndjson"
+    path.write_bytes(b"".join(sample_lines(1_000)))
+    with filled_storage(path, collection="demo", key="sample", template="standard") as storage:
+        yield storage
+
+
+def statements(office: Office, path: str) -> list[str]:
+    with CaptureQueriesContext(connection) as captured:
+        response = office.get(path)
+    assert response.status_code == 200
+    return [each["sql"] for each in captured.captured_queries]
+
+
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [
+        ("", 1000),
+        ("facet=processes&state=released", 100),
+        ("q=order", 100),
+        (f"author={ID['anna']}", 100),
+        ("owner=none", 100),
+    ],
+)
+def test_a_page_costs_the_same_with_ten_rows_and_a_thousand(
+    sample: Storage, monkeypatch: pytest.MonkeyPatch, query: str, most: int
+) -> None:
+    office = Office(sample, Role.ADMINISTRATOR)
+    office.get("elements/tree/")
+    costs = []
+    for size in (10, most):
+        monkeypatch.setattr(ElementAdmin, "list_per_page", size)
+        costs.append(statements(office, f"{LIST}?{query}"))
+    # A search that does not fill the page asks for what holds the text elsewhere, too: twice at most.
+    assert len(costs[1]) - len(costs[0]) in ((0, 1, 2) if "q=" in query else (0,))
+    counting = [sql for found in costs for sql in found if re.search(r"count\s*\(", sql, re.IGNORECASE)]
+    assert [sql for sql in counting if "elements_element" in sql] == []
+
+
+def explained(storage: Storage, office: Office, path: str) -> str:
+    """The plan of the statement that finds the page."""
+    sql = next(each for each in statements(office, path) if 'ORDER BY "elements_elementversion"."sort_name"' in each)
+    with tenant_scope(storage), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {sql}")
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+@pytest.mark.parametrize("query", ["", "q=order 9"])
+def test_a_page_is_found_by_the_index_of_names(sample: Storage, query: str) -> None:
+    plan = explained(sample, Office(sample, Role.ADMINISTRATOR), f"{LIST}?{query}")
+    assert "version_by_name" in plan, plan
+    assert "Seq Scan" not in plan, plan
+
+
+def test_choices_are_searched_by_name_among_allowed_types(office: Office) -> None:
+    def choices(query: str) -> Any:
+        return office.get(f"elements/choices/?{query}").json()
+
+    assert choices("types=user")["results"] == [
+        {"id": ID["anna"], "text": "Anna Berg", "type": "User", "color": "#007ACC", "state": ""},
+        {"id": ID["ben"], "text": "Ben Cole", "type": "User", "color": "#007ACC", "state": ""},
+    ]
+    assert [each["text"] for each in choices("type=subProcess&context=systems&term=e")["results"]] == [
+        "ERP next", "Old system",
+    ]  # fmt: skip
+    assert [each["text"] for each in choices("parent=subProcess&term=sa")["results"]] == ["Sales"]
+    assert choices("types=user&page=2") == {"results": [], "pagination": {"more": False}}
+    assert office.get("elements/choices/?types=nothing").status_code == 404
+    assert office.get("elements/choices/?type=subProcess&context=nothing").status_code == 404

@@ -1,0 +1,300 @@
+"""The page of an element and the tree: what they show, to whom, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from elements.models import ElementVersion, Reference
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.conftest import StorageMaker
+from tests.elements.handbook import BASE, ID
+from tests.elements.office import Office, main_text
+
+pytestmark = pytest.mark.django_db
+TABS = ("attributes", "related", "children", "diagram", "versions", "lifecycle", "record")
+
+
+@pytest.fixture
+def office(handbook: Storage) -> Office:
+    return Office(handbook, Role.ADMINISTRATOR)
+
+
+def page_of(name: str) -> str:
+    return f"elements/element/{ID[name]}/change/"
+
+
+def test_the_head_says_what_it_is_and_where_it_stands(office: Office) -> None:
+    text = office.element(ID["order"])
+    assert "Tree House Sales Handle every order Sub process In process Version 2.1 Edit Add below" in text
+    assert "Read-only" not in text
+    assert "Who may change it Anna Berg, and architects" in text
+
+
+def test_a_version_is_picked_by_its_id(office: Office) -> None:
+    response = office.get(page_of("order-2"))
+    assert (response.status_code, response["Location"]) == (
+        302,
+        f"{office.base}{page_of('order')}?version={ID['order-2']}",
+    )
+    text = office.element(ID["order"], version=ID["order-2"])
+    assert "Handle order Sub process Released Version 2.0 not the newest version" in text
+    assert office.get(f"{page_of('order')}?version={ID['erp-1']}").status_code == 404
+    assert office.get(f"{page_of('order')}?version=nonsense").status_code == 404
+
+
+@pytest.mark.parametrize("id", ["nonsense", "00000000-0000-4000-8000-ffffffffffff"])
+def test_what_is_not_there_is_not_found(office: Office, id: str) -> None:
+    assert office.get(f"elements/element/{id}/change/").status_code == 404
+    assert office.get(f"elements/element/{id}/edit/").status_code == 404
+    assert office.get(f"elements/element/{id}/delete/").status_code == 404
+
+
+def test_links_lead_to_the_page_for_readers_and_to_the_api(office: Office, handbook: Storage) -> None:
+    page = office.get(f"{page_of('order')}?version={ID['order-2']}").content.decode()
+    api = f"{BASE}/_api/rest/facets/processes/views/detail/elements/{ID['order-2']}"
+    assert f'href="{BASE}/1033/processes/{ID["order-2"]}"' in page
+    assert f'href="{api}"' in page
+    assert office.get(api.removeprefix("http://testserver")).json()["count"] == 1
+
+
+def test_attributes_stand_side_by_side_with_what_is_missing_marked(office: Office) -> None:
+    text = office.element(ID["order"], version=ID["order-2"])
+    assert "Attribute German English default" in text
+    assert "Label name Auftrag abwickeln Handle order" in text
+    assert "Label description – From order to invoice." in text
+    assert "Label cost 12345678901234567890.125" in text
+    assert "Label images Board" in text
+    assert "missing" not in text
+
+
+def test_a_mandatory_culture_without_a_value_is_marked(office: Office, handbook: Storage) -> None:
+    with tenant_scope(handbook):
+        ElementVersion.objects.filter(id=ID["order-3"]).update(attributes={"scope": {"1031": "Alles"}})
+    text = office.element(ID["order"])
+    assert "(without a name) Sub process" in text
+    assert "Label name – missing" in text
+    assert "Label scope Alles missing" in text
+
+
+def test_markup_is_cleaned(office: Office, handbook: Storage) -> None:
+    markup = '<?xml version="1.0"?><p onclick="x()">Hi <script>alert(1)</script><b>you</b></p>'
+    with tenant_scope(handbook):
+        ElementVersion.objects.filter(id=ID["order-3"]).update(attributes={"description": {"1033": markup}})
+    page = office.get(page_of("order")).content.decode()
+    assert "<p>Hi <b>you</b></p>" in page
+    assert "alert(1)" not in page
+
+
+def test_related_elements_lead_both_ways(office: Office) -> None:
+    text = office.element(ID["order"], tab="related", version=ID["order-2"])
+    assert "Label systems CRM System In process ERP next System In process Old system System Expired" in text
+    assert "No element refers to this one." in text
+    used = office.element(ID["erp"], tab="related")
+    assert "Referred to by Context Element Label Check Task Label Handle every order Sub process In process" in used
+    assert "Label owner Anna Berg User" in used
+
+
+def test_children_come_in_their_order(office: Office) -> None:
+    text = office.element(ID["sales"], tab="children")
+    assert re.search(r"ship Sub process In effect Invoice Sub process .* Handle every order Sub process", text)
+    assert "Add below: Sub process" in text
+
+
+def test_the_diagram_is_a_picture_whose_shapes_are_links(office: Office) -> None:
+    page = office.get(f"{page_of('order')}?tab=diagram&version={ID['order-2']}").content.decode()
+    assert "<svg" in page
+    for name in ("start-2", "check-2", "ship", "invoice"):
+        assert f'href="{office.base}{page_of(name)}"' in page
+    assert "Diagram" not in office.element(ID["erp"])
+
+
+def test_two_versions_side_by_side(office: Office) -> None:
+    text = office.element(ID["order"], tab="versions")
+    assert "2.1 shown In process" in text
+    assert "From version 2.0 to version 2.1" in text
+    assert "Label (German) removed Auftrag abwickeln –" in text
+    assert "Label (English) changed Handle order Handle every order" in text
+    assert "Label changed CRM ERP next Old system ERP next" in text
+    assert "Task changed Check Check again" in text
+    assert "Sub process removed ship –" in text
+    page = office.get(f"{page_of('order')}?tab=versions").content.decode()
+    assert "<ins>every </ins>" in page
+    assert "<del>CRM</del>" in page
+
+
+def test_a_copy_of_the_same_is_no_difference(office: Office, handbook: Storage) -> None:
+    """What lives in a diagram is another element in each version, with the same creation id (D11)."""
+    with tenant_scope(handbook):
+        for version, target in (("order-2", "check-2"), ("order-3", "check-3")):
+            Reference.objects.create(version_id=ID[version], context="owner", position=7, target_id=ID[target])
+    page = office.get(f"{page_of('order')}?tab=versions").content.decode()
+    assert "<del>Anna Berg</del>" in page
+    assert "<del>Check</del>" not in page.partition("Differences of the diagram")[0]
+
+
+def test_any_two_versions_can_be_picked(office: Office) -> None:
+    text = office.element(ID["order"], tab="versions", old=ID["order-3"], new=ID["order-1"])
+    assert "From version 1.0 to version 2.1" in text
+    assert "Label (English) changed Take order Handle every order" in text
+
+
+def test_the_record_tells_what_was_before_and_after(office: Office, handbook: Storage) -> None:
+    assert "Nothing is on record" in office.element(ID["order"], tab="record")
+    data = office.form(f"elements/element/{ID['order']}/edit/")
+    office.post(f"elements/element/{ID['order']}/edit/", {**data, "a-scope-1033": "All of it", "r-owner": ID["ben"]})
+    text = office.element(ID["order"], tab="record")
+    assert re.search(r"Changed \S+ \S+ staff\d+", text)
+    assert "What Before After Label (English) – All of it Label – Ben Cole" in text
+
+
+def test_the_other_tenant_with_the_same_ids_shows_its_own(handbook: Storage, office: Office) -> None:
+    rival = Office(Storage.objects.get(collection__key="rival", key="handbook"), Role.ADMINISTRATOR)
+    data = office.form(f"elements/element/{ID['order']}/edit/")
+    office.post(f"elements/element/{ID['order']}/edit/", {**data, "a-name-1033": "Changed here"})
+    assert "Changed here" in office.element(ID["order"])
+    for tab in TABS:
+        text = rival.element(ID["order"], tab=tab)
+        assert "Rival Handle every order" in text
+        assert "Changed here" not in text
+    for path in (page_of("order"), f"elements/element/{ID['order']}/edit/", "elements/tree/"):
+        assert rival.get(f"/acme/handbook/admin/{path}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "words"),
+    [
+        (Role.ANALYZER, "invoice", "Read-only: your roles do not allow to change elements."),
+        (Role.APPROVER, "invoice", "Read-only: your roles do not allow to change elements."),
+        (Role.EDITOR, "invoice", ""),
+        (Role.EDITOR, "house", "Read-only: elements of this type are for architects to change."),
+        (Role.EDITOR, "order", "Read-only: only its authors (Anna Berg) and architects may change it."),
+        (Role.ARCHITECT, "order", ""),
+        (Role.ARCHITECT, "ship", "Read-only: this version is no draft."),
+        (Role.ADMINISTRATOR, "check-2", "Read-only: it lives in the diagram of a version that is no draft."),
+        (Role.ADMINISTRATOR, "check-3", ""),
+    ],
+)
+def test_why_it_is_read_only_is_said_and_nothing_is_offered(
+    handbook: Storage, role: Role, name: str, words: str
+) -> None:
+    office = Office(handbook, role)
+    page = office.get(page_of(name))
+    assert words in main_text(page)
+    edit = f"elements/element/{ID[name]}/edit/"
+    assert (f'href="{office.base}{edit}"' in page.content.decode()) is not bool(words)
+    expected = 200 if not words else 409 if "version" in words else 403
+    assert office.get(edit).status_code == expected
+    if words:
+        assert office.post(edit, {"a-name-1033": "x", "read": "{}"}).status_code == expected
+
+
+@pytest.mark.parametrize("role", [Role.ANALYZER, Role.APPROVER])
+def test_who_may_not_change_anything_is_refused(handbook: Storage, role: Role) -> None:
+    office = Office(handbook, role)
+    for path in (
+        f"elements/element/{ID['invoice']}/edit/",
+        f"elements/element/{ID['invoice']}/delete/",
+        "elements/element/add/",
+    ):
+        assert office.get(path).status_code == 403, path
+        assert office.post(path).status_code == 403, path
+
+
+def test_a_viewer_has_no_office(handbook: Storage) -> None:
+    assert Office(handbook, Role.VIEWER).get(page_of("sales")).status_code == 403
+
+
+def test_the_tree_opens_level_by_level_by_links_alone(office: Office) -> None:
+    closed = office.get("elements/tree/?facet=processes")
+    text = main_text(closed)
+    assert "customer view View" in text
+    assert "Sales" not in text
+    [address] = re.findall(r'class="el-branch-toggle" href="([^"]*)"', closed.content.decode())
+    opened = main_text(office.get(address.partition("#")[0].replace("&amp;", "&")))
+    assert "House Process house" in opened
+    assert "Sales Main process Released" in opened
+    assert "Invoice" not in opened
+    both = f"elements/tree/?facet=processes&open={ID['house']},{ID['sales']},nonsense"
+    assert re.search(r"Sales .* ship .* Invoice .* Handle every order", office.page(both))
+
+
+def test_adding_below_is_offered_where_the_caller_may(handbook: Storage, office: Office) -> None:
+    path = f"elements/tree/?facet=processes&open={ID['house']},{ID['sales']}"
+    add = f"{office.base}elements/element/add/?type="
+    assert f"{add}mainProcess&amp;parent={ID['house']}" in office.get(path).content.decode()
+    assert f"{add}processHouse" in office.get(path).content.decode()
+    editor = Office(handbook, Role.EDITOR).get(path).content.decode()
+    assert f"{add}subProcess&amp;parent={ID['sales']}" in editor
+    assert f"{add}processHouse" not in editor
+    assert add not in Office(handbook, Role.ANALYZER).get(path).content.decode()
+
+
+REFERENCES = (3, 300)
+
+
+@pytest.fixture(scope="module")
+def linked(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """demo/linked: of two processes one refers to 3 systems and has 3 children, users of it and shapes, one has 300."""
+    lines = []
+    for rank, count in enumerate(REFERENCES):
+
+        def made(kind: int, number: int, rank: int = rank) -> str:
+            return f"00000000-0000-4{rank}00-8000-{kind:04x}{number:08x}"
+
+        versioned = {"state": "released", "attributes": {"name": {"1033": f"Thing {rank}"}, "version": {"127": "1.0"}}}
+        own = {"facetName": "processes", "id": made(0, 0), "type": "mainProcess"}
+        systems = [{"facetName": "it", "id": made(1, each), "type": "system"} for each in range(count)]
+        children = [{"facetName": "processes", "id": made(2, each), "type": "subProcess"} for each in range(count)]
+        lines.append(
+            {
+                **own, "versionId": made(3, 0), **versioned, "related": {"systems": systems}, "children": children,
+                "content": [
+                    {"properties": {"shapeId": made(4, place), "predecessors": []}, **each}
+                    for place, each in enumerate(children)
+                ],
+            }
+        )  # fmt: skip
+        lines += [{**each, "versionId": made(5, place), **versioned} for place, each in enumerate(systems)]
+        lines += [
+            {**each, "versionId": made(6, place), **versioned, "related": {"guidelines": []}}
+            for place, each in enumerate(children)
+        ]
+    path = tmp_path_factory.mktemp("linked") / "lines.ndjson"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with filled_storage(path, collection="demo", key="linked", template="standard") as storage:
+        yield storage
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage, tab: str) -> None:
+    office = Office(linked, Role.ADMINISTRATOR)
+    costs = []
+    for rank in range(len(REFERENCES)):
+        path = f"elements/element/00000000-0000-4{rank}00-8000-{0:012x}/change/?tab={tab}"
+        office.page(path)
+        with CaptureQueriesContext(connection) as captured:
+            office.page(path)
+        costs.append(len(captured))
+    assert costs[0] == costs[1]
+    # Session, account, scope and navigation are part of it.
+    assert costs[0] <= 40
+
+
+def test_the_tree_costs_the_same_with_few_branches_and_many(linked: Storage) -> None:
+    office = Office(linked, Role.ADMINISTRATOR)
+    costs = []
+    for rank in range(len(REFERENCES)):
+        path = f"elements/tree/?facet=processes&open=00000000-0000-4{rank}00-8000-{0:012x}"
+        office.page(path)
+        with CaptureQueriesContext(connection) as captured:
+            office.page(path)
+        costs.append(len(captured))
+    assert costs[0] == costs[1]
