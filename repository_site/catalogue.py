@@ -25,6 +25,8 @@ LANGUAGES = ("de",)
 APPS = ("repository_site", "storage", "facets", "elements", "release")
 # Parts of unfold for libraries that are not used here.
 UNUSED = {"constance", "guardian", "import_export", "location_field", "simple_history", "unfold_crispy"}
+# What Django translates in other words than ours.
+OVERRIDDEN = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 # How gettext's functions take their arguments: which of them are texts, and which is a context.
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
@@ -50,7 +52,7 @@ def gather() -> Catalog:
     known = {each.id for catalogue in _django_catalogues() for each in catalogue if each.string}
     for source in _sources(_package("unfold")):
         for _, message, comments, context in _texts(source):
-            if message not in known and not UNUSED & set(source.parts):
+            if (message not in known or message in OVERRIDDEN) and not UNUSED & set(source.parts):
                 found.add(message, auto_comments=comments, context=context)
     return found
 
@@ -100,7 +102,10 @@ def compiled(catalogue: Catalog) -> bytes:
 def update(language: str) -> list[str]:
     """Bring a catalogue up to date; answers the texts that have no translation yet."""
     catalogue = read_catalogue(language)
-    catalogue.update(gather(), no_fuzzy_matching=True)
+    gathered = gather()
+    # A date of its own for each run would be a change when nothing has changed.
+    gathered.creation_date = catalogue.creation_date
+    catalogue.update(gathered, no_fuzzy_matching=True)
     path = catalogue_file(language)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:

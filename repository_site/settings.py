@@ -144,6 +144,7 @@ LOGIN_REDIRECT_URL = "admin:index"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+FORMAT_MODULE_PATH = "repository_site.formats"
 LOCALE_PATHS = [PROJECT_DIR / "repository_site/locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.template.defaultfilters import filesizeformat
@@ -53,7 +53,8 @@ def ago(instant: datetime | None, never: str = NOTHING) -> SafeString:
         return format_html("{}", never)
     now = timezone.now()
     is_now = (now - instant).total_seconds() < SOON
-    text = _("just now") if is_now else naturaltime(instant)
+    # It asks the clock by itself, and takes no other time for now.
+    text = _("just now") if is_now else naturaltime(datetime.now(UTC) - (now - instant))
     return format_html(
         '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>', instant.isoformat(), moment(instant), text
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Page, Response, ViewportSize, sync_playwright
 
 from tests.browser.world import PASSWORD
 from tests.server_process import Server, free_port
@@ -19,20 +20,32 @@ from tests.server_process import Server, free_port
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = "REPOSITORY_BROWSER_REQUIRED"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-WIDE, NARROW = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
+DEMO = "/demo/showcase"
+WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder: Path = tmp_path_factory.mktemp("browser")
+def prepared_site(folder: Path) -> Server:
+    """A server with the demo storage and the people of `world`."""
     server = Server(folder / "var", free_port())
     server.environ.pop("REPOSITORY_BODY_LIMIT")
     for words in (("demo", "--no-serve"), ("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")):
         done = server.manage(*words)
         assert done.returncode == 0, done.stderr
     server.start("serve", "--workers", "1")
+    return server
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = prepared_site(tmp_path_factory.mktemp("browser"))
     yield server
     server.ctrl_c()
+
+
+@pytest.fixture(scope="session")
+def token(site: Server) -> str:
+    """Of an administrator of the demo storage."""
+    return str(json.loads((site.data_dir / "demo-credentials.json").read_text())["token"])
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +117,7 @@ def visit(browser: Browser, site: Server) -> Iterator[NewVisitor]:
     """Makes visitors, each with cookies of their own; `visit("rita", at="/demo/showcase")` signs in first."""
     visitors: list[Visitor] = []
 
-    def make(name: str | None = None, at: str = "/demo/showcase", **options: Any) -> Visitor:
+    def make(name: str | None = None, at: str = DEMO, **options: Any) -> Visitor:
         context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", **options})
         context.set_default_timeout(10_000)
         visitor = Visitor(context.new_page(), f"http://127.0.0.1:{site.port}")

@@ -1,0 +1,79 @@
+"""The pictures of the documentation: `make screenshots` starts a demo of its own and looks at its main pages."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, ViewportSize, sync_playwright
+
+from repository_site.environment import PROJECT_DIR
+from tests.browser.conftest import CHROMIUM, DEMO, FLAGS, NARROW, Visitor, prepared_site
+from tests.browser.test_release import stuck_request
+from tests.server_process import Server
+
+IMAGES = PROJECT_DIR / "docs/images"
+OFFICE = f"{DEMO}/admin"
+SIZE = ViewportSize(width=1280, height=860)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        server = prepared_site(Path(folder))
+        try:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            token = json.loads((server.data_dir / "demo-credentials.json").read_text())["token"]
+            stuck_request(server, token)
+            base = f"http://127.0.0.1:{server.port}"
+            take_office(Visitor(browser.new_context(viewport=SIZE).new_page(), base), server, token)
+            take_reader(Visitor(browser.new_context(viewport=SIZE).new_page(), base), "reader")
+            take_reader(Visitor(browser.new_context(viewport=NARROW).new_page(), base), "reader-phone")
+            browser.close()
+        finally:
+            server.ctrl_c()
+
+
+def take_office(visitor: Visitor, server: Server, token: str) -> None:
+    visitor.sign_in("root", DEMO)
+    for name, path in {
+        "overview": f"{OFFICE}/",
+        "elements": f"{OFFICE}/elements/element/",
+        "element": element_page(server, token, "Carbon footprint per bicycle", "kpi"),
+        "tasks": f"{OFFICE}/release/task/",
+        "compare": f"{OFFICE}/configuration/compare/",
+        "token": f"{OFFICE}/storage/apitoken/issue/",
+        "site": "/admin/",
+    }.items():
+        visitor.open(path)
+        save(visitor.page, name)
+    visitor.open(f"{OFFICE}/facets/elementtype/?q=mainProcess")
+    visitor.page.get_by_role("link", name="mainProcess", exact=True).click()
+    visitor.page.wait_for_load_state("networkidle")
+    save(visitor.page, "type")
+
+
+def take_reader(visitor: Visitor, name: str) -> None:
+    visitor.open(f"{DEMO}/1033/search?q=assemble+bicycle")
+    visitor.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True).click()
+    visitor.page.wait_for_load_state("networkidle")
+    save(visitor.page, name)
+
+
+def element_page(server: Server, token: str, name: str, facet: str) -> str:
+    address = f"{DEMO}/_api/rest/facets/{facet}/views/detail/elements?$filter=name%20-eq%20'{name.replace(' ', '%20')}'"
+    answer: Any = server.request("GET", address, None, {"Authorization": f"Bearer {token}"})[1]
+    return f"{OFFICE}/elements/element/{answer['elements'][0]['id']}/change/"
+
+
+def save(page: Page, name: str) -> None:
+    page.wait_for_timeout(700)  # charts are drawn with a movement
+    page.screenshot(path=IMAGES / f"{name}.png")
+    sys.stderr.write(f"docs/images/{name}.png\n")
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    main()

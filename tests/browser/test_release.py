@@ -1,0 +1,81 @@
+"""Releasing with warnings, and a task that nobody decides."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import DEMO, NewVisitor, Visitor
+from tests.server_process import Server
+
+pytestmark = [pytest.mark.long, pytest.mark.browser]
+OFFICE = f"{DEMO}/admin"
+API = f"{DEMO}/_api/rest"
+
+
+def read(visitor: Visitor, path: str) -> Any:
+    response = visitor.page.request.get(visitor.base + API + path)
+    assert response.ok, response.text()
+    return response.json()
+
+
+def test_warnings_are_shown_and_confirmed(visit: NewVisitor) -> None:
+    rita = visit("rita")
+    rita.expected.add(422)
+    rita.open(f"{OFFICE}/elements/element/?q=carbon")
+    rita.check_accessibility()
+    rita.page.get_by_role("link", name="Carbon footprint per bicycle").click()
+    rita.page.wait_for_load_state("networkidle")
+    rita.check_accessibility()
+    element = rita.page.url.split("/element/")[1].split("/")[0]
+    offered = read(rita, f"/release/{element}/transitions")["values"]
+    forms = rita.page.locator("form", has=rita.page.get_by_role("button", name="Release", exact=True))
+    assert forms.get_by_role("button").count() == len(offered)
+    rita.page.get_by_role("button", name="Release", exact=True).click()
+    rita.page.wait_for_load_state("networkidle")
+    assert rita.page.get_by_text("reasonForRevision").first.is_visible()
+    assert read(rita, f"/facets/kpi/views/detail/elements/{element}")["elements"][0]["state"] == "inProcess"
+    rita.page.get_by_role("button", name="Release anyway").click()
+    rita.page.wait_for_load_state("networkidle")
+    found = read(rita, f"/facets/kpi/views/detail/elements/{element}")["elements"][0]
+    assert (found["state"], found["attributes"]["version"]["127"]) == ("released", "1.0")
+
+
+def test_a_stuck_task_says_why_and_is_decided_on_behalf(visit: NewVisitor, site: Server, token: str) -> None:
+    element = stuck_request(site, token)
+    rita = visit("rita")
+    rita.open(f"{OFFICE}/")
+    rita.page.get_by_role("link", name="Stuck tasks").first.click()
+    rita.page.wait_for_load_state("networkidle")
+    rita.check_accessibility()
+    row = rita.page.locator("tr", has_text="Cargo bike")
+    assert "inactive" in row.inner_text()
+    row.locator("input[type=checkbox]").first.check()
+    rita.page.locator("select[name=action]").select_option(label="Reject")
+    rita.page.locator("button[name=index]").click()
+    rita.page.wait_for_load_state("networkidle")
+    rita.page.locator("textarea[name=comment]").fill("Nobody else can decide this.")
+    rita.check_accessibility()
+    rita.page.locator("main form button[type=submit], form button[type=submit]").last.click()
+    rita.page.wait_for_load_state("networkidle")
+    tasks = read(rita, f"/tasks?assignee=all&state=rejected&element={element}")["values"]
+    assert [(each["state"], each["decision"]) for each in tasks] == [("rejected", "Nobody else can decide this.")]
+
+
+def stuck_request(site: Server, token: str) -> str:
+    """Somebody has asked for the end of a product, and its owner is no longer active."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def call(method: str, path: str, body: str | None = None) -> Any:
+        status, answer = site.request(method, f"{API}{path}", body, headers)
+        assert status == 200, answer
+        return answer
+
+    found = call("GET", "/facets/products/views/detail/elements?$filter=name%20-eq%20'Cargo%20bike'")["elements"][0]
+    owner = found["related"]["owner"][0]["id"]
+    call("POST", f"/release/{found['id']}/transitions/ReleasedToRequestToExpire?ignoreWarnings=true")
+    inactive = {"id": owner, "type": "user", "attributes": {"roleInactive": {"127": True}}}
+    call("POST", "/facets/users/views/detail/elements", json.dumps({"elements": [inactive]}))
+    return str(found["id"])

@@ -1,0 +1,43 @@
+"""Translations: every text has one, and what is compiled is what is written."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from babel.messages.catalog import Message
+
+from repository_site.catalogue import LANGUAGES, catalogue_file, compiled, gather, read_catalogue, untranslated
+
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_catalogue_has_every_text_of_code_and_templates(language: str) -> None:
+    known = {(each.id, each.context) for each in read_catalogue(language)}
+    missing = [each.id for each in gather() if each.id and (each.id, each.context) not in known]
+    assert missing == [], "`make messages` adds them"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_is_translated(language: str) -> None:
+    assert untranslated(read_catalogue(language)) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_have_the_placeholders_of_their_texts(language: str) -> None:
+    assert [each.id for each in read_catalogue(language) if each.id and not same_placeholders(each)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_compiled_is_what_is_written(language: str) -> None:
+    assert catalogue_file(language).with_suffix(".mo").read_bytes() == compiled(read_catalogue(language))
+
+
+def same_placeholders(message: Message) -> bool:
+    ids = message.id if isinstance(message.id, tuple) else (message.id,)
+    strings = message.string if isinstance(message.string, tuple) else (message.string,)
+    wanted = {found for each in ids for found in PLACEHOLDER.findall(str(each))}
+    return all(set(PLACEHOLDER.findall(str(each))) <= wanted for each in strings) and set(
+        PLACEHOLDER.findall(str(strings[-1]))
+    ) == set(PLACEHOLDER.findall(str(ids[-1])))

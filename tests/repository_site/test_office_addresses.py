@@ -1,0 +1,79 @@
+"""Every address of a storage's back office, walked by somebody who does not belong to the storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from storage.models import Storage, StorageMembership
+from storage.roles import Role
+from tests.factories import StaffAccountFactory
+
+pytestmark = pytest.mark.django_db
+# Signing in and out is the same everywhere and shows nothing of a storage.
+OPEN_TO_ALL = {"login", "logout"}
+SAMPLES: dict[str, str] = {
+    "app_label": "elements",
+    "content_type_id": "1",
+    "lcid": "1033",
+    "facet": "processes",
+    "model_name": "element",
+}
+
+
+def addresses(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Name and path of each pattern, with something plausible for each of its parts."""
+    for each in patterns:
+        found, parts = each.pattern.regex.pattern, each.pattern.converters
+        if isinstance(each, URLResolver):
+            yield from addresses(each.url_patterns, prefix + str(each.pattern))
+        elif isinstance(each, URLPattern):
+            path = str(each.pattern)
+            for name in parts:
+                kind = type(parts[name]).__name__
+                sample = SAMPLES.get(name, "1" if kind == "IntConverter" else "00000000-0000-4000-8000-000000000001")
+                path = path.replace(f"<{kind_word(kind)}:{name}>", sample).replace(f"<{name}>", sample)
+            if "(?P" in found and not parts:
+                path = "elements/"
+            yield each.name or "", prefix + path
+
+
+def kind_word(converter: str) -> str:
+    return converter.removesuffix("Converter").lower().replace("string", "str")
+
+
+def office_addresses() -> list[tuple[str, str]]:
+    found = list(addresses(get_resolver("repository_site.storage_urls").url_patterns))
+    return [(name, path) for name, path in found if path.startswith("admin/")]
+
+
+def test_the_walk_knows_every_part_of_an_address() -> None:
+    assert [path for _, path in office_addresses() if "<" in path or "(" in path] == []
+    assert len(office_addresses()) > 20
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_staff_of_another_storage_are_turned_away_everywhere(
+    storage: Storage, other_storage: Storage, method: str
+) -> None:
+    account = StaffAccountFactory.create()
+    StorageMembership.objects.create(account=account, storage=other_storage, roles=[role.value for role in Role])
+    client = Client()
+    client.force_login(account)
+    answers = {
+        path: getattr(client, method)(f"/acme/handbook/{path}").status_code
+        for name, path in office_addresses()
+        if name not in OPEN_TO_ALL
+    }
+    assert {path: status for path, status in answers.items() if status not in (403, 404)} == {}
+
+
+def test_who_is_not_signed_in_is_asked_to_everywhere(storage: Storage) -> None:
+    for name, path in office_addresses():
+        if name not in OPEN_TO_ALL:
+            response = Client().get(f"/acme/handbook/{path}")
+            assert (response.status_code, response["Location"].split("?")[0]) == (302, "/acme/handbook/admin/login/")
