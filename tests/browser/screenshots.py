@@ -17,7 +17,7 @@ from tests.server_process import Server
 
 IMAGES = PROJECT_DIR / "docs/images"
 OFFICE = f"{DEMO}/admin"
-SIZE = ViewportSize(width=1280, height=860)
+SIZE, PAGE = ViewportSize(width=1280, height=860), ViewportSize(width=1280, height=1500)
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
             stuck_request(server, token)
             base = f"http://127.0.0.1:{server.port}"
             take_office(Visitor(browser.new_context(viewport=SIZE).new_page(), base), server, token)
-            take_reader(Visitor(browser.new_context(viewport=SIZE).new_page(), base), "reader")
+            take_reader(Visitor(browser.new_context(viewport=PAGE).new_page(), base), "reader")
             take_reader(Visitor(browser.new_context(viewport=NARROW).new_page(), base), "reader-phone")
             browser.close()
         finally:
@@ -43,7 +43,6 @@ def take_office(visitor: Visitor, server: Server, token: str) -> None:
         "elements": f"{OFFICE}/elements/element/",
         "element": element_page(server, token, "Carbon footprint per bicycle", "kpi"),
         "tasks": f"{OFFICE}/release/task/",
-        "compare": f"{OFFICE}/configuration/compare/",
         "token": f"{OFFICE}/storage/apitoken/issue/",
         "site": "/admin/",
     }.items():
@@ -53,6 +52,11 @@ def take_office(visitor: Visitor, server: Server, token: str) -> None:
     visitor.page.get_by_role("link", name="mainProcess", exact=True).click()
     visitor.page.wait_for_load_state("networkidle")
     save(visitor.page, "type")
+    visitor.page.locator("input[name='display_names-1033']").first.fill("Core process")
+    visitor.page.locator("button[name=_save]").first.click()
+    visitor.page.wait_for_load_state("networkidle")
+    visitor.open(f"{OFFICE}/configuration/compare/")
+    save(visitor.page, "compare")
 
 
 def take_reader(visitor: Visitor, name: str) -> None:
