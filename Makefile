@@ -35,7 +35,7 @@ test: $(STAMP) ## run the tests; needs no service started by hand
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-long: $(STAMP) ## run the tests that take long by their nature: load, faults, many random cases
-	@$(BIN)/python -m pytest -m long $(ARGS)
+	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 browser: $(STAMP) ## install the browser that some long tests need (Debian's chromium)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \

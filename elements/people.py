@@ -67,16 +67,23 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
     # What was never said and is not so now needs no word.
     told = {name: {INVARIANT: value} for name, value in given.items() if name in known and (value or name in stored)}
     element = ElementInput(
-        USER_PLACE, id=_text(draft.id), type=USER_TYPE, attributes={**_plain(draft.attributes), **told}
+        USER_PLACE,
+        id=_text(draft.id),
+        type=USER_TYPE,
+        attributes=_differing({**_plain(draft.attributes), **told}, stored),
     )
-    if GROUPS in known:
-        element.related[GROUPS] = _references(draft.groups)
+    groups = groups_of([draft.id]).get(draft.id, []) if draft.id else []
+    if GROUPS in known and set(groups) != set(draft.groups):
+        # Groups that stay keep their order, which no form knows.
+        kept = [each for each in groups if each in draft.groups]
+        element.related[GROUPS] = _references([*kept, *(each for each in draft.groups if each not in kept)])
     return _save(writer, element, draft.revision)
 
 
 def save_group(writer: Writer, draft: GroupDraft) -> UUID:
     """The group, and each user who comes into it or leaves it."""
-    element = ElementInput(GROUP_PLACE, id=_text(draft.id), type=GROUP_TYPE, attributes=_plain(draft.attributes))
+    attributes = _differing(_plain(draft.attributes), _stored(draft.id))
+    element = ElementInput(GROUP_PLACE, id=_text(draft.id), type=GROUP_TYPE, attributes=attributes)
     group = _save(writer, element, draft.revision)
     if GROUPS not in _properties(writer.configuration, USER_TYPE):
         return group
@@ -104,6 +111,8 @@ def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
         if revision is not None and any(row is not None and row.revision != revision for row in rows):
             raise PreconditionFailed("Somebody else has changed this meanwhile. Saving again replaces their change.")
 
+    if element.id and not element.attributes and not element.related:
+        return UUID(element.id)
     view = view_of(writer.configuration, str(element.type))
     version = update_elements(writer, view, [element], Findings(), check)[0]
     return ElementVersion.objects.values_list("element_id", flat=True).get(id=version)
@@ -148,6 +157,15 @@ def _properties(configuration: Configuration, type: str) -> set[str]:
 def _plain(attributes: Attributes) -> dict[str, dict[str, Any]]:
     """An empty text removes a value."""
     return {name: {lcid: value or None for lcid, value in values.items()} for name, values in attributes.items()}
+
+
+def _differing(given: Attributes, stored: Attributes) -> dict[str, dict[str, Any]]:
+    """What is to be other than it is."""
+    found = {
+        name: {lcid: value for lcid, value in values.items() if stored.get(name, {}).get(lcid) != value}
+        for name, values in given.items()
+    }
+    return {name: values for name, values in found.items() if values}
 
 
 def _references(elements: Iterable[UUID]) -> list[ReferenceInput]:

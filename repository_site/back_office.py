@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from repository_site.dashboard import dashboard
 from storage.admin.overview import site_overview
 from storage.back_office import storage_office
-from storage.pages import storage_of
+from storage.pages import page_caller, storage_of
 
 Navigation = list[dict[str, Any]]
 
@@ -30,8 +30,9 @@ def site_title(request: HttpRequest) -> str:
 
 
 def storage_title(request: HttpRequest) -> str:
+    """Who does not belong to the storage, and stands before its sign-in page, does not learn its title."""
     storage = storage_of(request)
-    return storage.title or str(storage)
+    return str(_("Content repository")) if page_caller(request) is None else storage.title or str(storage)
 
 
 def storage_path(request: HttpRequest) -> str:

@@ -23,7 +23,7 @@ def choices_view(request: HttpRequest) -> HttpResponseBase:
     labels = labels_of(request)
     types = _types(labels, request)
     number = request.GET.get("page", "1")
-    page = min(int(number), MAX_PAGE) if number.isascii() and number.isdecimal() else 1
+    page = min(int(number), MAX_PAGE) if number.isascii() and number.isdecimal() and len(number) < 10 else 1
     elements = listed_elements().filter(type_id__in=types).order_by(*BY_NAME)
     parts = search(elements, request.GET.get("term", ""), labels.configuration.cultures)
     ids = [str(each) for each in take(parts, (max(page, 1) - 1) * PAGE_SIZE, PAGE_SIZE + 1)]

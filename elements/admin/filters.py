@@ -108,6 +108,8 @@ class StateFilter(ElementFilter):
         """The category follows from the state. It is named, too, since it is what indexes of few versions are about."""
         cycles = self.labels.configuration.blueprint.cycles
         meant = {each.category.value for cycle in cycles for each in cycle.states if each.key == value}
+        if not meant:
+            return elements.none()
         found = elements.filter(newest__state=value)
         return found.filter(newest__category=meant.pop()) if len(meant) == 1 else found
 
@@ -122,7 +124,7 @@ class StageFilter(ElementFilter):
         return [(each.value, NAMES_OF_CATEGORIES[each]()) for each in Category]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
-        return elements.filter(newest__category=value)
+        return elements.filter(newest__category=value) if value in set(Category) else elements.none()
 
 
 class ValidityFilter(ElementFilter):

@@ -237,7 +237,7 @@ def _known(text: str, fields: Sequence[Field]) -> dict[str, Typed]:
     """What a browser says was read; a field that it does not speak of was empty."""
     try:
         given = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         given = {}
     found: dict[str, Typed] = {}
     for field in fields:

@@ -39,6 +39,8 @@ from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
+# Beyond this no list has a page; larger numbers would only overflow in the database.
+MAX_PAGE = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class ElementList(ChangeList):
     has_next = False
 
     def get_results(self, request: HttpRequest) -> None:
-        self.page_num: int = max(self.page_num, 1)
+        self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
         labels = labels_of(request)
         parts = search(self.queryset, self.query, labels.configuration.cultures)
         size = self.list_per_page

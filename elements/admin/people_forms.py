@@ -20,6 +20,7 @@ from unfold.widgets import (
 )
 
 from elements.admin.labels import Labels
+from elements.filters.syntax import GUID
 from elements.models import UserGroup
 from elements.naming import NAME
 from elements.people import GROUP_PLACE, GROUPS, INVARIANT, USER_PLACE, GroupDraft, UserDraft
@@ -194,7 +195,7 @@ class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
         return {**attrs, "data-ajax--url": user_choices(), "data-allow-clear": "false"}
 
     def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> Any:
-        names = self.labels.elements([each for each in value if each])
+        names = self.labels.elements(filter(GUID.fullmatch, value))
         self.choices = [(each, names[each].name) for each in value if each in names]
         return super().optgroups(name, value, attrs)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from elements.html import DECLARATION
@@ -19,7 +19,8 @@ from repository_site.rest.rendering import to_json
 TEXTS = (DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT, DataType.HTML)
 # A text, or the keys that are selected.
 Typed = str | list[str]
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,40}")
+WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
+NUMBER = re.compile(r"[+-]?[0-9]{1,200}(\.[0-9]{1,200})?([eE][+-]?[0-9]{1,3})?")
 WITHOUT_SECONDS = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}")
 
 
@@ -88,13 +89,11 @@ def _read_integer(text: str) -> Any:
 
 
 def _read_decimal(text: str) -> Any:
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
+    """Within the bounds that the API has for numbers, by far; anything else is no number."""
+    plain = text.strip()
+    if not NUMBER.fullmatch(plain):
         return text
-    if not number.is_finite():
-        return text
-    return _read_integer(text) if WHOLE_NUMBER.fullmatch(text.strip()) else number
+    return _read_integer(text) if WHOLE_NUMBER.fullmatch(plain) else Decimal(plain)
 
 
 def _read_date_time(text: str) -> str:
@@ -108,7 +107,7 @@ def _read_date_time(text: str) -> str:
 def _read_files(text: str) -> Any:
     try:
         return read_exactly(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise NoJson(str(problem)) from problem
 
 

@@ -16,7 +16,7 @@ from elements.naming import NAME, sort_name
 from elements.permissions import Permission, authors_in, role_permissions
 from elements.reading.attributes import read_exactly
 from elements.reading.rows import VersionRow
-from elements.users import INACTIVE, ROLE_ATTRIBUTES
+from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from elements.writing import statements
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
@@ -30,11 +30,13 @@ from facets.configuration import CompiledView, Configuration
 from facets.cycles import Category
 from repository_site.rest.rendering import to_json
 from storage.callers import Caller
+from storage.roles import Role
 
 NO_END = datetime(9999, 12, 31)
 AUTHOR = "author"
 # What the element of a token has from the token (D4).
-MIRRORED = frozenset({NAME, INACTIVE, *ROLE_ATTRIBUTES, "validFrom", "validUntil"})
+GRANTING = frozenset({INACTIVE, *ROLE_ATTRIBUTES})
+MIRRORED = GRANTING | {NAME, "validFrom", "validUntil"}
 
 
 # Gets the versions that a request names, as they are stored and locked; None for each that is new or not there.
@@ -123,6 +125,7 @@ class Update:
         stored = self.stored.references.get(change.version, {})
         self.properties.set_contexts(change, given.related, stored, self.targets, self._make_target)
         self.places.set_place(change, given, self.targets)
+        self._check_roles(change)
         if change.is_new and AUTHOR not in given.related:
             self._set_author(change)
         elif not change.is_new:
@@ -218,6 +221,13 @@ class Update:
         if caller is not None and has_author(change.type):
             change.related[AUTHOR] = [str(caller)]
             change.note("related", AUTHOR, [], [str(caller)])
+
+    def _check_roles(self, change: Change) -> None:
+        """The roles of users limit tokens and staff: whoever could set their own could become anything (D125)."""
+        if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
+            for name in sorted(change.changed & GRANTING):
+                text = f"{name} is for administrators to change; this needs the role {Role.ADMINISTRATOR}"
+                self.findings.add(Kind.FORBIDDEN, change.place, text)
 
     def _check_lock(self, change: Change) -> None:
         """In a published version some properties can be changed, in any other that is no draft none."""

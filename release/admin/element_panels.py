@@ -26,7 +26,6 @@ from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
 from elements.admin.filters import FILTERS, ElementFilter, Elements, StageFilter
-from elements.admin.labels import element_address
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ASIDES, PANELS, ElementPage, Panel, find_page
 from elements.page_requests import writer_of
@@ -257,10 +256,10 @@ def _own_texts(page: ElementPage, problem: Problem | None) -> list[str]:
 
 
 def create_version_view(request: HttpRequest, element: str) -> HttpResponseBase:
-    if request.method != "POST":
-        return redirect(element_address(element))
-    writer = writer_of(request)
     page = find_page(request, element, request.GET.get("version"))
+    if request.method != "POST":
+        return redirect(page.address())
+    writer = writer_of(request)
     try:
         with transaction.atomic():
             create_version(writer, page.row, named=_named(page))

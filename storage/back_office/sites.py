@@ -93,6 +93,12 @@ class StorageOffice(UnfoldAdminSite):
 
         return inner
 
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        if request.user.is_authenticated and page_caller(request) is None:
+            return self._turn_away(request)
+        response: HttpResponseBase = super().login(request, extra_context)
+        return response
+
     def _turn_away(self, request: HttpRequest) -> HttpResponseBase:
         """Who does not belong here learns nothing of the storage (D3); a viewer is shown to the pages for readers."""
         caller = page_caller(request)

@@ -71,6 +71,7 @@ def categories_of(storage: Storage) -> list[tuple[str, str, str]]:
         return sorted(rows)
 
 
+@pytest.mark.long
 def test_storages_from_before_get_the_standard_cycle(other_storage: Storage, tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(json.dumps(TEMPLATE), encoding="utf-8")

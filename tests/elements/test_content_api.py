@@ -303,6 +303,7 @@ class TestWhatIsDrawn:
         assert all(each in texts[0] for each in ("4.0", "3.0"))
         assert len(content(api, anna, "invoice")) == 4
 
+    @pytest.mark.long
     def test_the_largest_request_and_one_more(self, api: ApiClient, settings: Settings, anna: str) -> None:
         assert project_settings.MAX_ELEMENTS == 1000
         items = [new(index, "task", f"t{index}", *([index - 1] if index else [])) for index in range(1001)]

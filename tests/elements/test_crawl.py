@@ -17,6 +17,7 @@ from storage.roles import Role
 from storage.tokens import issue_token
 from tests.elements.conftest import DEMO
 from tests.factories import storage_context
+from tests.scale import only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +147,7 @@ def test_an_anonymous_caller_can_follow_every_address(showcase: Storage) -> None
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_an_administrator_can_follow_every_address_and_finds_everything(showcase: Storage) -> None:
     issued = issue_token(storage_context(showcase), "crawler", [Role.ADMINISTRATOR])
     crawler = Crawler(issued.value, parts_of_others=1)

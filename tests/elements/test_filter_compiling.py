@@ -378,6 +378,7 @@ def test_nothing_of_a_filter_or_the_configuration_stands_in_the_sql(picked: Worl
             assert picked.found(picked.read(f"name -eq {quoted(text)}")) == []
 
 
+@pytest.mark.long
 def test_letter_case_is_folded_as_python_does() -> None:
     """Every character there is finds itself, and a letter finds exactly those that fold to it."""
     characters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]

@@ -446,6 +446,7 @@ def written_filters(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[str,
 
 @settings(max_examples=200, deadline=None)
 @given(written_filters())
+@pytest.mark.long
 def test_what_is_written_reads_back_the_same(written: tuple[str, Expression]) -> None:
     text, expression = written
     assert parse_filter(text) == expression

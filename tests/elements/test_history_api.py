@@ -254,6 +254,7 @@ def test_newest_first_page_by_page(api: ApiClient, handbook: Storage, anna: str)
     assert api.get(part("order", "history"), token=anna)["X-Total-Count"] == "5"
 
 
+@pytest.mark.long
 def test_without_a_page_the_first_hundred(api: ApiClient, handbook: Storage, anna: str) -> None:
     for number in range(101):
         update(api, anna, {"id": ID["order"], "attributes": {"count": {"127": number}}})

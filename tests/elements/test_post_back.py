@@ -20,6 +20,7 @@ from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for
+from tests.scale import only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 FACETS = "/demo/showcase/_api/rest/facets"
@@ -118,6 +119,7 @@ def test_every_version_can_be_posted_back(client: Client) -> None:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_what_any_view_shows_can_be_posted_back(client: Client) -> None:
     before = stored_rows(client.storage)
     posted, views = 0, client.views()

@@ -31,6 +31,7 @@ from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for
+from tests.scale import scaled
 
 pytestmark = pytest.mark.django_db
 DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
@@ -367,7 +368,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.long
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled(150), deadline=None)
 @given(data=st.data())
 def test_whatever_stands_in_a_line_it_is_a_line_or_a_problem(house: Storage, data: st.DataObject) -> None:
     reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))

@@ -19,6 +19,7 @@ from tests.api_client import ApiClient
 from tests.elements.handbook import AUTHOR_NOTE, ID, LINES, TEMPLATE, wire
 from tests.elements.test_element_parts_api import part, refused
 from tests.factories import token_for
+from tests.scale import only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 
@@ -149,6 +150,7 @@ def test_an_anonymous_caller_sees_what_a_viewer_sees(handbook: Storage) -> None:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_who_sees_drafts_finds_them_by_the_same_walk(handbook: Storage) -> None:
     walk = walked("acme", Role.EDITOR)
     for name in (*HIDDEN, *HIDDEN_SHAPES, *IN_DRAFT_ONLY):
@@ -158,6 +160,7 @@ def test_who_sees_drafts_finds_them_by_the_same_walk(handbook: Storage) -> None:
     assert set(walk.statuses.values()) == {200, 404}
 
 
+@pytest.mark.long
 def test_hidden_ids_are_not_there_whatever_is_asked_of_them(looker: str | None) -> None:
     headers = {"Authorization": f"Bearer {looker}"} if looker else {}
     client = Client(REMOTE_ADDR="192.0.2.79")

@@ -24,6 +24,7 @@ from storage.tokens import issue_token
 from tests.api_client import ApiClient
 from tests.elements.handbook import FACET_OF, ID, TEMPLATE
 from tests.factories import storage_context
+from tests.scale import scaled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 Body = dict[str, Any]
@@ -472,6 +473,6 @@ def item_of(index: int, what: str | Key, before: frozenset[int]) -> Body:
 def test_a_model_of_two_storages(handbook: Storage) -> None:
     rival = Storage.objects.get(collection__key="rival", key=handbook.key)
     machine = type("Handbooks", (Writing,), {"storages": (handbook, rival)})
-    limits = settings(max_examples=10, stateful_step_count=25, deadline=None, database=None,
+    limits = settings(max_examples=scaled(10) + 1, stateful_step_count=25, deadline=None, database=None,
                       suppress_health_check=list(HealthCheck))  # fmt: skip
     run_state_machine_as_test(machine, settings=limits)

@@ -23,6 +23,7 @@ import psutil
 import pytest
 
 from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.scale import scaled
 from tests.server_process import Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -384,11 +385,11 @@ def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder
 def test_a_worker_is_killed_during_a_thousand_writes(desk: Desk) -> None:
     """What was acknowledged is there; what was not is there as a whole or not at all."""
     assert desk.server.process is not None
-    parents, numbers = desk.processes("Killed", 8), itertools.count()
+    parents, numbers, count = desk.processes("Killed", 8), itertools.count(), scaled(1000)
     acknowledged: dict[int, str] = {}
 
     def write(parent: str) -> None:
-        while (number := next(numbers)) < 1000:
+        while (number := next(numbers)) < count:
             tool = {"type": "system", "attributes": named(f"Tool {number}")}
             made = process(f"Written {number}", parent, related={"tools": [tool]})
             made["attributes"]["scope"] = {"1031": "ganz", "1033": "whole"}
@@ -400,7 +401,7 @@ def test_a_worker_is_killed_during_a_thousand_writes(desk: Desk) -> None:
 
     with ThreadPoolExecutor(len(parents)) as pool:
         writers = [pool.submit(write, parent) for parent in parents]
-        while len(acknowledged) < 500 and not all(each.done() for each in writers):
+        while len(acknowledged) < count // 2 and not all(each.done() for each in writers):
             time.sleep(0.01)
         killed = workers_of(desk.server.process.pid)[0]
         killed.kill()
@@ -409,7 +410,7 @@ def test_a_worker_is_killed_during_a_thousand_writes(desk: Desk) -> None:
     desk.close()
     desk.server.wait_until_ready()
     assert killed.pid not in [each.pid for each in workers_of(desk.server.process.pid)]
-    assert len(acknowledged) > 500
+    assert len(acknowledged) > count // 2
     lists = [desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"] for parent in parents]
     children = list(itertools.chain(*lists))
     found = {int(each["attributes"]["name"]["1033"].removeprefix("Written ")): each for each in children}

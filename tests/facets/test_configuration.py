@@ -156,6 +156,7 @@ def test_a_change_is_seen_on_the_next_request(api: ApiClient, small: Storage) ->
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.long
 def test_readers_never_see_a_half_changed_configuration(small_file: Any) -> None:
     """Readers with a cold cache while types come and go in other transactions."""
     storage = StorageFactory.create(key="busy", template=str(small_file))

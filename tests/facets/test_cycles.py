@@ -293,6 +293,7 @@ def test_every_part_is_kept_when_a_template_is_written(changes: dict[str, Any]) 
 
 
 @pytest.mark.django_db
+@pytest.mark.long
 def test_every_part_is_kept_in_rows_and_renews_the_revision(small: Storage, other_storage: Storage) -> None:
     others = revision(other_storage)
     for changes in PARTS:

@@ -30,6 +30,7 @@ from tests.release.house import ID, write_lines
 from tests.release.test_story import Story
 from tests.release.test_story import tell as tell_story
 from tests.release.witness import Person, Reply
+from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -239,6 +240,7 @@ def house(server: Server) -> Iterator[House]:
         keeper.communicate(timeout=10)
 
 
+@only_at_full_scale
 def test_the_life_of_a_sub_process(house: House) -> None:
     """The story of `test_story.py`, over real connections, with another of the two prefixes at each step."""
     connection = http.client.HTTPConnection("127.0.0.1", house.server.port, timeout=60)

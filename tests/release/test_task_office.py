@@ -259,6 +259,7 @@ class TestStatements:
             assert client.get(address).status_code == 200
         return len(queries)
 
+    @pytest.mark.long
     def test_as_many_for_few_tasks_as_for_a_hundred(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         # However slow the machine is, the overview counts anew.
         monkeypatch.setattr(counting, "SLOW", 60)

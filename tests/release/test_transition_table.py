@@ -36,6 +36,7 @@ from storage.tenancy import tenant_scope
 from storage.tokens import token_digest
 from tests.api_client import ApiClient
 from tests.release.house import API, BASE, ID, PUBLISHED, STATES, Desk, Wire, one, user
+from tests.scale import only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 Sit = Callable[..., Desk]
@@ -284,7 +285,9 @@ def some_pairs(who: Who) -> list[tuple[str, str]]:
 
 
 @every_role
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)], ids=["some", "every"])
+@pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=[pytest.mark.long, only_at_full_scale])], ids=["some", "every"]
+)
 def test_what_applying_answers_and_does(house: Storage, api: ApiClient, who: Who, every: bool) -> None:
     caller = Caller(house, api, who)
     stored = both_contents(house)

@@ -82,6 +82,7 @@ def test_bodies_over_real_http(server: Server) -> None:
     assert too_long[0] == 413
 
 
+@pytest.mark.long
 def test_clients_that_never_finish_their_bodies_keep_nobody_else_from_being_served(server: Server) -> None:
     server.start("demo", "--workers", "2")
     head = f"POST {INFO} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{ ".encode()
@@ -131,6 +132,7 @@ def replaced(killed: psutil.Process, workers: list[psutil.Process]) -> bool:
     return len(workers) == 2 and killed not in workers
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced(server: Server) -> None:
     server.start("serve", "--workers", "2")
     assert server.process is not None

@@ -123,6 +123,7 @@ def differences(name: str, today: date, length: int = 10) -> list[str]:
     return [f"{name} {utc}: {found}, not {right}" for utc, found, right in compared if found != right]
 
 
+@pytest.mark.long
 def test_the_rules_of_every_zone_say_what_zoneinfo_says() -> None:
     """Zones of the same content, mostly older names, must have the same rules; one of them is evaluated."""
     rules: dict[bytes, object] = {}

@@ -1,0 +1,16 @@
+"""How much of the tests that could go on for ever is run: a part of it usually, all of it with TEST_SCALE=full."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+IS_FULL = os.environ.get("TEST_SCALE") == "full"
+only_at_full_scale = pytest.mark.skipif(not IS_FULL, reason="runs with TEST_SCALE=full")
+PART = 4
+
+
+def scaled(number: int) -> int:
+    """A number of cases, requests or rounds."""
+    return number if IS_FULL else max(1, number // PART)
