@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 from django.contrib.admin.models import LogEntry
@@ -54,6 +55,13 @@ class StorageModelAdmin(ModelAdmin):
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         return None
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Unfold keeps the request, and fields that it adds to lists, on the instance, which all threads and storages
+        share: so each list has an instance of its own."""
+        own = copy(self)
+        response: HttpResponseBase = super(StorageModelAdmin, own).changelist_view(request, extra_context)
+        return response
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -15,7 +15,7 @@ from tests.conftest import StorageMaker
 from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.elements.reader_page import crawl, found_in, read_page
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 HOSTILE = "\"'><script>alert(1)</script><b onclick='x()'>\"'&amp;%s{{ 7 }}</b><!-- "
 
 

@@ -21,7 +21,7 @@ from tests.elements.test_element_parts_api import part, refused
 from tests.factories import token_for
 from tests.scale import only_at_full_scale
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 HIDDEN = (
     "erp-2", "crm", "crm-1", "old", "old-1", "order-1", "order-3", "invoice", "invoice-1", "retired", "retired-1",

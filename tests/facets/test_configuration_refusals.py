@@ -17,7 +17,7 @@ from storage.tenancy import tenant_scope
 from tests.facets.office_forms import OLD, Office, address, changed, form_of, revision, row_number, stored
 from tests.facets.small_template import small_template
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 @pytest.mark.parametrize(

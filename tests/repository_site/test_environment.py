@@ -15,6 +15,8 @@ from repository_site import environment
 from repository_site.environment import EnvironmentProblem, Rate, Variable
 from repository_site.secret_key import load_or_make_secret_key
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     ("variable", "text", "value"),

@@ -27,7 +27,7 @@ from tests.api_client import ApiClient
 from tests.factories import PLAIN_TEMPLATE, StaffAccountFactory, storage_context
 from tests.storage.office import errors, signed_in, site_administrator, ticket
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 SITE = "/admin/storage/"
 PLAIN = json.loads(PLAIN_TEMPLATE.read_text())
 
