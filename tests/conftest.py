@@ -63,6 +63,13 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
     return fill
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In a parallel run a file stays in one process, for the sake of what its tests share; all browser tests do."""
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group("browser" if item.get_closest_marker("browser") else file))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     """A process of a parallel run has ended: take over which operations it has called."""

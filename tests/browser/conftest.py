@@ -48,8 +48,9 @@ def token(site: Server) -> str:
     return str(json.loads((site.data_dir / "demo-credentials.json").read_text())["token"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For one file: while it is there an event loop runs, in which Django's database cannot be used."""
     if CHROMIUM is None:
         if os.environ.get(REQUIRED):
             pytest.fail("There is no chromium; `make browser` installs it.")

@@ -311,6 +311,7 @@ def names_in(value: Any) -> Iterator[str]:
             yield from (each.values() if isinstance(each, dict) else [each]) if key == "name" else names_in(each)
 
 
+@only_at_full_scale
 @pytest.mark.long
 @pytest.mark.parametrize(("collection", "other"), [("acme", "rival"), ("rival", "acme")])
 def test_of_two_storages_with_the_same_ids_each_answers_its_own(handbook: Storage, collection: str, other: str) -> None:
