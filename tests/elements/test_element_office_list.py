@@ -20,7 +20,7 @@ from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
 from tests.elements.office import Office, main_text, names_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 LIST = "elements/element/"
 EVERYTHING = [
     "Anna Berg", "Ben Cole", "Crew", "CRM", "customer view", "English", "ERP next", "German", "Handle every order", "House",

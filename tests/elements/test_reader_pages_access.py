@@ -17,7 +17,7 @@ from tests.elements.reader_page import crawl, found_in, read_page
 from tests.factories import StaffAccountFactory
 from tests.release import house as releases
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 ROOT = "/acme/handbook"
 PATHS = [
     "", "/", "/1033/", "/1031/processes/", "/1033/it/?as=list", f"/1033/processes/{ID['order-2']}",

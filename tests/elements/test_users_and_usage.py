@@ -30,7 +30,7 @@ from tests.api_client import ApiClient
 from tests.elements.test_transfer import guid, line, reference, version, write
 from tests.factories import StorageFactory, storage_context
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 USER = UUID(guid(40))
 
 

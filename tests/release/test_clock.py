@@ -48,7 +48,7 @@ from tests.release.test_tasks import (
     set_task,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 Sit = Callable[..., Desk]
 NOW = datetime.fromisoformat("2026-07-01T10:00:00+00:00")
 TICK = timedelta(microseconds=1)

@@ -16,7 +16,7 @@ from tests.elements.office import Office, main_text, names_of
 from tests.release.house import ID, STATES
 from tests.release.test_tasks import fingerprints, rival_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 NAMES = (*STATES, "order", "house", "anna")
 
 

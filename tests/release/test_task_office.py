@@ -46,7 +46,7 @@ from tests.release.test_tasks import (
     wire,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 Sit = Callable[..., Desk]
 OFFICE = "/acme/house/admin/"
 TASKS = f"{OFFICE}release/task/"

@@ -38,7 +38,7 @@ from tests.api_client import ApiClient
 from tests.release.house import API, BASE, ID, PUBLISHED, STATES, Desk, Wire, one, user
 from tests.scale import only_at_full_scale
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 Sit = Callable[..., Desk]
 EDIT, APPROVE = "EditElement", "ApproveElement"
 UNKNOWN = "InProcessToNowhere"
