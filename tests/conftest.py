@@ -63,6 +63,7 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
     return fill
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In a parallel run a file stays in one process, for the sake of what its tests share; all browser tests do."""
     for item in items:
