@@ -120,7 +120,8 @@ def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) 
         f"facets/facetview/{view}/change/",
     ]
     # What the process keeps is made by the first look.
-    counted(office, paths[0])
+    for path in paths:
+        counted(office, path)
     before = {path: counted(office, path) for path in paths}
     document = small_template()
     text = {"displayNames": {"1033": "More"}, "attribute": {"dataType": "SingleLineText"}}
@@ -134,7 +135,8 @@ def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) 
         document["releaseCycles"]["quick"]["transitions"][f"way{number}"] = way
     document["facets"]["things, étc."]["views"]["Tree"]["types"] += [f"type{number}" for number in range(10)]
     change_configuration(small, read_template(document))
-    counted(office, paths[0])
+    for path in paths:
+        counted(office, path)
     assert {path: counted(office, path) for path in paths} == before
 
 
