@@ -32,6 +32,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _PIECES = re.compile(f"[^-/{SOFT_HYPHEN}]*(?:[-/{SOFT_HYPHEN}]+|$)")
 _JOINER = "\u200d"
+_SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
 # Letters that sound as one, and how far a break may move for the sake of a syllable.
 _CLUSTERS = frozenset({"ch", "ck", "ph", "th", "qu", "st", "sp"})
 SYLLABLE = 7
@@ -168,9 +169,13 @@ def _longest(text: str, width: int) -> int:
 
 def _clings(text: str, place: int) -> bool:
     """Whether a character belongs to the one before it: accents, tones of skin, and what is joined to one picture."""
-    return _JOINER in text[place - 1 : place + 1] or unicodedata.category(text[place]) in ("Mn", "Me", "Mc", "Sk")
+    character = text[place]
+    is_mark = unicodedata.category(character) in ("Mn", "Me", "Mc") or character in _SKIN_TONES
+    return is_mark or _JOINER in text[place - 1 : place + 1]
 
 
 def _cut(line: str, width: int) -> str:
     end = _longest(line, width - width_of(ELLIPSIS))
-    return line[:end].rstrip(" -,;:.") + ELLIPSIS
+    found = line[:end].rstrip(" -,;:.") + ELLIPSIS
+    # Beside what cannot be parted there may be no room for it.
+    return found if width_of(found) <= width else ELLIPSIS

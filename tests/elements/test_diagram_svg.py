@@ -190,7 +190,8 @@ def test_texts_in_lines(text: str, lines: list[str]) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=120), st.integers(60, 150), st.integers(1, 5))
+@given(st.text(max_size=120), st.integers(30, 150), st.integers(1, 5))
+@example("@¨00", 30, 1)
 def test_lines_fit(text: str, width: int, most: int) -> None:
     lines = wrap(text, width, most)
     assert len(lines) <= most
