@@ -8,10 +8,12 @@ from uuid import UUID
 
 from elements import derived
 from elements.locks import Lock, find_lock
+from elements.naming import NAME
 from elements.permissions import Permission, authors_in, permissions, role_permissions
 from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
 from elements.reading.attributes import read_exactly
+from elements.reading.names import chosen_name
 from elements.reading.rows import Audience, Identity, VersionRow, fetch
 from elements.writing.deleting import plan_deletion
 from facets.blueprint import ElementType
@@ -71,7 +73,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not obstacles,
         "isReadOnly": is_locked,
         "isReadOnlyCollection": collection_lock is not Lock.NONE,
-        "name": _name(reader, row, culture),
+        "name": chosen_name(read_exactly(row.attributes).get(NAME, {}), culture, reader.configuration.cultures),
         "permissions": [each.value for each in Permission if each in granted],
         "readOnlyCollectionContext": collection_lock.value,
         "readOnlyContext": lock.value,
@@ -116,12 +118,3 @@ def _root_path(reader: Reader, view: CompiledView, row: VersionRow) -> list[str]
     identities = rows.read_identities(reader.audience, parents.keys())
     found: list[Identity] = [identities[each] for each in ancestors(row.parent, parents) if each in identities]
     return [each.version for each in found if reader.types[each.type].key in view.types]
-
-
-def _name(reader: Reader, row: VersionRow, culture: int) -> str:
-    """In the culture that is asked for, else the default one, else any."""
-    names = read_exactly(row.attributes).get("name", {})
-    for lcid in (culture, reader.configuration.cultures.default):
-        if text := names.get(str(lcid)):
-            return str(text)
-    return str(next((text for text in names.values() if text), ""))

@@ -25,6 +25,9 @@ LINUX_SET_PARENT_DEATH_SIGNAL = 1
 # Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
 # keep others from being served.
 THREADS = 32
+# How long a connection may lie idle. Longer than a proxy keeps one (nginx: 60 s): else it would send a request into a
+# connection that has just been closed here.
+IDLE_MILLISECONDS = 75_000
 
 
 class AddressInUse(Exception):
@@ -60,6 +63,7 @@ def run_server(bind: Bind, workers: int) -> None:
     """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked."""
     from granian import Granian
     from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
     connections.close_all()
@@ -72,6 +76,7 @@ def run_server(bind: Bind, workers: int) -> None:
         interface=Interfaces.WSGI,
         workers=workers,
         blocking_threads=THREADS,
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_MILLISECONDS),
         respawn_failed_workers=True,
         workers_kill_timeout=10,
         log_level=LogLevels.warning,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pytest_django.plugin import DjangoDbBlocker
+from xdist.scheduler import LoadFileScheduling
 
 from elements.transfer.importing import import_elements
 from repository_site.api_document import openapi_document
@@ -63,12 +64,22 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
     return fill
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """A file stays in one process, for the sake of what its tests share; all browser tests do."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In a parallel run a file stays in one process, for the sake of what its tests share; all browser tests do."""
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group("browser" if item.get_closest_marker("browser") else file))
+    """Files with a server of their own come first: they take longest, and nobody should have to wait for the last."""
+    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
+    return FilesTogether(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -14,7 +14,6 @@ from elements import derived
 from elements.info import Drawn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
-from elements.pages.names import Names, read_names
 from elements.pages.navigation import facet_title, tree_view
 from elements.pages.presenting import ShownAttribute, help_of, is_no_end, show_attribute, show_day, show_moment
 from elements.pages.visits import Badge, Kind, Link, Text, Visit
@@ -22,6 +21,7 @@ from elements.reading import rows
 from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Gathered, ancestors
 from elements.reading.attributes import read_exactly
+from elements.reading.names import ByCulture, read_version_names
 from elements.reading.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
 from elements.reading.rows import Identity, ShapeRow, VersionRow, row_columns
 from facets.blueprint import ElementType, Property
@@ -106,7 +106,7 @@ class Material:
     drawn: Sequence[Drawn]
     owners: Mapping[str, VersionRow]
     """Of the diagrams that show the element, by version."""
-    names: Mapping[str, Names]
+    names: Mapping[str, ByCulture]
 
     @cached_property
     def shapes(self) -> list[ShapeRow]:
@@ -126,7 +126,7 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
     drawn = read_drawn(audience, row.element)
     owners = rows.read_versions([each.version for each in drawn], with_attributes=False)
     named = {each.version for each in gathered.links.identities.values()} | owners.keys()
-    names = read_names(named | {each.version for each in children})
+    names = read_version_names(named | {each.version for each in children})
     return Material(row, gathered, flows, children, versions, drawn, owners, names)
 
 

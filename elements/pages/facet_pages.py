@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from elements.pages.languages import language_names
 from elements.pages.lists import Listing, begins_with, read_listing
 from elements.pages.navigation import Tree, TreeReader, TypeEntry, facet_title, tree_view
 from elements.pages.visits import Visit
@@ -14,6 +13,7 @@ from elements.reading import selection as selecting
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledFacet
 from repository_site.problems import NotFound
+from storage.culture_names import language_names
 
 
 @dataclass(frozen=True, slots=True)

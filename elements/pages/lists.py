@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from elements.filters.conditions import Condition
 from elements.filters.syntax import GUID
-from elements.pages.names import Names, read_names
 from elements.pages.visits import Link, Visit
 from elements.reading import selection as selecting
+from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Audience, VersionRow, fetch, row_columns
 from elements.reading.selection import Selection
 
@@ -95,13 +95,13 @@ def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:
     is_long = place is not None or found.has_more
     if is_long and place is None:
         found = NamePage(found.rows[:PAGE], has_more=True)
-    names = read_names([row.version for row in found.rows])
+    names = read_version_names([row.version for row in found.rows])
     if is_long:
         return Listing([Group("", _links(visit, found.rows, names))], True, place is not None, found.next)
     return Listing(_groups(_links(visit, found.rows, names)))
 
 
-def _links(visit: Visit, rows: Iterable[VersionRow], names: dict[str, Names]) -> list[Link]:
+def _links(visit: Visit, rows: Iterable[VersionRow], names: dict[str, ByCulture]) -> list[Link]:
     return [visit.link(row, names.get(row.version, {})) for row in rows]
 
 

@@ -9,16 +9,16 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
-from elements.pages.languages import language_names, language_tag
 from elements.pages.lists import place_of, read_by_name
-from elements.pages.names import Names, read_names
 from elements.pages.visits import Kind, Link, Visit
 from elements.reading import rows
 from elements.reading import selection as selecting
 from elements.reading.addresses import REPORTING
 from elements.reading.assembly import ancestors
+from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import IDENTITY, Audience, Identity, VersionRow, fetch
 from facets.configuration import CompiledFacet, CompiledView
+from storage.culture_names import language_names, language_tag
 
 ROOTS = 100
 # Siblings shown of one parent; the parent's own page has all of them.
@@ -147,7 +147,7 @@ class TreeReader:
         below = _read_below(self.audience, open_ones, self.types)
         shown = [*roots, *(each for some in below.values() for each in some)]
         parents = _parents_among(self.audience, [each.element for each in shown], self.types)
-        names = read_names({each.version for each in shown})
+        names = read_version_names({each.version for each in shown})
         growing = _Growing(self.visit, below, parents, names, frozenset(open_ones))
         branches = [growing.branch(root, "") for root in roots]
         return Tree(branches, is_part=True) if is_part else Tree(branches, False, place is not None, page.next)
@@ -164,7 +164,7 @@ class _Growing:
     visit: Visit
     below: Mapping[str, Sequence[Identity]]
     parents: Collection[str]
-    names: Mapping[str, Names]
+    names: Mapping[str, ByCulture]
     open_ones: Collection[str]
 
     def branch(self, of: Identity, parent: str) -> Branch:

@@ -14,13 +14,13 @@ from babel.numbers import format_decimal
 from django.utils.translation import gettext as _
 
 from elements.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
-from elements.pages.languages import language_names, language_tag, writing
-from elements.pages.names import choose
 from elements.pages.visits import Visit
+from elements.reading.names import choose
 from elements.writing.updating import NO_END
 from facets.blueprint import Attribute, Property
 from facets.data_types import DataType
 from facets.rendering import other_texts
+from storage.culture_names import language_names, language_tag, writing
 from storage.cultures import INVARIANT_CULTURE
 
 

@@ -19,13 +19,13 @@ from elements.filters.compiling import FilterCompiler
 from elements.filters.conditions import NEVER, Condition, negation
 from elements.filters.syntax import fold_case
 from elements.naming import NAME
-from elements.pages.languages import language_tag
 from elements.pages.lists import begins_with, place_of, read_by_name
-from elements.pages.names import Names, read_names
 from elements.pages.navigation import facet_title
 from elements.pages.visits import Link, Text, Visit
 from elements.reading import selection as selecting
+from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import VersionRow
+from storage.culture_names import language_tag
 from storage.models import Storage
 from storage.tenancy import tenant_scope
 
@@ -64,7 +64,7 @@ class Results:
     is_later: bool = False
     """Not the first page."""
     is_cut_off: bool = False
-    """Names that do not begin with the text could not be looked at in time."""
+    """ByCulture that do not begin with the text could not be looked at in time."""
 
 
 def clean_text(given: str) -> str:
@@ -115,17 +115,17 @@ def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
 
 
 def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
-    names = read_names([row.version for row in found])
+    names = read_version_names([row.version for row in found])
     return [_hit(visit, query, row, names.get(row.version, {})) for row in found]
 
 
-def _hit(visit: Visit, query: Query, row: VersionRow, names: Names) -> Hit:
+def _hit(visit: Visit, query: Query, row: VersionRow, names: ByCulture) -> Hit:
     link = visit.link(row, names)
     facet = visit.configuration.facet(visit.reader.types[row.type].facet)
     return Hit(link, facet_title(visit, facet), _otherwise(query, link, names))
 
 
-def _otherwise(query: Query, link: Link, names: Names) -> Text | None:
+def _otherwise(query: Query, link: Link, names: ByCulture) -> Text | None:
     if _matches(query, link.name.text):
         return None
     others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)

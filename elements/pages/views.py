@@ -16,7 +16,6 @@ from elements.filters.syntax import GUID
 from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
-from elements.pages.languages import interface_language, language_tag, writing
 from elements.pages.navigation import FacetEntry, languages, read_facets
 from elements.pages.search import Query, Results, clean_text, search
 from elements.pages.visits import Visit, reader_page
@@ -24,6 +23,7 @@ from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
 from repository_site.problems import NotFound
 from storage.back_office.sites import works_in_office
+from storage.culture_names import interface_language, language_tag, writing
 from storage.cultures import preferred_culture
 from storage.pages import caller_of, in_scope, storage_of
 

@@ -15,9 +15,8 @@ from django.views.decorators.http import require_safe
 
 from elements import derived
 from elements.page_requests import reader_of
-from elements.pages.languages import interface_language, language_tag
-from elements.pages.names import Names, choose
 from elements.reading.assembly import Reader
+from elements.reading.names import ByCulture, choose
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint import ElementType
 from facets.configuration import Configuration
@@ -26,6 +25,7 @@ from facets.rendering import display_names, segment
 from facets.texts import Texts
 from repository_site.problems import NotFound, Unauthenticated
 from storage.api.operation import throttle_address, throttle_caller
+from storage.culture_names import interface_language, language_tag
 from storage.pages import View, caller_of, in_scope, page_caller
 
 ReaderView = Callable[..., HttpResponseBase]
@@ -119,17 +119,17 @@ class Visit:
         make = self._state
         return self.configuration.keep(("badge", self.lcid, type.key, state), lambda: make(type, state))
 
-    def name(self, names: Names) -> Text:
+    def name(self, names: ByCulture) -> Text:
         chosen = choose(names, self.lcid, self.configuration.cultures)
         if chosen is None:
             return Text("")
         return Text(str(chosen.value), "" if chosen.lcid == self.lcid else language_tag(chosen.lcid))
 
-    def link(self, to: Identity | VersionRow, names: Names) -> Link:
+    def link(self, to: Identity | VersionRow, names: ByCulture) -> Link:
         type = self.reader.types[to.type]
         return Link(self.page(to), self.name(names), self.kind(type), self.state(type, to.state))
 
-    def links(self, targets: Iterable[Identity], names: dict[str, Names]) -> list[Link]:
+    def links(self, targets: Iterable[Identity], names: dict[str, ByCulture]) -> list[Link]:
         return [self.link(target, names.get(target.version, {})) for target in targets]
 
     def _kind(self, type: ElementType) -> Kind:

@@ -1,4 +1,4 @@
-"""What elements and callers are called on pages for people: in the language of who looks, where there is one."""
+"""What elements and callers are called, for people: in the language of who looks, where there is one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,34 @@ import orjson
 
 from elements.naming import NAME
 from elements.reading.rows import fetch
-from storage.cultures import CultureSet, preferred_culture
+from elements.values import is_empty
+from storage.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
 from storage.staff import staff_names
 
+ByCulture = Mapping[str, Any]
+"""By culture id, as in the wire form of an attribute."""
 
-def chosen_name(names: Mapping[str, Any], culture: int, cultures: CultureSet) -> str:
-    """In the culture that is asked for, else in the default one, else in any."""
-    wanted = [names.get(str(culture)), names.get(str(cultures.default)), *(names[each] for each in sorted(names))]
-    return str(next((text for text in wanted if text), ""))
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A value, and the culture it was found in."""
+
+    value: Any
+    lcid: int
+
+
+def choose(values: ByCulture, culture: int, cultures: CultureSet) -> Chosen | None:
+    """The value of a culture, else the default culture's, else any (D97); None when all are empty."""
+    known = {int(lcid): value for lcid, value in values.items() if not is_empty(value)}
+    for lcid in (culture, INVARIANT_CULTURE, cultures.default, *sorted(known)):
+        if lcid in known:
+            return Chosen(known[lcid], lcid)
+    return None
+
+
+def chosen_name(names: ByCulture, culture: int, cultures: CultureSet) -> str:
+    found = choose(names, culture, cultures)
+    return str(found.value) if found else ""
 
 
 def language_culture(language: str | None, cultures: CultureSet) -> int:
@@ -51,3 +71,12 @@ def read_names(elements: Collection[UUID], labels: Collection[str], culture: int
         element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows
     }
     return Names(named, staff_names(labels))
+
+
+def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
+    """By version; who may see these was decided when their ids were found. A version without a name is missing."""
+    if not versions:
+        return {}
+    sql = """SELECT v.id::text, v.attributes -> %s::text FROM elements_elementversion v
+        WHERE v.id = ANY(%s::uuid[]) AND v.attributes -> %s::text IS NOT NULL"""
+    return {version: orjson.loads(names) for version, names in fetch(sql, [NAME, list(versions), NAME])}

@@ -20,7 +20,7 @@ from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for
-from tests.scale import only_at_full_scale
+from tests.scale import IS_FULL, PART, only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 FACETS = "/demo/showcase/_api/rest/facets"
@@ -102,7 +102,8 @@ def client(showcase: Storage, api: ApiClient) -> Client:
 
 @pytest.mark.long
 def test_every_version_can_be_posted_back(client: Client) -> None:
-    paths = paths_of_versions(client.storage)
+    step = 1 if IS_FULL else PART
+    paths = {path: versions[::step] for path, versions in paths_of_versions(client.storage).items()}
     before = stored_rows(client.storage)
     for path, versions in paths.items():
         read = [client.read(f"{path}/{version}")[0] for version in versions]
@@ -115,7 +116,7 @@ def test_every_version_can_be_posted_back(client: Client) -> None:
     with tenant_scope(client.storage):
         changes = list(ElementChange.objects.values_list("action", "before", "after"))
         assert changes == [("updated", {}, {})] * posted
-        assert ElementVersion.objects.filter(revision=1).count() == posted > 440
+        assert ElementVersion.objects.filter(revision=1).count() == posted > 440 // step
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from storage.models import Storage
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.elements.reader_page import crawl, found_in, read_page
+from tests.scale import only_at_full_scale
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 HOSTILE = "\"'><script>alert(1)</script><b onclick='x()'>\"'&amp;%s{{ 7 }}</b><!-- "
@@ -36,7 +37,7 @@ def goto_addresses(client: Client, root: str) -> Iterator[dict[str, str]]:
                     yield shape["attributes"]["gotoUrl"]
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=only_at_full_scale)])
 def test_every_address_of_the_demo_opens(showcase: Storage, step: int) -> None:
     """Of the usual run every fifth: all of them take their time."""
     client = Client()

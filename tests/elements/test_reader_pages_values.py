@@ -11,7 +11,7 @@ from django.test import Client
 
 from elements.markup import shown_markup
 from elements.models import ElementVersion
-from elements.pages.languages import interface_language, language_names, language_tag, writing
+from storage.culture_names import interface_language, language_names, language_tag, writing
 from storage.models import Storage
 from storage.tenancy import tenant_scope
 from tests.conftest import StorageMaker

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("streaming") / "var", free_port())
     # One worker with two connections: whoever keeps one is noticed soon.
     server.environ["REPOSITORY_POOL_SIZE"] = "2"
-    server.environ["REPOSITORY_STREAM_TIMEOUT"] = "8"
+    server.environ["REPOSITORY_STREAM_TIMEOUT"] = "4"
     server.start("serve", "--workers", "1")
     yield server
     if server.process is not None and server.process.poll() is None:

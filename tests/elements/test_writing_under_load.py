@@ -34,6 +34,8 @@ PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/
 FIELDS = [f"field{number}" for number in range(12)]
 CULTURES = ("1031", "1033")
 LABEL = {"1033": "Label"}
+# Seconds; less than the server waits.
+KEPT = 20
 PLACES_TAKEN_TWICE = """
     SELECT count(*) FROM (
         SELECT position FROM elements_element WHERE parent_id = '{0}' GROUP BY position HAVING count(*) > 1
@@ -67,19 +69,16 @@ class Answer(NamedTuple):
 
 
 class Desk:
-    """An architect's client. Connections are kept and used again, each by one thread at a time."""
+    """An architect's client. Connections are kept and used again for a while, each by one thread at a time."""
 
     def __init__(self, server: Server, token: str) -> None:
         self.server, self.token = server, token
-        self.idle: list[http.client.HTTPConnection] = []
+        self.idle: list[tuple[http.client.HTTPConnection, float]] = []
 
     def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers |= {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        try:
-            connection = self.idle.pop()
-        except IndexError:
-            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        connection = self.connect()
         try:
             connection.request(method, address, None if body is None else json.dumps(body), headers)
             response = connection.getresponse()
@@ -87,11 +86,20 @@ class Desk:
         except (OSError, http.client.HTTPException):
             connection.close()
             raise
-        self.idle.append(connection)
+        self.idle.append((connection, time.monotonic()))
         return found
 
+    def connect(self) -> http.client.HTTPConnection:
+        """One that the server has not closed meanwhile, as it does with those that nobody uses."""
+        while self.idle:
+            connection, used = self.idle.pop()
+            if time.monotonic() - used < KEPT:
+                return connection
+            connection.close()
+        return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+
     def close(self) -> None:
-        for connection in self.idle:
+        for connection, _ in self.idle:
             connection.close()
 
     def update(self, *elements: Body, address: str = PROCESSES, **headers: str) -> Answer:

@@ -277,7 +277,10 @@ OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
                 ("InReview", "ReadyForQA", "ReadyForRelease", "Released", "ReleasedQA", "ReleasedExternal")]  # fmt: skip
 
 
-@pytest.mark.parametrize("life", [LIFE, IMPORTED_LIFE], ids=["made", "imported"])
+@pytest.mark.parametrize(
+    "life",
+    [pytest.param(LIFE, id="made"), pytest.param(IMPORTED_LIFE, id="imported", marks=only_at_full_scale)],
+)
 def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[str]) -> None:
     """By the id of the element or of the version, through either prefix."""
     element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])

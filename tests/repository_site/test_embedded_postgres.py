@@ -23,6 +23,7 @@ import pytest
 
 from repository_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, accounts, keeper, locks, state
 from repository_site.embedded_postgres.layout import SOCKET_NAME, SOCKET_PATH_LIMIT, Layout
+from tests.scale import only_at_full_scale
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -246,6 +247,7 @@ def test_eight_processes_start_at_once_on_an_empty_folder(folder: Path, users: U
     assert sorted(path.name for path in folder.iterdir()) == ["postgres", "postgres.run"]
 
 
+@only_at_full_scale
 def test_threads_start_one_server(server: EmbeddedPostgres) -> None:
     threads = [threading.Thread(target=server.ensure_running) for _ in range(8)]
     for thread in threads:
@@ -294,6 +296,7 @@ def test_processes_share_the_server_and_the_last_one_stops_it(server: EmbeddedPo
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_release_waits_for_the_server_unless_others_use_it(server: EmbeddedPostgres, users: Users) -> None:
     server.ensure_running()
     other = users.start(server.data_dir)
@@ -348,6 +351,7 @@ ON_CHILD
 """
 
 
+@only_at_full_scale
 def test_a_forked_child_keeps_the_server_when_the_parent_ends(server: EmbeddedPostgres, users: Users) -> None:
     child = "server.ensure_running(); print(os.getpid(), flush=True); sys.stdin.read(); os._exit(0)"
     code = FORK.replace("ON_PARENT", "server.release(); os._exit(0)").replace("ON_CHILD", child)
@@ -359,6 +363,7 @@ def test_a_forked_child_keeps_the_server_when_the_parent_ends(server: EmbeddedPo
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_release_in_a_forked_child_leaves_the_lease_of_the_parent(server: EmbeddedPostgres, users: Users) -> None:
     parent = "os.wait(); print('released', flush=True); sys.stdin.read(); sys.exit()"
     code = FORK.replace("ON_PARENT", parent).replace("ON_CHILD", "os._exit(server.release(wait=10))")
@@ -369,6 +374,7 @@ def test_release_in_a_forked_child_leaves_the_lease_of_the_parent(server: Embedd
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_a_lease_whose_descriptor_was_closed_by_others_is_renewed(server: EmbeddedPostgres, users: Users) -> None:
     code = USER.replace("print(", "import os; os.closerange(3, 100); server.ensure_running(); print(")
     process = users.start(server.data_dir, code)
@@ -386,6 +392,7 @@ def test_kill_of_the_only_user_stops_the_server(server: EmbeddedPostgres, users:
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_kill_of_the_starter_while_the_server_starts(server: EmbeddedPostgres, users: Users) -> None:
     process = users.begin(server.data_dir)
     wait_for(lambda: locks.is_held(Layout(server.data_dir).server_lock))
@@ -405,6 +412,7 @@ def test_a_killed_keeper_is_replaced_before_the_next_connection(server: Embedded
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_a_killed_keeper_is_replaced_when_the_last_user_exits(server: EmbeddedPostgres, users: Users) -> None:
     process = users.start(server.data_dir)
     kill(keeper_process(server))
@@ -436,6 +444,7 @@ def test_kill_of_all_at_once(server: EmbeddedPostgres, users: Users, survivor: s
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_stale_pid_files_that_name_a_foreign_process(server: EmbeddedPostgres, users: Users) -> None:
     server.ensure_running()
     assert server.release(wait=PATIENCE)
@@ -469,6 +478,7 @@ def test_a_server_started_by_hand_is_left_alone(server: EmbeddedPostgres) -> Non
     wait_for(lambda: not (server.data_dir / "postmaster.pid").exists())
 
 
+@only_at_full_scale
 def test_a_server_that_hangs_is_stopped_all_the_same(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     os.kill(postmaster_pid(server), signal.SIGSTOP)
@@ -508,6 +518,7 @@ def test_a_long_path_moves_the_socket_to_a_safe_temporary_folder(folder: Path, u
     assert not server.socket_dir.exists()
 
 
+@only_at_full_scale
 def test_names_do_not_depend_on_how_the_folder_is_reached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "link").symlink_to(folder)
     monkeypatch.chdir(folder)
@@ -569,6 +580,7 @@ def test_status_for_operators(server: EmbeddedPostgres) -> None:
     assert status().startswith(f"running, pid {postmaster_pid(server)}, users: ")
 
 
+@only_at_full_scale
 def test_leases_are_close_on_exec_and_locks_survive_removal(folder: Path) -> None:
     descriptor = locks.acquire(folder / "lock", fcntl.LOCK_EX, 1)
     assert not os.get_inheritable(descriptor)

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from repository_site.server import Bind
+from tests.scale import scaled
 from tests.server_process import Server, free_port
 
 pytestmark = pytest.mark.server
@@ -58,7 +59,7 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
 @pytest.mark.long
 def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Server) -> None:
     """A forked worker once took the signal for the main process's, and was killed after ten seconds only."""
-    for moment in (0.03, 0.06, 0.09):
+    for moment in (0.03, 0.06, 0.09)[: scaled(4)]:
         server.log.unlink(missing_ok=True)
         server.launch("serve", "--no-migrate", "--workers", "2")
         server.wait_for_line("Ctrl-C stops")
@@ -143,6 +144,7 @@ def test_a_killed_worker_is_replaced(server: Server) -> None:
     while time.monotonic() < end and not replaced(first[0], workers_of(server.process.pid)):
         time.sleep(0.1)
     assert replaced(first[0], workers_of(server.process.pid))
+    server.wait_until_ready()  # when the one was killed, the other may have been loading still
     assert server.request("GET", INFO)[0] == 200
     assert server.stop(signal.SIGTERM) == 0
 
