@@ -14,10 +14,11 @@ from elements.reading import rows
 from elements.reading.assembly import Reader, ancestors
 from elements.reading.attributes import read_exactly
 from elements.reading.names import chosen_name
-from elements.reading.rows import Audience, Identity, VersionRow, fetch
+from elements.reading.rows import Audience, Identity, VersionRow
 from elements.writing.deleting import plan_deletion
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView
+from repository_site.database.statements import fetch
 from storage.callers import Caller
 
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import orjson
 
 from elements.permissions import ROLE_PERMISSIONS, Permission
-from elements.reading.rows import fetch
 from elements.users import USER_TYPE, grant_of
 from release.models import Task
+from repository_site.database.statements import fetch
 from storage.callers import Caller, UserGrant
 from storage.roles import Role
 

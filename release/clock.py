@@ -18,7 +18,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from psycopg.errors import DeadlockDetected
 
-from elements.reading.rows import VersionRow, fetch, read_versions
+from elements.reading.rows import VersionRow, read_versions
 from elements.writing.history import Author
 from elements.writing.stored import lock_elements
 from facets.configuration import CompiledCycle, Configuration, configuration_of, settled_configuration
@@ -27,6 +27,7 @@ from release.approvers import watch_tasks
 from release.effects import Change, entered, open_tasks, write_steps
 from release.log import Step, Taken
 from release.models import Task
+from repository_site.database.statements import fetch
 from storage.models import Storage
 from storage.tenancy import tenant_scope
 

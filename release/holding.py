@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elements.permissions import Permission, authors_in, permissions, sees_drafts
-from elements.reading.rows import VersionRow, fetch, read_references
+from elements.reading.rows import VersionRow, read_references
 from elements.writing.stored import lock_elements
 from elements.writing.updating import Writer
 from facets.blueprint import ElementType
 from facets.configuration import CompiledCycle, Configuration
+from repository_site.database.statements import fetch
 from repository_site.problems import NotFound
 from storage.callers import Caller
 

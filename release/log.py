@@ -10,11 +10,12 @@ from uuid import UUID, uuid4
 import orjson
 
 from elements.reading.assembly import Reader
-from elements.reading.rows import VersionRow, fetch, read_identities
+from elements.reading.rows import VersionRow, read_identities
 from elements.writing.history import Action, Author, Entry, record
 from elements.writing.statements import execute
 from facets.cycles import OPEN, Category
 from release.models import LifecycleEntry
+from repository_site.database.statements import fetch
 from repository_site.rest.datetimes import wire_datetime
 
 Step = LifecycleEntry.Step

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from elements.reading.assembly import Reader
-from elements.reading.rows import fetch, read_identities, read_versions
+from elements.reading.rows import read_identities, read_versions
 from release.models import Task
+from repository_site.database.statements import fetch
 from repository_site.rest.datetimes import wire_datetime
 
 # How long a task was or is open. `limit` is that of the storage.

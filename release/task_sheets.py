@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from elements.reading.rows import fetch
 from release.approvers import People, watch_tasks
 from release.models import LifecycleEntry, Task
+from repository_site.database.statements import fetch
 from storage.models import Storage
 
 # A task that is due within these days is marked before it is overdue.

@@ -59,8 +59,14 @@ class Bind:
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
-def run_server(bind: Bind, workers: int) -> None:
-    """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked."""
+SERVICE = "repository_site.server:worker_application"
+
+
+def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
+    """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked.
+
+    `target` names what makes the WSGI program in each worker; others than the service are there to be measured.
+    """
     from granian import Granian
     from granian.constants import Interfaces
     from granian.http import HTTP1Settings
@@ -69,7 +75,7 @@ def run_server(bind: Bind, workers: int) -> None:
     connections.close_all()
     give_workers_their_own_signals()
     Granian(
-        "repository_site.server:worker_application",
+        target,
         factory=True,
         address=bind.host,
         port=bind.port,

@@ -108,6 +108,10 @@ TEMPLATES = [
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 
+# Of the cursors that prepare at all: what is sent a second time is prepared (see `repository_site.database`).
+PREPARING = {"prepare_threshold": 1}
+
+
 def _database() -> dict[str, Any]:
     """One PostgreSQL everywhere: the operator's by DATABASE_URL, else the embedded one, started on first use."""
     if not DATABASE_ADDRESS:
@@ -116,9 +120,9 @@ def _database() -> dict[str, Any]:
             "USER": EmbeddedPostgres.ROLE,
             "HOST": str(EMBEDDED_POSTGRES.socket_dir) if EMBEDDED_POSTGRES else "",
             "PORT": str(EmbeddedPostgres.PORT),
-            "OPTIONS": {},
+            "OPTIONS": PREPARING,
         }
-    options: dict[str, Any] = dict(DATABASE_ADDRESS)
+    options: dict[str, Any] = {**DATABASE_ADDRESS, **PREPARING}
     return {
         "NAME": options.pop("dbname", ""),
         "USER": options.pop("user", ""),

@@ -21,7 +21,7 @@ from storage.models.tenant import SCOPE_PARAMETER
 from storage.regions import UnknownRegion, region_info
 from storage.tenancy import tenant_models
 
-NORMAL_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
+NORMAL_EXPRESSION = f"(storage_id = ( SELECT (current_setting('{SCOPE_PARAMETER}'::text))::uuid AS current_setting))"
 NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 
 

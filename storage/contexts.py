@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from django.db import connection
 
+from repository_site.database.statements import look_up
 from repository_site.problems import NotFound
 from storage.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
 from storage.models import Storage, StorageCollection
@@ -70,11 +71,10 @@ _STORAGE_SQL = (
 
 def read_storage(collection_key: str, storage_key: str) -> Storage | None:
     """One storage with its collection, or None."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STORAGE_SQL, [collection_key, storage_key])
-        row = cursor.fetchone()
-    if row is None:
+    rows = look_up(_STORAGE_SQL, [collection_key, storage_key])
+    if not rows:
         return None
+    row = rows[0]
     storage = Storage.from_db(connection.alias, _STORAGE_FIELDS, row[: len(_STORAGE_FIELDS)])
     storage.collection = StorageCollection.from_db(connection.alias, _COLLECTION_FIELDS, row[len(_STORAGE_FIELDS) :])
     return storage

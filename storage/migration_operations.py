@@ -21,7 +21,8 @@ POLICY = "tenant"
 # While a storage is being removed this parameter holds its id.
 REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
-POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
+# A sub-select is computed once a statement; without it, reading a whole table would ask for the parameter at each row.
+POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
 
 
 def tenant_foreign_keys(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
@@ -194,3 +195,32 @@ class AppendOnly(TableOperation):
 
     def describe(self) -> str:
         return f"Let rows of {self.model_name} only be added"
+
+
+class RenewPolicies(Operation):
+    """Brings the policies of all tenant tables there are to the expression of today."""
+
+    reduces_to_sql = True
+    reversible = True
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """The ORM's picture does not change."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute("SELECT tablename FROM pg_policies WHERE schemaname = current_schema()")
+            tables = sorted(row[0] for row in cursor.fetchall())
+        for table in tables:
+            schema_editor.execute(
+                f'ALTER POLICY {POLICY} ON "{table}" USING ({POLICY_EXPRESSION}) WITH CHECK ({POLICY_EXPRESSION})'
+            )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Either expression says the same; there is nothing to take back."""
+
+    def describe(self) -> str:
+        return "Renew the policies of all tenant tables"

@@ -15,6 +15,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from psycopg import IsolationLevel
 
+from repository_site.database.statements import look_up
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 
@@ -38,7 +39,8 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
         if outer and outer != tenant:
             _refuse_open_cursors()
         yield
-        if not connection.needs_rollback:
+        # The end of the transaction puts back by itself what was set for it.
+        if not begins and not connection.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
             _enter(outer)
@@ -94,15 +96,19 @@ def _refuse_open_cursors() -> None:
         raise RuntimeError("A cursor of one storage is still open while another storage's scope begins or ends.")
 
 
+# A subquery, not two expressions: the order of evaluation within one select list is not promised. Of statements that
+# are prepared, one plan serves all values: they find rows by ids, and which ids never decides about the plan.
+_ENTER = f"""WITH earlier AS MATERIALIZED (SELECT current_setting('{SCOPE_PARAMETER}', true) AS value)
+    SELECT earlier.value, set_config('{SCOPE_PARAMETER}', %s, true),
+        set_config('plan_cache_mode', 'force_generic_plan', true)"""
+_FROM_EARLIER = " FROM earlier"
+_AND_LIMIT = ", set_config('statement_timeout', %s, true)"
+
+
 def _enter(value: str, timeout: int | None = None) -> str:
     """Set the parameter for this transaction; answer what it was (empty when there was none)."""
-    limit = ", set_config('statement_timeout', %s, true)" if timeout else ""
-    with connection.cursor() as cursor:
-        # A subquery, not two expressions: the order of evaluation within one select list is not promised.
-        sql = "WITH earlier AS MATERIALIZED (SELECT current_setting(%s, true) AS value) SELECT earlier.value,"
-        cursor.execute(
-            f"{sql} set_config(%s, %s, true){limit} FROM earlier",
-            [SCOPE_PARAMETER, SCOPE_PARAMETER, value, *([f"{timeout}s"] if timeout else [])],
-        )
-        row = cursor.fetchone()
-    return (row[0] if row else None) or ""
+    if timeout:
+        rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, f"{timeout}s"])
+    else:
+        rows = look_up(f"{_ENTER}{_FROM_EARLIER}", [value])
+    return rows[0][0] or ""

@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from repository_site.database.statements import look_up
 from repository_site.problems import Conflict, Invalid, NotFound, Unauthenticated
 from storage.callers import Caller, CallerKind, find_user
 from storage.contexts import Context, ContextType
@@ -112,7 +113,7 @@ def recognise_token(value: str, context: Context) -> Caller:
     """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown."""
     now = timezone.now()
     digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
-    token = tokens_of(context).filter(digest__in=digests).first()
+    token = _read_token(context, digests)
     if token is None or token.state(now) is not TokenState.ACTIVE:
         raise Unauthenticated(REFUSED)
     roles = frozenset(Role(role) for role in token.roles)
@@ -123,6 +124,22 @@ def recognise_token(value: str, context: Context) -> Caller:
         roles &= grant.roles
     _note_use(token, now, digests[0])
     return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
+
+
+_TOKEN_FIELDS = [field.attname for field in ApiToken._meta.concrete_fields]
+# Almost every request needs this look-up; through the ORM it would take ten times as long.
+_TOKEN_SQL = (
+    f"SELECT {', '.join(_TOKEN_FIELDS)} FROM storage_apitoken WHERE digest = ANY(%s)"  # noqa: S608  columns of the model
+    " AND storage_id IS NOT DISTINCT FROM %s::uuid AND collection_id IS NOT DISTINCT FROM %s::uuid"
+)
+
+
+def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
+    """The token of exactly this context that one of these belongs to."""
+    storage = context.storage.id if context.storage else None
+    collection = context.collection.id if context.collection and storage is None else None
+    rows = look_up(_TOKEN_SQL, [digests, storage, collection])
+    return ApiToken.from_db(connection.alias, _TOKEN_FIELDS, rows[0]) if rows else None
 
 
 @transaction.atomic

@@ -33,8 +33,9 @@ from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
 from elements.permissions import Permission, granted_to
 from elements.reading.attributes import read_exactly
-from elements.reading.rows import VersionRow, fetch, read_references, read_versions
+from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint import ElementType
+from repository_site.database.statements import fetch
 from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 

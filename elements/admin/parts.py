@@ -15,11 +15,11 @@ from elements.diagrams.layout import Direction
 from elements.naming import NAME
 from elements.reading.pictures import draw_diagram
 from elements.reading.projection import DERIVED
-from elements.reading.rows import fetch
 from elements.reading.selection import children_of
 from elements.values import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint import Property
+from repository_site.database.statements import fetch
 from storage.cultures import INVARIANT_CULTURE
 
 FOLDER = "back_office/elements"

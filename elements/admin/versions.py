@@ -33,7 +33,6 @@ from elements.reading.rows import (
     read_references,
     read_shapes,
     read_versions,
-    row_columns,
 )
 from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
@@ -84,8 +83,7 @@ class Comparison:
 
 def versions_panel(page: ElementPage) -> SafeString:
     audience = page.labels.reader.audience
-    columns = row_columns(with_attributes=False)
-    rows = read_page(versions_of(audience, page.row.element), columns, None)
+    rows = read_page(versions_of(audience, page.row.element), None, with_attributes=False)
     people = page.labels.elements({row.changed_by for row in rows if row.changed_by})
     known = [_known(page, row, people) for row in rows]
     old, new = _picked(page, known)

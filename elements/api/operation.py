@@ -22,7 +22,7 @@ from elements.filters.syntax import GUID, printable
 from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Reader
-from elements.reading.rows import Audience, VersionRow, find_version, read_versions, row_columns
+from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Selection
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
@@ -100,10 +100,9 @@ class ElementOperation(ConfiguredOperation):
     def answer_list(
         self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
     ) -> HttpResponseBase:
-        columns = row_columns(with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
         if paging is not None:
-            return self._answer_page(assembler, selection, paging, columns)
-        rows = selecting.read_page(selection, columns, BATCH + 1)
+            return self._answer_page(assembler, selection, paging, for_reporting)
+        rows = self._read_page(assembler, selection, BATCH + 1, 0, for_reporting)
         if len(rows) <= BATCH:
             return answer(counted(self.list_name, assembler.elements(rows)))
         if self.request.method == "HEAD":
@@ -113,7 +112,7 @@ class ElementOperation(ConfiguredOperation):
         return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 
     def _answer_page(
-        self, assembler: Assembler, selection: Selection, paging: Paging, columns: str
+        self, assembler: Assembler, selection: Selection, paging: Paging, for_reporting: bool
     ) -> HttpResponseBase:
         page = paging.page
         if paging.key is not None:
@@ -122,10 +121,18 @@ class ElementOperation(ConfiguredOperation):
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
         total = selecting.count(selection)
-        rows = selecting.read_page(selection, columns, paging.size, (page - 1) * paging.size)
+        rows = self._read_page(assembler, selection, paging.size, (page - 1) * paging.size, for_reporting)
         response = answer(counted(self.list_name, assembler.elements(rows)))
         self.add_page_headers(response, page, paging.size, total)
         return response
+
+    def _read_page(
+        self, assembler: Assembler, selection: Selection, limit: int, offset: int, for_reporting: bool
+    ) -> list[VersionRow]:
+        with_attributes = assembler.needs_attributes
+        return selecting.read_page(
+            selection, limit, offset, with_attributes=with_attributes, for_reporting=for_reporting
+        )
 
     def add_page_headers(self, response: HttpResponse, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)

@@ -23,7 +23,7 @@ from elements.reading.assembly import Assembler, Gathered, ancestors
 from elements.reading.attributes import read_exactly
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
-from elements.reading.rows import Identity, ShapeRow, VersionRow, row_columns
+from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint import ElementType, Property
 from facets.configuration import CompiledFacet
 from facets.cycles import OPEN
@@ -119,10 +119,9 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
     audience = visit.reader.audience
     gathered = assembler.gather([row])
     flows = rows.read_predecessors([each.shape for each in gathered.shapes.get(row.version, ())])
-    narrow = row_columns(with_attributes=False)
     below = selecting.children_of(audience, row.element, assembler.child_types)
-    children = selecting.read_page(below, narrow, CHILDREN_SHOWN + 1, (child_page - 1) * CHILDREN_SHOWN)
-    versions = selecting.read_page(selecting.versions_of(audience, row.element), narrow, None)
+    children = selecting.read_page(below, CHILDREN_SHOWN + 1, (child_page - 1) * CHILDREN_SHOWN, with_attributes=False)
+    versions = selecting.read_page(selecting.versions_of(audience, row.element), None, with_attributes=False)
     drawn = read_drawn(audience, row.element)
     owners = rows.read_versions([each.version for each in drawn], with_attributes=False)
     named = {each.version for each in gathered.links.identities.values()} | owners.keys()

@@ -17,8 +17,9 @@ from elements.filters.syntax import GUID
 from elements.pages.visits import Link, Visit
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
-from elements.reading.rows import Audience, VersionRow, fetch, row_columns
+from elements.reading.rows import Audience, VersionRow
 from elements.reading.selection import Selection
+from repository_site.database.statements import fetch
 
 # A list of up to this many is shown whole; one that is longer in pages.
 SHORT = 300
@@ -70,7 +71,7 @@ def read_by_name(selection: Selection, after: Place | None, size: int) -> NamePa
     by_index = replace(selection, order=BY_INDEX)
     if after is not None:
         by_index = by_index.matching(Condition("(v.sort_name, v.id) > (%s, %s::uuid)", after))
-    rows = selecting.read_page(by_index, row_columns(with_attributes=False), size + 1)
+    rows = selecting.read_page(by_index, size + 1, with_attributes=False)
     return NamePage(rows[:size], len(rows) > size)
 
 

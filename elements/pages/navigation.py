@@ -16,8 +16,9 @@ from elements.reading import selection as selecting
 from elements.reading.addresses import REPORTING
 from elements.reading.assembly import ancestors
 from elements.reading.names import ByCulture, read_version_names
-from elements.reading.rows import IDENTITY, Audience, Identity, VersionRow, fetch
+from elements.reading.rows import IDENTITY, Audience, Identity, VersionRow
 from facets.configuration import CompiledFacet, CompiledView
+from repository_site.database.statements import fetch
 from storage.culture_names import language_names, language_tag
 
 ROOTS = 100

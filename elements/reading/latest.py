@@ -10,8 +10,8 @@ from uuid import UUID
 import orjson
 
 from elements.models import ElementChange
-from elements.reading.rows import fetch
 from facets.configuration import Configuration
+from repository_site.database.statements import fetch
 
 Action = ElementChange.Action
 # What an element was called is asked of the change: one that is gone has no other place for it. What lives only in

@@ -10,8 +10,8 @@ from uuid import UUID
 import orjson
 
 from elements.naming import NAME
-from elements.reading.rows import fetch
 from elements.values import is_empty
+from repository_site.database.statements import fetch
 from storage.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
 from storage.staff import staff_names
 

@@ -7,16 +7,13 @@ not see is left out in SQL, by joining through the element's pointer of the call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
-
-from django.db import connection
+from typing import NamedTuple
 
 from facets.cycles import EVER_PUBLISHED
-
-Parameters = Sequence[Any] | Mapping[str, Any]
+from repository_site.database.statements import id_array, look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +86,9 @@ NEWEST_CATEGORY = "(SELECT n.category FROM elements_elementversion n WHERE n.id 
 VERSION_AND_ELEMENT = "elements_elementversion v JOIN elements_element e ON e.id = v.element_id"
 
 
-def fetch(sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
-
-
 def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) -> str:
     newest = NEWEST_CATEGORY if for_reporting else "''"
-    return f"{ROW}, {newest}, {'v.attributes' if with_attributes else 'NULL'}"
+    return f"{ROW}, {newest}, {'v.attributes::text' if with_attributes else 'NULL'}"
 
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
@@ -108,7 +99,7 @@ def find_version(audience: Audience, identity: str) -> VersionRow | None:
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
         SELECT {row_columns()} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
         JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants of ours
-    rows = fetch(sql, [identity, identity])
+    rows = look_up(sql, [identity, identity])
     return VersionRow(*rows[0]) if rows else None
 
 
@@ -120,7 +111,7 @@ def read_versions(
         return {}
     columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
     sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants of ours
-    return {row[3]: VersionRow(*row) for row in fetch(sql, [list(versions)])}
+    return {row[3]: VersionRow(*row) for row in look_up(sql, [id_array(versions)])}
 
 
 def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:
@@ -129,7 +120,7 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
         return {}
     sql = f"""SELECT {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants of ours
-    return {row[0]: Identity(*row) for row in fetch(sql, [list(elements)])}
+    return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
 
 
 def read_references(versions: Sequence[str], contexts: Collection[str] | None) -> dict[str, dict[str, list[str]]]:
@@ -139,8 +130,8 @@ def read_references(versions: Sequence[str], contexts: Collection[str] | None) -
         only = "" if contexts is None else " AND r.context = ANY(%s)"
         sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
             WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
-        parameters = [list(versions)] if contexts is None else [list(versions), list(contexts)]
-        for version, context, target in fetch(sql, parameters):
+        parameters = [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)]
+        for version, context, target in look_up(sql, parameters):
             found.setdefault(version, {}).setdefault(context, []).append(target)
     return found
 
@@ -153,7 +144,7 @@ def read_children(audience: Audience, parents: Sequence[str], types: Sequence[st
             JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
             ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
-        for parent, *identity in fetch(sql, [list(parents), list(types)]):
+        for parent, *identity in look_up(sql, [id_array(parents), id_array(types)]):
             found.setdefault(parent, []).append(Identity(*identity))
     return found
 
@@ -170,7 +161,7 @@ def read_shapes(versions: Sequence[str]) -> dict[str, list[ShapeRow]]:
     if versions:
         sql = """SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
             WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position"""
-        for row in fetch(sql, [list(versions)]):
+        for row in look_up(sql, [id_array(versions)]):
             found.setdefault(row[0], []).append(ShapeRow(*row))
     return found
 
@@ -181,7 +172,7 @@ def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
     if shapes:
         sql = """SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
             WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position"""
-        for shape, predecessor in fetch(sql, [list(shapes)]):
+        for shape, predecessor in look_up(sql, [id_array(shapes)]):
             found.setdefault(shape, []).append(predecessor)
     return found
 
@@ -190,12 +181,14 @@ def read_parents(elements: Collection[str]) -> dict[str, str | None]:
     """The parents of elements, and theirs, up to the roots: each element's parent by its id."""
     if not elements:
         return {}
-    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end.
+    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is
+    # one look by the index for each, however many the planner expects.
     sql = """WITH RECURSIVE above AS (
             SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
-            UNION SELECT e.id, e.parent_id FROM above JOIN elements_element e ON e.id = above.parent_id)
+            UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
+                SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up)
         SELECT id::text, parent_id::text FROM above"""
-    return dict(fetch(sql, [list(elements)]))
+    return dict(look_up(sql, [id_array(elements)]))
 
 
 def read_known_versions(audience: Audience, elements: Collection[str]) -> dict[str, list[KnownVersion]]:
@@ -205,7 +198,7 @@ def read_known_versions(audience: Audience, elements: Collection[str]) -> dict[s
         visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
         sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.category = ANY(%s) FROM {VERSION_AND_ELEMENT}
             WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
-        for *identity, was_released in fetch(sql, [sorted(EVER_PUBLISHED), list(elements)]):
+        for *identity, was_released in look_up(sql, [sorted(EVER_PUBLISHED), id_array(elements)]):
             known = KnownVersion(Identity(*identity), was_released)
             found.setdefault(known.identity.element, []).append(known)
     return found

@@ -14,7 +14,8 @@ from django.db import connection
 
 from elements.filters.conditions import Condition
 from elements.reading import rows
-from elements.reading.rows import Audience, VersionRow, fetch
+from elements.reading.rows import Audience, VersionRow
+from repository_site.database.statements import fetch
 
 BY_NAME = "v.sort_name, e.id"
 BY_POSITION = "e.position, e.id"
@@ -118,14 +119,22 @@ def place_of(selection: Selection, audience: Audience, identity: str) -> int | N
     return int(found[0][0]) if found else None
 
 
-def read_page(selection: Selection, columns: str, limit: int | None, offset: int = 0) -> list[VersionRow]:
+def read_page(
+    selection: Selection,
+    limit: int | None,
+    offset: int = 0,
+    *,
+    with_attributes: bool = True,
+    for_reporting: bool = False,
+) -> list[VersionRow]:
     """The rows of a page; without a limit, all."""
-    # MATERIALIZED: inlined, the wide columns would be computed before OFFSET drops them.
+    # MATERIALIZED: inlined, the text would be made of each id that OFFSET then drops.
     sql = f"""WITH page AS MATERIALIZED (
-            SELECT v.id AS version_id FROM {selection.source} ORDER BY {selection.order} LIMIT %s OFFSET %s)
-        SELECT {columns} FROM page JOIN elements_elementversion v ON v.id = page.version_id
-        JOIN elements_element e ON e.id = v.element_id ORDER BY {selection.order}"""  # noqa: S608  constants of ours
-    return [VersionRow(*row) for row in fetch(sql, [*selection.parameters, limit, offset])]
+            SELECT v.id FROM {selection.source} ORDER BY {selection.order} LIMIT %s OFFSET %s)
+        SELECT id::text FROM page"""  # noqa: S608  constants of ours
+    versions = [row[0] for row in fetch(sql, [*selection.parameters, limit, offset])]
+    found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
+    return [found[version] for version in versions]
 
 
 def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str]]]:

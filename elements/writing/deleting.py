@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
-from elements.reading.rows import VersionRow, fetch, read_references, read_versions
+from elements.reading.rows import VersionRow, read_references, read_versions
 from elements.writing import statements
 from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings, Kind
@@ -18,6 +18,7 @@ from elements.writing.updating import OnLocked, Update, Writer
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView
 from facets.cycles import EVER_PUBLISHED
+from repository_site.database.statements import fetch
 from repository_site.problems import NotFound
 
 

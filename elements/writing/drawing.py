@@ -12,7 +12,6 @@ from elements.locks import Lock
 from elements.reading.rows import (
     ShapeRow,
     VersionRow,
-    fetch,
     read_predecessors,
     read_references,
     read_shapes,
@@ -26,6 +25,7 @@ from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
 from elements.writing.updating import OnLocked, Update, Writer, way_out
 from facets.configuration import CompiledView
+from repository_site.database.statements import fetch
 from repository_site.problems import NotFound
 
 MAX_INDEX = 2**31 - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from elements.reading.rows import fetch
+from repository_site.database.statements import fetch
 
 # Enough to see what is meant.
 SHOWN = 5

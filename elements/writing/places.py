@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from elements.filters.syntax import listed
-from elements.reading.rows import fetch
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ElementInput
 from elements.writing.properties import PropertyChecker
 from elements.writing.stored import Target
 from facets.configuration import CompiledView
+from repository_site.database.statements import fetch
 
 
 @dataclass(slots=True)

@@ -9,8 +9,9 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from elements.reading.rows import VersionRow, fetch
+from elements.reading.rows import VersionRow
 from facets.cycles import Category
+from repository_site.database.statements import fetch
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:
@@ -146,7 +147,7 @@ def next_positions(parents: Sequence[str]) -> dict[str, int]:
     fetch(sql, [list(parents)])
     sql = """SELECT e.parent_id::text, max(e.position) + 1 FROM elements_element e
         WHERE e.parent_id = ANY(%s::uuid[]) GROUP BY e.parent_id"""
-    found = dict(fetch(sql, [list(parents)]))
+    found: dict[str, int] = dict(fetch(sql, [list(parents)]))
     return {parent: found.get(parent, 0) for parent in parents}
 
 

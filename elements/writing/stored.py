@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from elements.reading import rows
-from elements.reading.rows import VersionRow, fetch
+from elements.reading.rows import VersionRow
+from repository_site.database.statements import fetch
 
 
 class StoredElement(NamedTuple):

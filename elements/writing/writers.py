@@ -6,10 +6,10 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from elements.permissions import CHANGING, Permission, granted_to
-from elements.reading.rows import fetch
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import settled_configuration
+from repository_site.database.statements import fetch
 from repository_site.problems import Forbidden
 from storage.callers import Caller
 from storage.models import Storage

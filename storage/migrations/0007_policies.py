@@ -1,0 +1,8 @@
+from django.db import migrations
+
+from storage.migration_operations import RenewPolicies
+
+
+class Migration(migrations.Migration):
+    dependencies = [("storage", "0006_measurements")]
+    operations = [RenewPolicies()]
