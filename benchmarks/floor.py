@@ -113,8 +113,8 @@ class Floor:
     def page(self, page: int, size: int, headers: Headers) -> bytes:
         values = {"storage": STORAGE, "types": self.listed, "limit": size, "offset": (page - 1) * size}
         with self.pool.connection() as connection:
-            total = connection.execute(COUNT_SQL, values).fetchone()
-            rows = connection.execute(LIST_SQL, values).fetchall()
+            total = connection.execute(COUNT_SQL, values, prepare=False).fetchone()
+            rows = connection.execute(LIST_SQL, values, prepare=False, binary=True).fetchall()
             elements = self.elements(connection, rows)
         headers.append(("X-Total-Count", str(total[0] if total else 0)))
         return orjson.dumps({"count": len(elements), "elements": elements})
@@ -124,7 +124,7 @@ class Floor:
             return self._one(connection, element)
 
     def _one(self, connection: Any, element: str) -> bytes:
-        rows = connection.execute(ONE_SQL, [STORAGE, element]).fetchall()
+        rows = connection.execute(ONE_SQL, [STORAGE, element], binary=True).fetchall()
         [found] = self.elements(connection, rows)
         type = self.types[rows[0][1]]
         path = connection.execute(PATH_SQL, {"storage": STORAGE, "parent": rows[0][4]}).fetchall()
@@ -160,7 +160,7 @@ class Floor:
             separator = b""
             while keys := cursor.fetchmany(BATCH):
                 wanted = [row[0] for row in keys]
-                found = {row[2]: row for row in connection.execute(THESE_SQL, [STORAGE, wanted])}
+                found = {row[2]: row for row in connection.execute(THESE_SQL, [STORAGE, wanted], binary=True)}
                 rows = [found[str(each)] for each in wanted]
                 yield separator + b",".join(map(orjson.dumps, self.elements(connection, rows)))
                 separator = b","

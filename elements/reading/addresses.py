@@ -39,18 +39,16 @@ class Addresses:
 
     def pages(self, type: ElementType) -> dict[str, str]:
         """Of the pages for readers, by culture."""
-        cultures = sorted(self.configuration.cultures.data)
-        make = derived.page_prefix
-        return _once(
-            self._pages,
-            type.key,
-            lambda: {str(lcid): make(self.storage_address, lcid, type.facet) for lcid in cultures},
-        )
+        return _once(self._pages, type.key, lambda: self._page_prefixes(type))
 
     def detail_view(self, type: ElementType) -> CompiledView:
         views = self.configuration.facet(type.facet).views
         candidates = [*(views[name] for name in (DETAIL,) if name in views), *views.values()]
         return next((view for view in candidates if type.key in view.types), candidates[0])
+
+    def _page_prefixes(self, type: ElementType) -> dict[str, str]:
+        cultures = sorted(self.configuration.cultures.data)
+        return {str(lcid): derived.page_prefix(self.storage_address, lcid, type.facet) for lcid in cultures}
 
     def _report(self, type: ElementType) -> str:
         view = self.configuration.facet(type.facet).views.get(REPORTING)

@@ -182,11 +182,12 @@ class Assembler:
 
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
         found: Wire = {}
+        made = self._references
         for context, targets in related.items():
             if context in self.wanted.expand:
                 found[context] = [self.expanded(target, expansions) for target in targets]
             else:
-                found[context] = [self.reference(target) for target in targets]
+                found[context] = [made.get(target.version) or self.reference(target) for target in targets]
         return found
 
     def reference(self, target: Identity) -> Wire:

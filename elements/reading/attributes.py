@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,10 @@ Values = Mapping[str, Any]
 INVARIANT = str(INVARIANT_CULTURE)
 
 
+Derive = Callable[[VersionRow, bool], Values | None]
+"""The values that a row gives an attribute; the second argument says whether the version has authors."""
+
+
 class AttributeWriter:
     """For one request: the zone, the cultures and the addresses are the same for all of its elements."""
 
@@ -32,31 +37,51 @@ class AttributeWriter:
         cultures = sorted(addresses.configuration.cultures.data)
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
+        # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
+        # the projection, which lives longer than this.
+        self._steps: dict[int, list[tuple[str, Derive | None]]] = {}
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
         """Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order."""
-        found: dict[str, Values] = {}
+        stored: Mapping[str, Values] = {}
         if shown.stored:
             stored = read_exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
-            names = shown.stored
-            found = {name: values for name, values in stored.items() if name in names}
-            for name in shown.files:
-                if name in found:
-                    found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
-        for name in shown.derived:
-            if (value := self.derived(name, row, shown, has_authors)) is not None:
-                found[name] = value
-        return dict(sorted(found.items()))
+        found: dict[str, Values] = {}
+        for name, derive in self._steps.get(id(shown)) or self._decide(shown):
+            values = stored.get(name) if derive is None else derive(row, has_authors)
+            if values is not None:
+                found[name] = values
+        for name in shown.files:
+            if name in found:
+                found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
+        return found
 
-    def derived(self, name: str, row: VersionRow, shown: TypeProjection, has_authors: bool) -> Values | None:
+    def _decide(self, shown: TypeProjection) -> list[tuple[str, Derive | None]]:
+        """In the order of names; those that are stored need nothing to be done."""
+        steps = dict.fromkeys(shown.stored) | {name: self._derivation(name, shown) for name in shown.derived}
+        found = self._steps[id(shown)] = sorted(steps.items(), key=lambda step: step[0])
+        return found
+
+    def _derivation(self, name: str, shown: TypeProjection) -> Derive:
         if name == derived.PAGE_ADDRESS:
-            return self.page_addresses(row, shown)
+            return lambda row, has_authors: self.page_addresses(row, shown)
         if name == derived.AUTHOR_NOTE:
-            return self.author_note if has_authors and self.author_note else None
-        value = DERIVATIONS[name](row, shown)
-        if value is None:
-            return None
-        return {INVARIANT: wire_datetime(value, self.zone) if isinstance(value, datetime) else value}
+            return lambda row, has_authors: self.author_note if has_authors and self.author_note else None
+        if name in MOMENTS:
+            moment, zone = MOMENTS[name], self.zone
+
+            def write(row: VersionRow, has_authors: bool) -> Values | None:
+                instant: datetime | None = moment(row)
+                return None if instant is None else {INVARIANT: wire_datetime(instant, zone)}
+
+            return write
+        derivation = DERIVATIONS[name]
+
+        def derive(row: VersionRow, has_authors: bool) -> Values | None:
+            value = derivation(row, shown)
+            return None if value is None else {INVARIANT: value}
+
+        return derive
 
     def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
         """Of the version's own page, unless another ending is given."""
@@ -97,13 +122,15 @@ def _open_or_released(row: VersionRow, shown: TypeProjection) -> bool:
     return row.version == (row.newest if row.newest_category in OPEN else row.published)
 
 
-# None means that the element has no such value.
+# None means that the element has no such value, here and below.
+MOMENTS: Mapping[str, Callable[[VersionRow], datetime | None]] = {
+    "changedOn": attrgetter("changed_on"),
+    "createdOn": attrgetter("created_on"),
+    "relOn": attrgetter("released_on"),
+    "validFrom": attrgetter("valid_from"),
+    "validUntil": attrgetter("valid_until"),
+}
 DERIVATIONS: Mapping[str, Callable[[VersionRow, TypeProjection], Any]] = {
-    "changedOn": lambda row, shown: row.changed_on,
-    "createdOn": lambda row, shown: row.created_on,
-    "relOn": lambda row, shown: row.released_on,
-    "validFrom": lambda row, shown: row.valid_from,
-    "validUntil": lambda row, shown: row.valid_until,
     derived.VERSION: _version,
     derived.STATE: lambda row, shown: derived.state1(shown.type, row.state),
     derived.IS_RELEASED: _is_released,

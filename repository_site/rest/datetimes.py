@@ -7,5 +7,6 @@ from zoneinfo import ZoneInfo
 
 
 def wire_datetime(instant: datetime, zone: ZoneInfo) -> str:
-    text = instant.astimezone(zone).replace(tzinfo=None).isoformat()
-    return text.rstrip("0") if "." in text else text
+    text = instant.astimezone(zone).isoformat()
+    # Up to the seconds, or up to the fraction; the offset that follows is not wanted.
+    return text[:26].rstrip("0") if instant.microsecond else text[:19]
