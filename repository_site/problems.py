@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+def placed(place: str, text: str) -> str:
+    """A detail that begins with what it is about, which is the same in every language."""
+    return f"{place}: {text}"
+
+
 class Problem(Exception):
     """A request that cannot be done. `message` is one sentence for a person, `details` one text a problem."""
 

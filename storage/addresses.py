@@ -6,6 +6,7 @@ import re
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 KEY_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 # First or second path segments with a meaning of their own; a tenant of that name could never be reached.
@@ -20,12 +21,13 @@ ADMINISTRATION_KEY = "_admin"
 def key_problem(key: str) -> str | None:
     """Why a key cannot name a collection or storage, or None when it can."""
     if not KEY_PATTERN.fullmatch(key):
-        return (
-            f"{key!r} cannot be used as an id: letters, digits, dot, hyphen and underscore, up to 63, starting with a"
+        text = _(
+            "%(key)r cannot be used as an id: letters, digits, dot, hyphen and underscore, up to 63, starting with a"
             " letter or digit"
         )
+        return text % {"key": key}
     if key.lower() in RESERVED_KEYS:
-        return f"{key!r} is reserved"
+        return _("%(key)r is reserved") % {"key": key}
     return None
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from repository_site.problems import Forbidden
 from storage.models import Storage
 from storage.roles import Role
@@ -30,7 +32,7 @@ class Caller:
 
     def require_role(self, role: Role) -> None:
         if role not in self.roles:
-            raise Forbidden(f"This needs the role {role}.")
+            raise Forbidden(_("This needs the role %(role)s.") % {"role": role})
 
 
 @dataclass(frozen=True, slots=True)

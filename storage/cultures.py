@@ -6,6 +6,7 @@ import locale
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 INVARIANT_CULTURE = 127
@@ -40,19 +41,20 @@ def language_of(lcid: int) -> str:
 def culture_set(data: Sequence[int], default: int | None = None, mandatory: Sequence[int] | None = None) -> CultureSet:
     """Check cultures as given; the first is the default, and the default is mandatory, unless said otherwise."""
     if not data:
-        raise CultureProblem("a storage needs at least one data culture, such as 1033")
+        raise CultureProblem(_("a storage needs at least one data culture, such as 1033"))
     if len(set(data)) != len(data):
-        raise CultureProblem("a data culture is named twice")
+        raise CultureProblem(_("a data culture is named twice"))
     for lcid in data:
         if locale_name(lcid) is None:
-            raise CultureProblem(f"{lcid} is no culture id; for example 1031 is German, 1033 English")
+            text = _("%(id)s is no culture id; for example 1031 is German, 1033 English")
+            raise CultureProblem(text % {"id": lcid})
     chosen = data[0] if default is None else default
     if chosen not in data:
-        raise CultureProblem(f"the default culture {chosen} is not among the data cultures")
+        raise CultureProblem(_("the default culture %(id)s is not among the data cultures") % {"id": chosen})
     needed = (chosen,) if mandatory is None else tuple(mandatory)
     for lcid in needed:
         if lcid not in data:
-            raise CultureProblem(f"the mandatory culture {lcid} is not among the data cultures")
+            raise CultureProblem(_("the mandatory culture %(id)s is not among the data cultures") % {"id": lcid})
     return CultureSet(tuple(data), chosen, tuple(lcid for lcid in data if lcid in needed))
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
-from repository_site.problems import Conflict, Forbidden, Invalid, Warned
+from repository_site.problems import Conflict, Forbidden, Invalid, Warned, placed
 from storage.callers import find_user
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.roles import Role
@@ -27,11 +28,12 @@ def admit(storage: Storage, username: str, entry: Entry, by: StaffAccount) -> St
     account = StaffAccount.objects.filter(username=username.strip()).first()
     problems = _problems(storage, entry)
     if account is None or not account.is_active or not account.is_staff:
-        problems.insert(0, "account: there is no active staff account of this name; site administrators make accounts.")
+        text = _("there is no active staff account of this name; site administrators make accounts.")
+        problems.insert(0, f"account: {text}")
     elif StorageMembership.objects.filter(storage=storage, account=account).exists():
-        problems.insert(0, f"account: {account} is a member already.")
+        problems.insert(0, f"account: {_already(account)}")
     if problems or account is None:
-        raise Invalid("The account cannot be admitted.", problems)
+        raise Invalid(_("The account cannot be admitted."), problems)
     _refuse_site_administrators(account, by)
     try:
         with transaction.atomic():
@@ -39,7 +41,11 @@ def admit(storage: Storage, username: str, entry: Entry, by: StaffAccount) -> St
                 storage=storage, account=account, roles=_stored(entry.roles), user_id=entry.user_id
             )
     except IntegrityError:
-        raise Conflict(f"{account} is a member already.") from None
+        raise Conflict(_already(account)) from None
+
+
+def _already(account: StaffAccount) -> str:
+    return _("%(account)s is a member already.") % {"account": account}
 
 
 def change_membership(
@@ -48,10 +54,10 @@ def change_membership(
     """`Warned` when those who make the change would lose their own way back, until they confirm it."""
     _refuse_site_administrators(membership.account, by)
     if problems := _problems(membership.storage, entry):
-        raise Invalid("The membership cannot be changed.", problems)
+        raise Invalid(_("The membership cannot be changed."), problems)
     loses = membership.account == by and not by.is_superuser and not _administers(membership.storage, entry)
     if loses and not is_confirmed:
-        raise Warned("You would no longer administer this storage, and could not undo that yourself.")
+        raise Warned(_("You would no longer administer this storage, and could not undo that yourself."))
     membership.roles, membership.user_id = _stored(entry.roles), entry.user_id
     membership.save(update_fields=["roles", "user_id"])
 
@@ -65,7 +71,8 @@ def dismiss(membership: StorageMembership, by: StaffAccount) -> None:
 def _refuse_site_administrators(account: StaffAccount, by: StaffAccount) -> None:
     """They administer every storage anyway; their membership only says which user they are, which is theirs to say."""
     if account.is_superuser and not by.is_superuser:
-        raise Forbidden(f"{account} is a site administrator, whose memberships only site administrators change.")
+        text = _("%(account)s is a site administrator, whose memberships only site administrators change.")
+        raise Forbidden(text % {"account": account})
 
 
 def _administers(storage: Storage, entry: Entry) -> bool:
@@ -77,9 +84,10 @@ def _administers(storage: Storage, entry: Entry) -> bool:
 
 
 def _problems(storage: Storage, entry: Entry) -> list[str]:
-    problems = [] if entry.roles else ["roles: a membership needs at least one role."]
+    problems = [] if entry.roles else [placed("roles", _("a membership needs at least one role."))]
     if entry.user_id is not None and find_user(storage, entry.user_id) is None:
-        problems.append(f"user: there is no user {entry.user_id} in {storage}.")
+        words = {"id": entry.user_id, "storage": storage}
+        problems.append(placed("user", _("there is no user %(id)s in %(storage)s.") % words))
     return problems
 
 

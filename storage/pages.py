@@ -20,6 +20,8 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
 from repository_site.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
@@ -33,7 +35,7 @@ from storage.staff import staff_caller
 from storage.tenancy import tenant_scope
 
 # Somebody else holds what is asked for, or it takes too long; the transaction has been undone.
-IN_USE = "This takes too long, or others are changing the same things now. Try again."
+IN_USE = gettext_noop("This takes too long, or others are changing the same things now. Try again.")
 View = Callable[..., HttpResponseBase]
 
 
@@ -94,7 +96,7 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
                 raise
-            response = problem_page(request, Busy(IN_USE, retry_after=1))
+            response = problem_page(request, Busy(_(IN_USE), retry_after=1))
         patch_cache_control(response, private=True, no_cache=True)
         return response
 
@@ -116,7 +118,6 @@ def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:
 def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Staff of other storages are signed in already: for them nothing is here (D3)."""
     if request.user.is_authenticated:
-        return cast(
-            "HttpResponse", problem_page(request, NotFound("There is no storage at this address that you belong to."))
-        )
+        problem = NotFound(_("There is no storage at this address that you belong to."))
+        return cast("HttpResponse", problem_page(request, problem))
     return redirect_to_login(request.get_full_path(), reverse("admin:login"))

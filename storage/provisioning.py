@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.utils.translation import gettext as _
 
-from repository_site.problems import Conflict, Invalid
+from repository_site.problems import Conflict, Invalid, placed
 from storage.addresses import key_problem
 from storage.cultures import CultureProblem, CultureSet, culture_set
 from storage.migration_operations import REMOVAL_PARAMETER
@@ -59,15 +60,17 @@ def provision_storage(request: StorageRequest) -> Storage:
     cultures = _cultures(request, template, problems)
     region, time_zone = _place(request, problems)
     if request.title is not None and len(request.title) > TITLE_LENGTH:
-        problems.append(f"title: longer than {TITLE_LENGTH} characters")
+        problems.append(placed("title", _("longer than %(limit)d characters") % {"limit": TITLE_LENGTH}))
     if request.anonymous not in AnonymousAccess.values:
-        problems.append(f"anonymous access: one of {', '.join(AnonymousAccess.values)}, not {request.anonymous!r}")
+        words = {"known": ", ".join(AnonymousAccess.values), "given": request.anonymous}
+        problems.append(placed("anonymous access", _("one of %(known)s, not %(given)r") % words))
     if not 1 <= request.stuck_after_days <= MAX_STUCK_AFTER_DAYS:
-        problems.append(f"stuck after: 1 to {MAX_STUCK_AFTER_DAYS} days, not {request.stuck_after_days}")
+        limits = {"most": MAX_STUCK_AFTER_DAYS, "given": request.stuck_after_days}
+        problems.append(placed("stuck after", _("1 to %(most)s days, not %(given)s") % limits))
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
-        problems.append(f"base: there is no storage {request.base}")
+        problems.append(placed("base", _("there is no storage %(id)s") % {"id": request.base}))
     if problems or cultures is None:
-        raise Invalid("The storage cannot be provisioned.", problems)
+        raise Invalid(_("The storage cannot be provisioned."), problems)
     collection = _collection(request.collection)
     storage = Storage(
         collection=collection,
@@ -170,7 +173,8 @@ def _collection(key: str) -> StorageCollection:
     StorageCollection.objects.bulk_create([StorageCollection(key=key, title=key)], ignore_conflicts=True)
     collection = StorageCollection.objects.get(key__iexact=key)
     if collection.key != key:
-        raise Conflict(f"There is a collection {collection.key} already; ids may not differ in letter case alone.")
+        text = _("There is a collection %(key)s already; ids may not differ in letter case alone.")
+        raise Conflict(text % {"key": collection.key})
     return collection
 
 
@@ -179,4 +183,5 @@ def _insert(storage: Storage) -> None:
         with transaction.atomic():
             storage.save(force_insert=True)
     except IntegrityError:
-        raise Conflict(f"There is a storage {storage} already (ids are compared ignoring letter case).") from None
+        text = _("There is a storage %(storage)s already (ids are compared ignoring letter case).")
+        raise Conflict(text % {"storage": storage}) from None

@@ -18,6 +18,7 @@ from babel import Locale, localedata
 from babel.core import get_global
 from babel.languages import get_official_languages
 from babel.numbers import get_currency_symbol, get_territory_currencies
+from django.utils.translation import gettext as _
 
 # .NET calls a region metric unless CLDR gives it the US measurement system. CLDR's measurementData (the same
 # from release 40 to 48) names these two; the United Kingdom and Myanmar have a system of their own, and count
@@ -65,7 +66,7 @@ def region_info(code: str) -> RegionInfo:
     """The region of a two-letter code, in either case; a new dict each time, for the caller to keep."""
     canonical = code.upper() if code.isascii() else code
     if canonical not in _alpha_3_codes():
-        raise UnknownRegion(f"{code!r} is no region; use a two-letter ISO 3166-1 code such as 'DE'")
+        raise UnknownRegion(_("%(code)r is no region; use a two-letter ISO 3166-1 code such as 'DE'") % {"code": code})
     return _region(canonical).copy()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from repository_site.problems import NotFound
 from storage.models import Storage, StorageSize, TenantModel
@@ -28,8 +29,8 @@ def measure_storage(storage: Storage) -> StorageSize:
     }
     with transaction.atomic():
         if not Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists():
-            raise NotFound("The storage has been removed.")
-        size, _ = StorageSize.objects.update_or_create(storage=storage, defaults=found)
+            raise NotFound(_("The storage has been removed."))
+        size = StorageSize.objects.update_or_create(storage=storage, defaults=found)[0]
     return size
 
 

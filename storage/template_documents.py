@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repository_site.problems import Invalid, Unreadable
+from django.utils.translation import gettext as _
+
+from repository_site.problems import Invalid, Unreadable, placed
 from repository_site.rest.strict_json import parse_json
 from storage.cultures import CultureProblem, CultureSet, culture_set
 
@@ -39,7 +41,8 @@ def load_template(name_or_path: str) -> TemplateDocument:
     try:
         content = path.read_bytes()
     except OSError as problem:
-        raise Invalid(f"The template {path} cannot be read: {problem.strerror}.") from None
+        words = {"path": path, "problem": problem.strerror}
+        raise Invalid(_("The template %(path)s cannot be read: %(problem)s.") % words) from None
     return read_template(content, str(path))
 
 
@@ -52,28 +55,30 @@ def read_template(content: bytes, name: str) -> TemplateDocument:
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
-        raise Invalid(f"The template {name} cannot be used.", problems)
+        raise Invalid(_("The template %(name)s cannot be used.") % {"name": name}, problems)
     return head
 
 
 def _named(name: str) -> Path:
     if name not in template_names():
-        raise Invalid(f"There is no template {name!r}; known are {', '.join(template_names())}, or give a file.")
+        words = {"name": name, "known": ", ".join(template_names())}
+        raise Invalid(_("There is no template %(name)r; known are %(known)s, or give a file.") % words)
     return TEMPLATE_DIR / f"{name}.json"
 
 
 def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     if not isinstance(document, dict):
-        problems.append("expected an object at the top")
+        problems.append(_("expected an object at the top"))
         return None
     for field in document:
         if field not in SECTIONS:
-            problems.append(f"{field}: unknown section; known are {', '.join(sorted(SECTIONS))}")
+            known = {"known": ", ".join(sorted(SECTIONS))}
+            problems.append(placed(field, _("unknown section; known are %(known)s") % known))
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:
-            problems.append(f"{field}: expected a text")
+            problems.append(placed(field, _("expected a text")))
         elif len(document[field]) > MAX_LENGTH:
-            problems.append(f"{field}: longer than {MAX_LENGTH} characters")
+            problems.append(placed(field, _("longer than %(limit)d characters") % {"limit": MAX_LENGTH}))
     cultures = _read_cultures(document.get("cultures"), problems)
     if problems or cultures is None:
         return None
@@ -82,16 +87,17 @@ def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
 
 def _read_cultures(section: Any, problems: list[str]) -> CultureSet | None:
     if not isinstance(section, dict):
-        problems.append("cultures: expected an object with data, default and mandatory")
+        problems.append(placed("cultures", _("expected an object with data, default and mandatory")))
         return None
     for field in section:
         if field not in ("data", "default", "mandatory"):
-            problems.append(f"cultures.{field}: unknown field; known are data, default, mandatory")
+            known = {"known": "data, default, mandatory"}
+            problems.append(placed(f"cultures.{field}", _("unknown field; known are %(known)s") % known))
     for field in ("data", "mandatory"):
         if not _is_numbers(section.get(field, [])):
-            problems.append(f"cultures.{field}: expected a list of culture ids")
+            problems.append(placed(f"cultures.{field}", _("expected a list of culture ids")))
     if not isinstance(section.get("default", 0), int):
-        problems.append("cultures.default: expected a culture id")
+        problems.append(placed("cultures.default", _("expected a culture id")))
     if problems:
         return None
     try:

@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale
 from babel.core import get_global
+from django.utils.translation import gettext as _
 from tzlocal.windows_tz import tz_win
 
 # Rules that must be given year by year reach this far, counted from the year of today.
@@ -114,7 +115,7 @@ class _Footer:
 def time_zone_info(name: str, today: date | None = None) -> TimeZoneInfo:
     """The zone of an IANA name as it stands on a day, today by default; a new dict each time."""
     if name not in time_zone_names():
-        raise UnknownTimeZone(f"{name!r} is no time zone; use an IANA name such as 'Europe/Berlin'")
+        raise UnknownTimeZone(_("%(name)r is no time zone; use an IANA name such as 'Europe/Berlin'") % {"name": name})
     return deepcopy(_render(name, today or datetime.now(UTC).date()))
 
 

@@ -14,9 +14,10 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from repository_site.database.statements import look_up
-from repository_site.problems import Conflict, Invalid, NotFound, Unauthenticated
+from repository_site.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
 from storage.callers import Caller, CallerKind, find_user
 from storage.contexts import Context, ContextType
 from storage.models import ApiToken, Storage, TokenState
@@ -68,21 +69,22 @@ def issue_token(
     start = valid_from or now
     problems = []
     if not name.strip():
-        problems.append("name: a token needs a name.")
+        problems.append(placed("name", _("a token needs a name.")))
     if not granted:
-        problems.append(f"roles: a token needs at least one of {', '.join(Role)}.")
+        problems.append(placed("roles", _("a token needs at least one of %(roles)s.") % {"roles": ", ".join(Role)}))
     if len(name) > NAME_LENGTH:
-        problems.append(f"name: longer than {NAME_LENGTH} characters.")
+        problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
     if valid_until is not None and valid_until > LATEST:
-        problems.append("valid until: too far away; leave it out for a token without an end.")
+        problems.append(placed("valid until", _("too far away; leave it out for a token without an end.")))
     elif valid_until is not None and valid_until <= max(start, now):
-        problems.append("valid until: the end lies before the start or in the past.")
+        problems.append(placed("valid until", _("the end lies before the start or in the past.")))
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
-        problems.append("roles: a token of an administrative context needs the role administrator.")
+        problems.append(placed("roles", _("a token of an administrative context needs the role administrator.")))
     if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
-        problems.append(f"user: there is no user {user_id} in {context.path.strip('/')}.")
+        words = {"id": user_id, "storage": context.path.strip("/")}
+        problems.append(placed("user", _("there is no user %(id)s in %(storage)s.") % words))
     if problems:
-        raise Invalid("The token cannot be issued.", problems)
+        raise Invalid(_("The token cannot be issued."), problems)
     value = PREFIX + secrets.token_urlsafe(32)
     token = ApiToken(
         id=token_id or uuid4(),
@@ -106,7 +108,7 @@ def _insert(token: ApiToken) -> None:
         with transaction.atomic():
             token.save(force_insert=True)
     except IntegrityError:
-        raise Conflict("This token has been issued already. Its value is shown once only.") from None
+        raise Conflict(_("This token has been issued already. Its value is shown once only.")) from None
 
 
 def recognise_token(value: str, context: Context) -> Caller:

@@ -56,9 +56,7 @@ def _choice(label: Any, widget: Any, help_text: Any = "", **options: Any) -> for
 class ProvisionForm(DomainForm):
     places = {
         "collection": "new_collection",
-        "There is a collection": "new_collection",
         "storage": "key",
-        "There is a storage": "key",
         "title": "title",
         "cultures": "cultures",
         "region": "region",
@@ -182,6 +180,12 @@ class ProvisionForm(DomainForm):
             base=UUID(given["base"]) if given["base"] else None,
             stuck_after_days=given["stuck_after_days"],
         )
+
+    def place_of(self, text: str) -> tuple[str, str | None]:
+        """What is there already is said in sentences that begin so in each language."""
+        taken = {_("There is a collection"): "new_collection", _("There is a storage"): "key"}
+        found = next(((start, name) for start, name in taken.items() if text.startswith(f"{start} ")), None)
+        return found or super().place_of(text)
 
     def add_problem(self, text: str) -> None:
         """What names no field of the form is in the template."""

@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
 from repository_site.problems import NotFound
@@ -66,4 +67,4 @@ class StorageModelAdmin(ModelAdmin):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        raise NotFound("There is no such page.")
+        raise NotFound(_("There is no such page."))

@@ -16,6 +16,7 @@ from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.sites import UnfoldAdminSite
 
@@ -105,10 +106,10 @@ class StorageOffice(UnfoldAdminSite):
         if request.path == reverse("admin:logout"):
             return AdminSite.logout(self, request)
         if caller is None or caller.kind is not CallerKind.STAFF:
-            return problem_page(request, NotFound("There is no storage at this address that you belong to."))
+            return problem_page(request, NotFound(gettext("There is no storage at this address that you belong to.")))
         if request.path == reverse("admin:index"):
             return redirect("reader:start")
-        return problem_page(request, Forbidden("The back office needs a role above viewer."))
+        return problem_page(request, Forbidden(gettext("The back office needs a role above viewer.")))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context: dict[str, Any] = super().each_context(request)
@@ -116,7 +117,7 @@ class StorageOffice(UnfoldAdminSite):
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Unfold's own keeps results in a cache that knows no storages: what one tenant found would show in another."""
-        raise NotFound("There is no such page.")
+        raise NotFound(gettext("There is no such page."))
 
 
 def require_administrator(request: HttpRequest) -> None:

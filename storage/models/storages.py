@@ -7,6 +7,7 @@ import uuid
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from repository_site.problems import NotFound
@@ -99,7 +100,7 @@ class Storage(models.Model):
         rows = list(self.cultures.all())
         if not rows:
             # Every storage has cultures; one without was removed since this row was read.
-            raise NotFound("There is no storage at this address.")
+            raise NotFound(gettext("There is no storage at this address."))
         return CultureSet(
             data=tuple(row.lcid for row in rows),
             default=next(row.lcid for row in rows if row.is_default),
