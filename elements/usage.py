@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import connection
+from django.utils.translation import ngettext
 
 from elements.models import Element, ElementVersion, Reference
 from facets.differences import Hazard
@@ -25,18 +26,23 @@ def describe_use(hazard: Hazard) -> str | None:
     """Inside the scope of the storage: a sentence when there is content, None when there is none."""
     if hazard.state is not None:
         held = ElementVersion.objects.filter(element__type__key=hazard.type, state=hazard.state).count()
-        return f"{held} version(s) are in it" if held else None
+        text = ngettext("%(count)d version(s) are in it", "%(count)d version(s) are in it", held)
+        return text % {"count": held} if held else None
     if hazard.property is None:
         count = Element.objects.filter(type__key=hazard.type).count()
-        return f"{count} element(s) are of this type" if count else None
+        text = ngettext("%(count)d element(s) are of this type", "%(count)d element(s) are of this type", count)
+        return text % {"count": count} if count else None
     if hazard.value is not None:
         count = _count(VALUE_SQL, hazard.type, hazard.property, hazard.value)
-        return f"{count} version(s) have this value" if count else None
+        text = ngettext("%(count)d version(s) have this value", "%(count)d version(s) have this value", count)
+        return text % {"count": count} if count else None
     values = _count(ATTRIBUTE_SQL, hazard.type, hazard.property)
     if values:
-        return f"{values} version(s) have a value for it"
+        text = ngettext("%(count)d version(s) have a value for it", "%(count)d version(s) have a value for it", values)
+        return text % {"count": values}
     held = Reference.objects.filter(version__element__type__key=hazard.type, context=hazard.property).count()
-    return f"{held} reference(s) are in it" if held else None
+    text = ngettext("%(count)d reference(s) are in it", "%(count)d reference(s) are in it", held)
+    return text % {"count": held} if held else None
 
 
 def _count(sql: str, *values: str) -> int:

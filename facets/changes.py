@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import OperationalError
+from django.utils.translation import gettext as _
 from psycopg.errors import QueryCanceled
 
 from facets.blueprint import Blueprint
@@ -20,7 +21,7 @@ from facets.drafts import Draft
 from facets.row_reading import Rows, StoredRows, blueprint_of, read_blueprint, read_configuration, read_rows
 from facets.row_writing import write_blueprint, write_rows
 from facets.template_reading import read_template
-from repository_site.problems import Busy, Conflict, Invalid, NotFound
+from repository_site.problems import Busy, Conflict, Invalid, NotFound, placed
 from storage.cultures import CultureSet
 from storage.models import Storage
 from storage.template_documents import TemplateDocument
@@ -64,7 +65,7 @@ class EditRefused(Conflict):
     """Nothing was written; the plan says why."""
 
     def __init__(self, plan: EditPlan) -> None:
-        super().__init__("The configuration cannot be changed so.", [*plan.problems, *plan.obstacles])
+        super().__init__(_("The configuration cannot be changed so."), [*plan.problems, *plan.obstacles])
         self.plan = plan
 
 
@@ -84,7 +85,7 @@ def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChang
     with _changing(storage):
         change = plan_change(storage, new)
         if change.obstacles:
-            raise Conflict("The change would orphan stored content.", change.obstacles)
+            raise Conflict(_("The change would orphan stored content."), change.obstacles)
         if change.differences:
             write_blueprint(new)
         return change
@@ -97,7 +98,7 @@ def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Bluep
         new = rewrite(stored.blueprint)
         problems = check_blueprint(new, stored.cultures)
         if problems:
-            raise Invalid("The configuration cannot be changed so.", problems)
+            raise Invalid(_("The configuration cannot be changed so."), problems)
         return change_configuration(storage, new)
 
 
@@ -129,10 +130,10 @@ def _changing(storage: Storage) -> Iterator[None]:
             there = Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists()
         except OperationalError as problem:
             if isinstance(problem.__cause__, QueryCanceled):
-                raise Busy("The storage is being written to. Try again in a moment.", retry_after=5) from problem
+                raise Busy(_("The storage is being written to. Try again in a moment."), retry_after=5) from problem
             raise
         if not there:
-            raise NotFound(f"There is no storage {storage}.")
+            raise NotFound(_("There is no storage %(storage)s.") % {"storage": storage})
         yield
 
 
@@ -164,5 +165,5 @@ def find_obstacles(old: Blueprint, new: Blueprint) -> list[str]:
             use = check(hazard)
             if use is not None:
                 place = ".".join(part for part in (hazard.type, hazard.property, hazard.value, hazard.state) if part)
-                found.append(f"{place}: {hazard.what}, but {use}.")
+                found.append(placed(place, _("%(what)s, but %(use)s.") % {"what": _(hazard.what), "use": use}))
     return found

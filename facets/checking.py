@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from facets.blueprint import Blueprint
 from facets.differences import describe_differences
 from facets.template_reading import read_template
 from facets.template_writing import write_template
-from repository_site.problems import Invalid
+from repository_site.problems import Invalid, placed
 from storage.cultures import CultureSet
 
 
@@ -27,7 +29,7 @@ def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
     except Invalid as problem:
         return list(problem.details)
     # What a template cannot say would be lost by the next export, and was not checked.
-    return [f"cannot be kept: {line}" for line in describe_differences(found, read)]
+    return [placed(_("cannot be kept"), line) for line in describe_differences(found, read)]
 
 
 def _names_twice(found: Blueprint) -> Iterator[str]:
@@ -51,5 +53,5 @@ def _twice(place: str, items: Iterable[Any], name: str) -> Iterator[str]:
     for item in items:
         key = getattr(item, name)
         if key in seen:
-            yield f"{place}.{key}: stands twice"
+            yield placed(f"{place}.{key}", _("stands twice"))
         seen.add(key)

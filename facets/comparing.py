@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from facets.blueprint import Blueprint
 from facets.differences import Difference
 from facets.template_reading import read_template
@@ -31,7 +33,8 @@ def template_of(storage: Storage) -> Blueprint:
     """Invalid says why there is none: a storage keeps the name of its template, not the file it may have come from."""
     if storage.template not in template_names():
         known = ", ".join(template_names())
-        raise Invalid(f"There is no template {storage.template!r} in this installation, which has {known}.")
+        text = _("There is no template %(name)r in this installation, which has %(known)s.")
+        raise Invalid(text % {"name": storage.template, "known": known})
     return read_template(load_template(storage.template).sections)
 
 
@@ -51,7 +54,7 @@ def _entry(section: str, name: str, parts: list[Difference]) -> Entry:
 def take_over(current: Blueprint, template: Blueprint, section: str, name: str) -> Blueprint:
     """The current configuration with one entry as the template has it, or without it where the template has none."""
     if section not in SECTIONS:
-        raise NotFound(f"There is no section {section[:100]}.")
+        raise NotFound(_("There is no section %(name)s.") % {"name": section[:100]})
     wanted = _named(getattr(template, section), section).get(name)
     there: tuple[Any, ...] = getattr(current, section)
     if name in _named(there, section):
@@ -59,7 +62,7 @@ def take_over(current: Blueprint, template: Blueprint, section: str, name: str) 
     elif wanted is not None:
         changed = [*there, wanted]
     else:
-        raise NotFound(f"Neither the template nor the storage has {name[:100]}.")
+        raise NotFound(_("Neither the template nor the storage has %(name)s.") % {"name": name[:100]})
     return replace(current, **{section: tuple(each for each in changed if each is not None)})
 
 

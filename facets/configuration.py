@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
 from facets.cycles import Category, ReleaseCycle, Transition
@@ -51,7 +52,8 @@ class CompiledView:
         """Ignoring letter case (D1)."""
         found = self._folded.get(key.casefold())
         if found is None:
-            raise NotFound(f"There is no type {key} in the view {self.view.name} of the facet {self.facet.facet.name}.")
+            words = {"key": key, "view": self.view.name, "facet": self.facet.facet.name}
+            raise NotFound(_("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words)
         return found
 
 
@@ -64,7 +66,8 @@ class CompiledFacet:
     def view(self, name: str) -> CompiledView:
         found = self.views.get(name.casefold())
         if found is None:
-            raise NotFound(f"There is no view {name} in the facet {self.facet.name}.")
+            words = {"view": name, "facet": self.facet.name}
+            raise NotFound(_("There is no view %(view)s in the facet %(facet)s.") % words)
         return found
 
 
@@ -94,10 +97,9 @@ class CompiledCycle:
         """Ignoring letter case (D1)."""
         found = self._folded.get(key.casefold())
         if found is None:
-            known = ", ".join(each.key for each in self.cycle.transitions) or "none"
-            raise NotFound(
-                f"There is no transition {key[:100]!r} in the release cycle {self.cycle.key}; it has {known}."
-            )
+            known = ", ".join(each.key for each in self.cycle.transitions) or _("none")
+            text = _("There is no transition %(key)r in the release cycle %(cycle)s; it has %(known)s.")
+            raise NotFound(text % {"key": key[:100], "cycle": self.cycle.key, "known": known})
         return found
 
     def enters_published(self, transition: Transition) -> bool:
@@ -145,7 +147,7 @@ class Configuration:
         """Ignoring letter case (D1)."""
         found = self.facets.get(name.casefold())
         if found is None:
-            raise NotFound(f"There is no facet {name}.")
+            raise NotFound(_("There is no facet %(name)s.") % {"name": name})
         return found
 
 
@@ -175,7 +177,7 @@ def settled_configuration(storage: Storage) -> Configuration:
         cursor.execute("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
         found = cursor.fetchone()
     if found is None:
-        raise NotFound("There is no storage at this address.")
+        raise NotFound(_("There is no storage at this address."))
     storage.configuration_revision = found[0]
     return configuration_of(storage)
 

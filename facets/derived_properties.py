@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from django.utils.translation import gettext as _
+
 from facets.blueprint import Property
 from facets.data_types import DataType
 
@@ -42,14 +44,20 @@ DERIVED_CONTEXTS = frozenset({"changedBy", "createdBy", "relBy", "releaseHistory
 
 def derived_problems(defined: Property) -> Iterator[tuple[tuple[str, ...], str]]:
     """Where the definition of a property, by the names of its fields, is not as the server renders it, and why."""
-    rendered, subject = DERIVED_ATTRIBUTES.get(defined.key), f"{defined.key} is derived by the server"
+    rendered, words = DERIVED_ATTRIBUTES.get(defined.key), {"key": defined.key}
     if defined.attribute and defined.key in DERIVED_CONTEXTS:
-        yield ("attribute",), f"{subject}, as a related context"
+        yield ("attribute",), _("%(key)s is derived by the server, as a related context") % words
     if defined.related and rendered:
-        yield ("related",), f"{subject}, as an attribute"
+        yield ("related",), _("%(key)s is derived by the server, as an attribute") % words
     if defined.attribute and rendered:
         if defined.attribute.data_type not in rendered.data_types:
-            yield ("attribute", "dataType"), f"{subject}, as {' or '.join(rendered.data_types)}"
+            text = _("%(key)s is derived by the server, as %(types)s")
+            types = (" " + _("or") + " ").join(rendered.data_types)
+            yield ("attribute", "dataType"), text % {**words, "types": types}
         if defined.attribute.is_invariant_culture != rendered.is_invariant_culture:
-            how = "the same in all cultures" if rendered.is_invariant_culture else "in each data culture"
-            yield ("attribute", "isInvariantCulture"), f"{subject}, {how}"
+            text = (
+                _("%(key)s is derived by the server, the same in all cultures")
+                if rendered.is_invariant_culture
+                else _("%(key)s is derived by the server, in each data culture")
+            )
+            yield ("attribute", "isInvariantCulture"), text % words

@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from facets.blueprint import Blueprint, Property
 from facets.cycles import ReleaseCycle
+from repository_site.problems import placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Difference:
         if self.sign != "~":
             return f"{self.sign} {place}"
         if self.is_order:
-            return f"~ {place}: another order"
+            return placed(f"~ {place}", _("another order"))
         return f"~ {place}: {_shown(self.before)} -> {_shown(self.after)}"
 
 
@@ -84,13 +88,13 @@ def _is_named_list(value: Any) -> bool:
 def _name(item: Any) -> str:
     for field in ("name", "key", "type"):
         if hasattr(item, field):
-            return str(getattr(item, field) or "(no key)")
+            return str(getattr(item, field) or _("(no key)"))
     raise TypeError(f"{item!r} has no name")
 
 
 def _shown(value: Any) -> str:
     if value in (None, "", ()):
-        return "nothing"
+        return _("nothing")
     if isinstance(value, tuple) and isinstance(value[0], tuple):
         return "{" + ", ".join(f"{lcid}: {text!r}" for lcid, text in value) + "}"
     return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple) else str(value)
@@ -98,7 +102,8 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A change that stored content of a type may contradict. `property` and `value`, or `state`, narrow it down."""
+    """A change that stored content of a type may contradict. `property` and `value`, or `state`, narrow it down;
+    `what` is English."""
 
     what: str
     type: str
@@ -115,16 +120,16 @@ def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
     for before in old.types:
         now = after.get(before.key)
         if now is None:
-            found.append(Hazard("the type is removed", before.key))
+            found.append(Hazard(gettext_noop("the type is removed"), before.key))
             continue
         if now.facet != before.facet:
-            found.append(Hazard("the type moves to another facet", before.key))
+            found.append(Hazard(gettext_noop("the type moves to another facet"), before.key))
         if now.is_versioned != before.is_versioned:
-            found.append(Hazard("the type begins or ceases to have versions", before.key))
+            found.append(Hazard(gettext_noop("the type begins or ceases to have versions"), before.key))
         if before.has_diagram and not now.has_diagram:
-            found.append(Hazard("the type ceases to have a diagram", before.key))
+            found.append(Hazard(gettext_noop("the type ceases to have a diagram"), before.key))
         if now.lives_in_diagrams != before.lives_in_diagrams:
-            found.append(Hazard("the type begins or ceases to live in diagrams only", before.key))
+            found.append(Hazard(gettext_noop("the type begins or ceases to live in diagrams only"), before.key))
         if before.is_versioned and now.is_versioned:
             found += _state_hazards(before.key, old_cycles[before.release_cycle], new_cycles[now.release_cycle])
         properties = {each.key: each for each in now.properties}
@@ -137,26 +142,28 @@ def _state_hazards(type_key: str, before: ReleaseCycle, now: ReleaseCycle) -> It
     kept = {each.key: each.category for each in now.states}
     for state in before.states:
         if state.key not in kept:
-            yield Hazard("the state is removed from its release cycle", type_key, state=state.key)
+            yield Hazard(gettext_noop("the state is removed from its release cycle"), type_key, state=state.key)
         elif state.category is not kept[state.key]:
-            yield Hazard("the state gets another category", type_key, state=state.key)
+            yield Hazard(gettext_noop("the state gets another category"), type_key, state=state.key)
 
 
 def _property_hazards(type_key: str, before: Property, now: Property | None) -> Iterator[Hazard]:
     if now is None:
-        yield Hazard("the property is removed", type_key, before.key)
+        yield Hazard(gettext_noop("the property is removed"), type_key, before.key)
         return
     if (before.attribute is None) != (now.attribute is None):
-        yield Hazard("the property changes between attribute and related context", type_key, before.key)
+        yield Hazard(gettext_noop("the property changes between attribute and related context"), type_key, before.key)
         return
     if before.attribute and now.attribute:
         if before.attribute.data_type != now.attribute.data_type:
-            yield Hazard("the attribute gets another data type", type_key, before.key)
+            yield Hazard(gettext_noop("the attribute gets another data type"), type_key, before.key)
         if before.attribute.is_invariant_culture != now.attribute.is_invariant_culture:
-            yield Hazard("the attribute changes between one value and one a culture", type_key, before.key)
+            yield Hazard(
+                gettext_noop("the attribute changes between one value and one a culture"), type_key, before.key
+            )
         kept = {value.key for value in now.attribute.selectable_values}
         for value in before.attribute.selectable_values:
             if value.key is not None and value.key not in kept:
-                yield Hazard("the selectable value is removed", type_key, before.key, value.key)
+                yield Hazard(gettext_noop("the selectable value is removed"), type_key, before.key, value.key)
     if before.related and now.related and before.related.facet != now.related.facet:
-        yield Hazard("the context points to another facet", type_key, before.key)
+        yield Hazard(gettext_noop("the context points to another facet"), type_key, before.key)

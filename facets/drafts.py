@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.utils.translation import gettext as _
+
 from facets import models
 from facets.models.base import ConfigurationModel
 from facets.row_reading import Row, Rows
 from facets.row_writing import OWNERS
-from repository_site.problems import NotFound
+from repository_site.problems import NotFound, placed
 
 Model = type[ConfigurationModel]
 LAST = 2**31 - 1
@@ -47,6 +49,11 @@ LINKS_TO: dict[Model, tuple[Model, ...]] = {
 }
 
 
+def no_row(model: Model, row_id: str) -> str:
+    words = {"kind": model._meta.verbose_name, "id": row_id}
+    return _("There is no %(kind)s %(id)s in this storage.") % words
+
+
 class Draft:
     """`problems` collects what cannot even be said in rows, such as a facet that goes while types are in it."""
 
@@ -62,7 +69,7 @@ class Draft:
     def row(self, model: Model, row_id: UUID | str) -> Row:
         found = self._tables[model].get(str(row_id))
         if found is None:
-            raise NotFound(f"There is no {model._meta.verbose_name} {row_id} in this storage.")
+            raise NotFound(no_row(model, str(row_id)))
         return found
 
     def owned(self, model: Model, owner_id: UUID | str) -> list[Row]:
@@ -153,13 +160,15 @@ def _needing(draft: Draft, model: Model, row: Row) -> Iterator[str]:
     if model is models.Facet:
         keys = [each.key for each in _where(draft.table(models.ElementType), "facet_id", row.id)]
         if keys:
-            yield f"facets.{row.name}: has types: {', '.join(keys)}"
+            yield placed(f"facets.{row.name}", _("has types: %(keys)s") % {"keys": ", ".join(keys)})
         for each in _where(draft.table(models.Property), "target_facet_id", row.id):
-            yield f"types.{types[each.type_id]}.properties.{each.key}: refers to the facet {row.name}"
+            place = f"types.{types[each.type_id]}.properties.{each.key}"
+            yield placed(place, _("refers to the facet %(name)s") % {"name": row.name})
     elif model is models.ReleaseCycle:
         keys = [each.key for each in _where(draft.table(models.ElementType), "release_cycle_id", row.id)]
         if keys:
-            yield f"releaseCycles.{row.key}: is the cycle of the types {', '.join(keys)}"
+            text = _("is the cycle of the types %(keys)s") % {"keys": ", ".join(keys)}
+            yield placed(f"releaseCycles.{row.key}", text)
     elif model is models.CycleState:
         yield from _transitions_at(draft, row)
     elif model is models.ElementType:
@@ -169,7 +178,7 @@ def _needing(draft: Draft, model: Model, row: Row) -> Iterator[str]:
 def _transitions_at(draft: Draft, state: Row) -> Iterator[str]:
     for each in draft.table(models.Transition):
         if state.id in (each.source_id, each.target_id):
-            yield f"states.{state.key}: the transition {each.key} needs this state"
+            yield placed(f"states.{state.key}", _("the transition %(key)s needs this state") % {"key": each.key})
 
 
 def _contexts_for(draft: Draft, type: Row, types: dict[str, str]) -> Iterator[str]:
@@ -180,4 +189,5 @@ def _contexts_for(draft: Draft, type: Row, types: dict[str, str]) -> Iterator[st
         found = properties[each.property_id]
         if accepted[found.id] == 1 and found.type_id != type.id:
             place = f"types.{types[found.type_id]}.properties.{found.key}"
-            yield f"{place}: accepts no other type than {type.key}, and without it would accept any"
+            text = _("accepts no other type than %(key)s, and without it would accept any")
+            yield placed(place, text % {"key": type.key})

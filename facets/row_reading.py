@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from facets import blueprint, models
 from facets.blueprint import Blueprint
@@ -89,7 +90,7 @@ def read_rows() -> StoredRows:
         cursor.execute(STATEMENT)
         found = cursor.fetchone()
     if found is None or not found[1]:
-        raise NotFound("There is no storage at this address.")
+        raise NotFound(_("There is no storage at this address."))
     revision, cultures, *tables = found
     rows: Rows = {model: [Row(**row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
     return StoredRows(

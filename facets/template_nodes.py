@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from facets.texts import Texts, texts
 from storage.cultures import locale_name
@@ -18,6 +21,23 @@ COLOR = re.compile(r"#[0-9A-F]{6}")
 CULTURE = re.compile(r"[1-9][0-9]{0,9}")
 MAX_INTEGER = 2_147_483_647
 MAX_LENGTH = 100
+BAD_KEY = gettext_noop(
+    "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
+)
+BAD_NAME = gettext_noop("cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end")
+BAD_COLOR = gettext_noop("is no colour such as #007ACC, in capitals")
+UNKNOWN_FACET = gettext_noop('unknown facet "%(name)s"')
+UNKNOWN_TYPE = gettext_noop('unknown type "%(name)s"')
+UNKNOWN_TYPE_OF_FACET = gettext_noop('unknown type of this facet "%(name)s"')
+UNKNOWN_TYPE_OF_VIEW = gettext_noop('unknown type of this view "%(name)s"')
+UNKNOWN_PROPERTY = gettext_noop('unknown property "%(name)s"')
+UNKNOWN_PROPERTY_OF_TYPES = gettext_noop('unknown property of its types "%(name)s"')
+UNKNOWN_PROPERTY_SET = gettext_noop('unknown property set "%(name)s"')
+UNKNOWN_VIEW_SET = gettext_noop('unknown view set "%(name)s"')
+UNKNOWN_LAYOUT = gettext_noop('unknown layout "%(name)s"')
+UNKNOWN_CYCLE = gettext_noop('unknown release cycle "%(name)s"')
+UNKNOWN_STATE = gettext_noop('unknown state "%(name)s"')
+UNKNOWN_TRANSITION = gettext_noop('unknown transition "%(name)s"')
 
 
 class Node:
@@ -49,11 +69,11 @@ class Node:
     def fields(self, *known: str) -> bool:
         """Whether this is an object; fields that mean nothing are reported, since they are most likely misspelt."""
         if not isinstance(self.value, dict):
-            self.problem("expected an object" if not self.is_absent else "is missing")
+            self.problem(_("expected an object") if not self.is_absent else _("is missing"))
             return False
         for key in self.value:
             if key not in known:
-                self.child(key).problem(f"unknown field; known are {', '.join(known)}")
+                self.child(key).problem(_("unknown field; known are %(known)s") % {"known": ", ".join(known)})
         return True
 
     def entries(self) -> Iterator[tuple[str, Node]]:
@@ -61,7 +81,7 @@ class Node:
         if self.is_absent:
             return
         if not isinstance(self.value, dict):
-            self.problem("expected an object")
+            self.problem(_("expected an object"))
             return
         for key in self.value:
             yield key, self.child(key)
@@ -70,7 +90,7 @@ class Node:
         if self.is_absent:
             return []
         if not isinstance(self.value, list):
-            self.problem("expected a list")
+            self.problem(_("expected a list"))
             return []
         return [self.item(index) for index in range(len(self.value))]
 
@@ -79,17 +99,17 @@ class Node:
         if self.is_absent and default is not None:
             return default
         if not isinstance(self.value, str) or (not self.value and default is None):
-            self.problem("is missing" if self.is_absent else "expected a text")
+            self.problem(_("is missing") if self.is_absent else _("expected a text"))
             return ""
         if len(self.value) > MAX_LENGTH:
-            self.problem(f"is longer than {MAX_LENGTH} characters")
+            self.problem(_("is longer than %(limit)d characters") % {"limit": MAX_LENGTH})
         return self.value
 
     def flag(self, default: bool = False) -> bool:
         if self.is_absent:
             return default
         if not isinstance(self.value, bool):
-            self.problem("expected true or false")
+            self.problem(_("expected true or false"))
             return default
         return self.value
 
@@ -97,7 +117,7 @@ class Node:
         if self.is_absent:
             return default
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not 1 <= self.value <= MAX_INTEGER:
-            self.problem(f"expected a whole number from 1 to {MAX_INTEGER}")
+            self.problem(_("expected a whole number from 1 to %(most)d") % {"most": MAX_INTEGER})
             return default
         return self.value
 
@@ -111,7 +131,7 @@ class Node:
         for item in self.items():
             name = item.text()
             if name in found:
-                item.problem(f"{name!r} stands twice")
+                item.problem(_("%(name)r stands twice") % {"name": name})
             elif name:
                 found[name] = item
         return found
@@ -121,18 +141,31 @@ class Node:
         if self.is_absent and not required:
             return ()
         if not isinstance(self.value, dict) or (required and not self.value):
-            self.problem('expected texts by culture id, such as {"1031": "Prozess", "1033": "Process"}')
+            self.problem(_('expected texts by culture id, such as {"1031": "Prozess", "1033": "Process"}'))
             return ()
         good = {}
         for lcid, text in self.value.items():
             if not CULTURE.fullmatch(lcid) or locale_name(int(lcid)) is None:
-                self.problem(f"{lcid[:20]!r} is no culture id")
+                self.problem(_("%(id)r is no culture id") % {"id": lcid[:20]})
             elif not isinstance(text, str) or (required and not text.strip()):
-                self.child(lcid).problem("expected a text" if not isinstance(text, str) else "must not be blank")
+                self.child(lcid).problem(_("expected a text") if not isinstance(text, str) else _("must not be blank"))
             else:
                 good[lcid] = text
         return texts(good)
 
     def check(self, pattern: re.Pattern[str], value: str, meaning: str) -> None:
+        """`meaning` is what to say, in English, after the value."""
         if not pattern.fullmatch(value):
-            self.problem(f"{value!r} {meaning}")
+            self.problem(f"{value!r} {_(meaning)}")
+
+    def unknown(self, text: str, name: str) -> None:
+        """`text` is one of those above."""
+        self.problem(_(text) % {"name": name})
+
+    def check_case(self, names: Iterable[str]) -> None:
+        """Names of parts that are told apart by letter case only."""
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.casefold(), name)
+            if other != name:
+                self.child(name).problem(_('differs from "%(other)s" in letter case only') % {"other": other})

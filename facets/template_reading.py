@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from facets import blueprint
 from facets.blueprint import Blueprint
-from facets.cycle_reading import BAD_KEY, read_cycle, read_rule
+from facets.cycle_reading import read_cycle, read_rule
 from facets.cycles import ReleaseCycle, ValidationRule
 from facets.data_types import DataType
 from facets.derived_properties import derived_problems
-from facets.template_nodes import COLOR, KEY, MAX_INTEGER, NAME, Node
+from facets.template_nodes import (
+    BAD_COLOR,
+    BAD_KEY,
+    BAD_NAME,
+    COLOR,
+    KEY,
+    MAX_INTEGER,
+    NAME,
+    UNKNOWN_CYCLE,
+    UNKNOWN_FACET,
+    UNKNOWN_LAYOUT,
+    UNKNOWN_PROPERTY,
+    UNKNOWN_PROPERTY_OF_TYPES,
+    UNKNOWN_PROPERTY_SET,
+    UNKNOWN_TYPE,
+    UNKNOWN_TYPE_OF_FACET,
+    UNKNOWN_TYPE_OF_VIEW,
+    UNKNOWN_VIEW_SET,
+    Node,
+)
 from repository_site.problems import Invalid
 
 SECTIONS = (
     "layouts", "properties", "propertySets", "viewSets", "facets", "types", "releaseCycles", "validationRules",
 )  # fmt: skip
-BAD_NAME = "cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end"
 
 
 def read_template(document: Mapping[str, Any]) -> Blueprint:
@@ -27,7 +47,7 @@ def read_template(document: Mapping[str, Any]) -> Blueprint:
     reader = _Reader(Node(dict(document), "", problems))
     result = reader.read()
     if problems:
-        raise Invalid("The template cannot be used.", list(dict.fromkeys(problems)))
+        raise Invalid(_("The template cannot be used."), list(dict.fromkeys(problems)))
     return result
 
 
@@ -42,42 +62,42 @@ class _TypeNode:
 class _Reader:
     def __init__(self, root: Node) -> None:
         self.root = root
-        self.facet_names = [name for name, _ in root.child("facets").entries()]
-        self.type_names = [name for name, _ in root.child("types").entries()]
-        self.layout_names = [name for name, _ in root.child("layouts").entries()]
-        self.cycle_names = [name for name, _ in root.child("releaseCycles").entries()]
+        self.facet_names = list(dict(root.child("facets").entries()))
+        self.type_names = list(dict(root.child("types").entries()))
+        self.layout_names = list(dict(root.child("layouts").entries()))
+        self.cycle_names = list(dict(root.child("releaseCycles").entries()))
 
     def read(self) -> Blueprint:
         self.shared = {key: self.property(key, node) for key, node in self.root.child("properties").entries()}
-        for _, node in self.root.child("properties").entries():
+        for node in dict(self.root.child("properties").entries()).values():
             if not node.child("key").is_absent:
-                node.child("key").problem("the name under which a shared property stands is its key")
+                node.child("key").problem(_("the name under which a shared property stands is its key"))
         self.sets = {key: node.names() for key, node in self.root.child("propertySets").entries()}
-        for _, node in self.root.child("propertySets").entries():
-            self.known(node, self.shared, "property")
+        for node in dict(self.root.child("propertySets").entries()).values():
+            self.known(node, self.shared, UNKNOWN_PROPERTY)
         layouts = tuple(self.layout(key, node) for key, node in self.root.child("layouts").entries())
         types = [_TypeNode(self.type(key, node), node) for key, node in self.root.child("types").entries()]
         self.types = {each.value.key: each.value for each in types}
         for each in types:
-            self.known(each.node.child("parents"), self.type_names, "type")
-            self.known(each.node.child("insertables"), self.type_names, "type")
+            self.known(each.node.child("parents"), self.type_names, UNKNOWN_TYPE)
+            self.known(each.node.child("insertables"), self.type_names, UNKNOWN_TYPE)
             self.same_facet(each.node.child("parents"), each.value.facet)
             if each.value.insertables and not each.value.has_diagram:
-                each.node.child("insertables").problem("only a type with a diagram (hasDiagram) takes insertions")
+                each.node.child("insertables").problem(_("only a type with a diagram (hasDiagram) takes insertions"))
         facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
-        self.same_but_for_case(self.root.child("facets"), self.facet_names)
-        self.same_but_for_case(self.root.child("types"), self.type_names)
-        self.same_but_for_case(self.root.child("releaseCycles"), self.cycle_names)
+        self.root.child("facets").check_case(self.facet_names)
+        self.root.child("types").check_case(self.type_names)
+        self.root.child("releaseCycles").check_case(self.cycle_names)
         cycles = tuple(read_cycle(key, node) for key, node in self.root.child("releaseCycles").entries())
         rules = self.rules(cycles)
         self.check_unused_sets()
         if not facets:
-            self.root.child("facets").problem("a template needs at least one facet")
+            self.root.child("facets").problem(_("a template needs at least one facet"))
         return Blueprint(facets, tuple(each.value for each in types), layouts, cycles, rules)
 
     def rules(self, cycles: tuple[ReleaseCycle, ...]) -> tuple[ValidationRule, ...]:
         section = self.root.child("validationRules")
-        self.same_but_for_case(section, [key for key, _ in section.entries()])
+        section.check_case(dict(section.entries()))
         versioned = [each for type in self.types.values() if type.is_versioned for each in type.properties]
         by_culture = dict.fromkeys((each.key for each in versioned), False)
         by_culture |= {
@@ -87,24 +107,17 @@ class _Reader:
 
     # Checks that several parts share.
 
-    def known(self, node: Node, known: Collection[str], noun: str) -> None:
-        """Names that a list holds, or that an object has as its keys."""
+    def known(self, node: Node, known: Collection[str], unknown: str) -> None:
+        """Names that a list holds, or that an object has as its keys; `unknown` is what to say of others."""
         places = dict(node.entries()) if isinstance(node.value, dict) else node.named_items()
         for name, place in places.items():
             if name not in known:
-                place.problem(f'unknown {noun} "{name}"')
+                place.unknown(unknown, name)
 
     def same_facet(self, node: Node, facet: str) -> None:
         for key, place in node.named_items().items():
             if key in self.type_names and facet in self.facet_names and self.facet_of(key) != facet:
-                place.problem(f'the type "{key}" is not in the facet "{facet}"')
-
-    def same_but_for_case(self, node: Node, names: Iterable[str]) -> None:
-        seen: dict[str, str] = {}
-        for name in names:
-            other = seen.setdefault(name.casefold(), name)
-            if other != name:
-                node.child(name).problem(f'differs from "{other}" in letter case only')
+                place.problem(_('the type "%(key)s" is not in the facet "%(facet)s"') % {"key": key, "facet": facet})
 
     # Properties.
 
@@ -113,7 +126,7 @@ class _Reader:
         node.check(KEY, key, BAD_KEY)
         attribute, related = node.child("attribute"), node.child("related")
         if attribute.is_absent == related.is_absent:
-            node.problem("needs exactly one of attribute and related")
+            node.problem(_("needs exactly one of attribute and related"))
         found = blueprint.Property(
             key=key,
             display_names=node.child("displayNames").texts(required=True),
@@ -132,18 +145,21 @@ class _Reader:
         data_type = self.data_type(node.child("dataType"))
         values = node.child("selectableValues")
         if data_type.has_selectable_values == values.is_absent:
-            values.problem(f"{'is missing' if values.is_absent else 'is not possible'} for {data_type}")
+            text = _("is missing for %(type)s") if values.is_absent else _("is not possible for %(type)s")
+            values.problem(text % {"type": data_type})
         read = tuple(self.selectable_value(item) for item in values.items())
         keys = [value.key for value in read]
         for index, key in enumerate(keys):
             if key in keys[:index]:
-                values.items()[index].problem(f"the key {key!r} stands twice" if key else "a second value without key")
+                text = _("the key %(key)r stands twice") if key else _("a second value without key")
+                values.items()[index].problem(text % {"key": key})
         return blueprint.Attribute(data_type, node.child("isInvariantCulture").flag(), read)
 
     def data_type(self, node: Node) -> DataType:
         name = node.text()
         if name and name not in {kind.value for kind in DataType}:
-            node.problem(f"unknown data type {name!r}; known are {', '.join(DataType)}")
+            words = {"name": name, "known": ", ".join(DataType)}
+            node.problem(_("unknown data type %(name)r; known are %(known)s") % words)
             return DataType.SINGLE_LINE_TEXT
         return DataType(name) if name else DataType.SINGLE_LINE_TEXT
 
@@ -162,9 +178,9 @@ class _Reader:
         facet = node.child("facet")
         name = facet.text()
         if name and name not in self.facet_names:
-            facet.problem(f'unknown facet "{name}"')
+            facet.unknown(UNKNOWN_FACET, name)
         types = node.child("relatedTypes").names()
-        self.known(node.child("relatedTypes"), self.type_names, "type")
+        self.known(node.child("relatedTypes"), self.type_names, UNKNOWN_TYPE)
         self.same_facet(node.child("relatedTypes"), name)
         return blueprint.Related(
             facet=name,
@@ -195,15 +211,15 @@ class _Reader:
         facet, color = node.child("facet"), node.child("color")
         name = facet.text()
         if name and name not in self.facet_names:
-            facet.problem(f'unknown facet "{name}"')
-        color.check(COLOR, color.text(), "is no colour such as #007ACC, in capitals")
+            facet.unknown(UNKNOWN_FACET, name)
+        color.check(COLOR, color.text(), BAD_COLOR)
         versioned, state = node.child("isVersioned").flag(), node.child("staticState")
         if versioned and not state.is_absent:
-            state.problem("a versioned type has the states of its release cycle, not a static one")
+            state.problem(_("a versioned type has the states of its release cycle, not a static one"))
         if versioned and node.child("livesInDiagrams").flag():
-            node.child("livesInDiagrams").problem("what lives only in diagrams has no versions of its own")
+            node.child("livesInDiagrams").problem(_("what lives only in diagrams has no versions of its own"))
         if node.child("hasDiagram").flag() and node.child("livesInDiagrams").flag():
-            node.child("hasDiagram").problem("what lives only in diagrams has no diagram of its own")
+            node.child("hasDiagram").problem(_("what lives only in diagrams has no diagram of its own"))
         return blueprint.ElementType(
             key=key,
             facet=name,
@@ -227,14 +243,14 @@ class _Reader:
         """The one that a versioned type names, else the first of the template."""
         if not is_versioned:
             if not node.is_absent:
-                node.problem("only a versioned type has a release cycle")
+                node.problem(_("only a versioned type has a release cycle"))
             return ""
         if not self.cycle_names:
-            node.problem("a versioned type needs a release cycle; the template has none (releaseCycles)")
+            node.problem(_("a versioned type needs a release cycle; the template has none (releaseCycles)"))
             return ""
         name = self.cycle_names[0] if node.is_absent else node.text()
         if name and name not in self.cycle_names:
-            node.problem(f'unknown release cycle "{name}"')
+            node.unknown(UNKNOWN_CYCLE, name)
         return name
 
     def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
@@ -245,22 +261,22 @@ class _Reader:
             if isinstance(item.value, dict):
                 key = item.child("key").text()
                 if key in defined:
-                    item.problem(f'the property "{key}" is defined twice')
+                    item.problem(_('the property "%(key)s" is defined twice') % {"key": key})
                 defined.add(key)
                 found[key] = self.property(key, item)
                 continue
             name = item.text()
             if name.startswith("@"):
                 if name[1:] not in self.sets:
-                    item.problem(f'unknown property set "{name[1:]}"')
+                    item.unknown(UNKNOWN_PROPERTY_SET, name[1:])
                 keys = self.sets.get(name[1:], ())
             else:
                 keys = (name,) if name else ()
                 if name and name not in self.shared:
-                    item.problem(f'unknown property "{name}"')
+                    item.unknown(UNKNOWN_PROPERTY, name)
             for key in keys:
                 if key in found:
-                    item.problem(f'the property "{key}" stands twice')
+                    item.problem(_('the property "%(key)s" stands twice') % {"key": key})
                 elif key in self.shared:
                     found[key] = self.shared[key]
         return tuple(found.values())
@@ -273,8 +289,8 @@ class _Reader:
         views = self.view_nodes(name, node.child("views"))
         own = [each for each in self.types.values() if each.facet == name]
         if not views:
-            node.child("views").problem("a facet needs at least one view")
-        self.same_but_for_case(node.child("views"), views)
+            node.child("views").problem(_("a facet needs at least one view"))
+        node.child("views").check_case(views)
         return blueprint.Facet(
             name,
             node.child("typeName").text(),
@@ -288,7 +304,7 @@ class _Reader:
             return dict(node.entries())
         chosen = self.root.child("viewSets").child(node.value)
         if chosen.is_absent:
-            node.problem(f'unknown view set "{node.value}"')
+            node.unknown(UNKNOWN_VIEW_SET, node.value)
         # A set may suit one facet and not the other, so mistakes in it name the facet, too.
         return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
 
@@ -296,7 +312,7 @@ class _Reader:
         """A view set that no facet uses is read as well, so that a mistake in it does not wait for its first use."""
         used = {
             node.child("views").value
-            for _, node in self.root.child("facets").entries()
+            for node in dict(self.root.child("facets").entries()).values()
             if isinstance(node.child("views").value, str)
         }
         for name, node in self.root.child("viewSets").entries():
@@ -313,15 +329,15 @@ class _Reader:
         hierarchical, roots = node.child("isHierarchical").flag(), node.child("rootTypes").names()
         if bool(roots) != hierarchical:
             text = (
-                "a hierarchical view needs at least one root type"
+                _("a hierarchical view needs at least one root type")
                 if hierarchical
-                else "only a hierarchical view has roots"
+                else _("only a hierarchical view has roots")
             )
             node.child("rootTypes").problem(text)
-        self.known(node.child("rootTypes"), keys, "type of this view")
+        self.known(node.child("rootTypes"), keys, UNKNOWN_TYPE_OF_VIEW)
         shown = self.shown_properties(node.child("properties"), types)
         layouts = node.child("layouts").names()
-        self.known(node.child("layouts"), self.layout_names, "layout")
+        self.known(node.child("layouts"), self.layout_names, UNKNOWN_LAYOUT)
         base = [
             blueprint.ViewType(
                 each.key,
@@ -333,7 +349,7 @@ class _Reader:
             for each in types
         ]
         overrides = dict(node.child("typeOverrides").entries())
-        self.known(node.child("typeOverrides"), keys, "type of this view")
+        self.known(node.child("typeOverrides"), keys, UNKNOWN_TYPE_OF_VIEW)
         by_key = {each.key: each for each in types}
         return blueprint.View(
             name,
@@ -352,7 +368,7 @@ class _Reader:
             return own, [each.key for each in own]
         keys = node.child("types").names()
         by_key = {each.key: each for each in own}
-        self.known(node.child("types"), by_key, "type of this facet")
+        self.known(node.child("types"), by_key, UNKNOWN_TYPE_OF_FACET)
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
@@ -360,11 +376,11 @@ class _Reader:
         if node.value == "all":
             return None
         if not isinstance(node.value, list):
-            node.problem('expected "all" or a list of property keys')
+            node.problem(_('expected "all" or a list of property keys'))
             return ()
         keys = node.names()
         if types:
-            self.known(node, {each.key for type in types for each in type.properties}, "property of its types")
+            self.known(node, {each.key for type in types for each in type.properties}, UNKNOWN_PROPERTY_OF_TYPES)
         return keys
 
     def override(self, base: blueprint.ViewType, node: Node, type: blueprint.ElementType) -> blueprint.ViewType:
@@ -375,6 +391,6 @@ class _Reader:
             changed = replace(changed, shows_all=shown is None, properties=shown or ())
         if not node.child("layouts").is_absent:
             layouts = node.child("layouts").names()
-            self.known(node.child("layouts"), self.layout_names, "layout")
+            self.known(node.child("layouts"), self.layout_names, UNKNOWN_LAYOUT)
             changed = replace(changed, layouts=layouts)
         return changed

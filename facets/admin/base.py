@@ -28,7 +28,7 @@ from facets.admin.places import errors_of
 from facets.admin.previews import Answers, ApiAnswer, Panel, current_panel, panel_of
 from facets.changes import EditPlan, EditRefused, edit_configuration, plan_edit
 from facets.configuration import Configuration
-from facets.drafts import Draft
+from facets.drafts import Draft, no_row
 from facets.row_reading import Row, Rows
 from repository_site.problems import Busy, NotFound, PreconditionFailed
 from storage.back_office import StorageModelAdmin
@@ -247,7 +247,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         return TemplateResponse(request, "back_office/configuration/delete.html", context)
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
-        raise NotFound(f"There is no {opts.verbose_name} {unquote(object_id)[:100]} in this storage.")
+        raise NotFound(no_row(opts.model, unquote(object_id)[:100]))
 
 
 def apply_forms(draft: Draft, form: ConfigurationForm, formsets: Sequence[PartFormSet]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
@@ -31,7 +32,7 @@ class _RowFilter(DropdownFilter):
         if not chosen:
             return queryset
         if chosen not in getattr(desk_of(request), self.table):
-            raise NotFound("There is nothing of the kind in this storage.")
+            raise NotFound(gettext("There is nothing of the kind in this storage."))
         return queryset.filter(**{self.column: chosen})
 
 
