@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
+from django.utils.translation import gettext as _
+
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 XML_DECLARATION = re.compile(r"\s*<\?xml\s[^<>]*\?>")
 # Elements that run code, bring other documents along, change where addresses lead, or set attributes later on.
@@ -44,7 +46,7 @@ def html_problem(text: str) -> str | None:
     markup."""
     declaration = XML_DECLARATION.match(text)
     if declaration is None:
-        return "must start with an XML declaration"
+        return _("must start with an XML declaration")
     markup = text[declaration.end() :]
     if "<" not in markup and "&" not in markup and "]]>" not in markup and markup.isprintable():
         return None
@@ -53,7 +55,7 @@ def html_problem(text: str) -> str | None:
     except _Refused as problem:
         return str(problem)
     except (expat.ExpatError, ValueError) as problem:
-        return f"is not well-formed: {problem}"
+        return _("is not well-formed: %(problem)s") % {"problem": problem}
     return None
 
 
@@ -73,7 +75,11 @@ def _parser() -> expat.XMLParserType:
     def start(name: str, attributes: dict[str, str]) -> None:
         element = _local(name)
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
-            raise _Refused(f"must not hold the element {name[:40]}{' here' if parser.CharacterDataHandler else ''}")
+            is_in_style = parser.CharacterDataHandler is not None
+            text = (
+                _("must not hold the element %(name)s here") if is_in_style else _("must not hold the element %(name)s")
+            )
+            raise _Refused(text % {"name": name[:40]})
         if element == "style":
             parser.CharacterDataHandler, parser.CommentHandler = styles.append, style_comment
         for attribute, value in attributes.items():
@@ -108,17 +114,18 @@ def _check_attribute(element: str, attribute: str, value: str) -> None:
     if attribute.startswith("xmlns:"):
         return
     if name.startswith("on") or name in REFUSED_ATTRIBUTES:
-        raise _Refused(f"must not hold the attribute {attribute[:40]}")
+        raise _Refused(_("must not hold the attribute %(name)s") % {"name": attribute[:40]})
     if name == "style":
         _check_style(value)
     elif name in ADDRESS_ATTRIBUTES and runs_code(value) and not (element == "img" and PICTURE.match(value)):
-        raise _Refused(f"must not hold an address that runs code, in the attribute {attribute[:40]}")
+        text = _("must not hold an address that runs code, in the attribute %(name)s")
+        raise _Refused(text % {"name": attribute[:40]})
 
 
 def _check_style(text: str) -> None:
     plain = CSS_ESCAPE.sub(_unescaped, CSS_COMMENT.sub("", text))
     if CSS_CODE.search(IGNORED.sub("", plain).lower()):
-        raise _Refused("must not hold a style that runs code or loads other styles")
+        raise _Refused(_("must not hold a style that runs code or loads other styles"))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -128,13 +135,13 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def _check_comment(text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused("must not hold a comment with markup in it, which a browser could read as no comment")
+        raise _Refused(_("must not hold a comment with markup in it, which a browser could read as no comment"))
 
 
 def _check_instruction(target: str, text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused("must not hold a processing instruction with markup in it")
+        raise _Refused(_("must not hold a processing instruction with markup in it"))
 
 
 def _refuse_cdata() -> None:
-    raise _Refused("must not hold a CDATA section; write &lt; and &amp; instead")
+    raise _Refused(_("must not hold a CDATA section; write &lt; and &amp; instead"))

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from elements.models import Element, ElementVersion, Reference
 from elements.models.people import GROUP_TYPE, USER_TYPE
@@ -60,7 +61,7 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
     """`Warned` when those who make the change would lose their own way back, until they confirm it."""
     is_own = draft.id is not None and draft.id == writer.caller.element_id
     if is_own and not is_confirmed and (draft.is_inactive or Role.ADMINISTRATOR not in draft.roles):
-        raise Warned("This is the user that you are here: you would no longer administer this storage.")
+        raise Warned(_("This is the user that you are here: you would no longer administer this storage."))
     known = _properties(writer.configuration, USER_TYPE)
     given = {name: role in draft.roles for name, role in ROLE_ATTRIBUTES.items()} | {INACTIVE: draft.is_inactive}
     stored = _stored(draft.id)
@@ -109,7 +110,8 @@ def _moves(group: UUID, wanted: Collection[UUID]) -> list[ElementInput]:
 def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
     def check(rows: list[VersionRow | None]) -> None:
         if revision is not None and any(row is not None and row.revision != revision for row in rows):
-            raise PreconditionFailed("Somebody else has changed this meanwhile. Saving again replaces their change.")
+            text = _("Somebody else has changed this meanwhile. Saving again replaces their change.")
+            raise PreconditionFailed(text)
 
     if element.id and not element.attributes and not element.related:
         return UUID(element.id)
@@ -120,7 +122,7 @@ def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
 
 def view_of(configuration: Configuration, type: str) -> CompiledView:
     if type not in configuration.types:
-        raise NotFound(f"This storage has no type {type}.")
+        raise NotFound(_("This storage has no type %(key)s.") % {"key": type})
     return Addresses(configuration, "").detail_view(configuration.types[type])
 
 

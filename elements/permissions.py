@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from elements.derived import AUTHOR_CONTEXTS
 from facets.blueprint import ElementType
 from repository_site.problems import Forbidden
@@ -44,6 +46,10 @@ def sees_drafts(caller: Caller) -> bool:
 
 def is_architect(caller: Caller) -> bool:
     return bool(caller.roles & ARCHITECTS)
+
+
+def needs_permission(permission: str) -> str:
+    return _("This needs the permission %(permission)s.") % {"permission": permission}
 
 
 def require_reporting(caller: Caller) -> None:

@@ -9,6 +9,9 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from elements.html import html_problem, runs_code
 from facets.blueprint import Attribute
 from facets.data_types import DataType
@@ -18,7 +21,7 @@ LOCAL_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,7})?
 LINE_BREAK = re.compile(r"[\r\n\x0b\x0c\x85\u2028\u2029]")
 MAX_INTEGER = 2**63 - 1
 FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
-RUNS_CODE = "must not be an address that runs code"
+RUNS_CODE = gettext_noop("must not be an address that runs code")
 
 Check = Callable[[Attribute, Any], str | None]
 
@@ -47,6 +50,10 @@ def read_date_time(text: Any) -> datetime | None:
         return None
 
 
+def no_date_time() -> str:
+    return _("must be a date-time such as 2026-12-31T13:45:00")
+
+
 class NoInstant(ValueError):
     """A local time that is no moment, or none that can be kept; the text goes on after the name."""
 
@@ -56,9 +63,11 @@ def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
     try:
         instant = local.replace(tzinfo=zone).astimezone(UTC)
     except OverflowError:
-        raise NoInstant(f"must be between {_bound(datetime.min, zone)} and {_bound(datetime.max, zone)}") from None
+        words = {"first": _bound(datetime.min, zone), "last": _bound(datetime.max, zone)}
+        raise NoInstant(_("must be between %(first)s and %(last)s") % words) from None
     if instant.astimezone(zone).replace(tzinfo=None) != local:
-        raise NoInstant(f"does not exist in {zone.key}: the clocks are put forward over {local.isoformat()} there")
+        text = _("does not exist in %(zone)s: the clocks are put forward over %(time)s there")
+        raise NoInstant(text % {"zone": zone.key, "time": local.isoformat()})
     return instant
 
 
@@ -72,13 +81,13 @@ def _bound(extreme: datetime, zone: ZoneInfo) -> str:
 
 def _text(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, str):
-        return "must be a text"
-    return "holds a NUL character" if "\x00" in value else None
+        return _("must be a text")
+    return _("holds a NUL character") if "\x00" in value else None
 
 
 def _single_line(attribute: Attribute, value: Any) -> str | None:
     problem = _text(attribute, value)
-    return problem or ("must be a single line" if LINE_BREAK.search(value) else None)
+    return problem or (_("must be a single line") if LINE_BREAK.search(value) else None)
 
 
 def _html(attribute: Attribute, value: Any) -> str | None:
@@ -87,26 +96,26 @@ def _html(attribute: Attribute, value: Any) -> str | None:
 
 def _selection(attribute: Attribute, value: Any) -> str | None:
     keys = [each.key for each in attribute.selectable_values if each.key is not None]
-    return None if value in keys else f"must be one of {', '.join(keys)}"
+    return None if value in keys else _("must be one of %(known)s") % {"known": ", ".join(keys)}
 
 
 def _selections(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list) or len(set(map(str, value))) != len(value):
-        return "must be a list of keys, each once"
+        return _("must be a list of keys, each once")
     return next((problem for item in value if (problem := _selection(attribute, item))), None)
 
 
 def _boolean(attribute: Attribute, value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be true or false"
+    return None if isinstance(value, bool) else _("must be true or false")
 
 
 def _integer(attribute: Attribute, value: Any) -> str | None:
     good = isinstance(value, int) and not isinstance(value, bool) and -MAX_INTEGER - 1 <= value <= MAX_INTEGER
-    return None if good else "must be a whole number of up to 64 bits"
+    return None if good else _("must be a whole number of up to 64 bits")
 
 
 def _decimal(attribute: Attribute, value: Any) -> str | None:
-    return None if isinstance(value, int | Decimal) and not isinstance(value, bool) else "must be a number"
+    return None if isinstance(value, int | Decimal) and not isinstance(value, bool) else _("must be a number")
 
 
 def _date(attribute: Attribute, value: Any) -> str | None:
@@ -114,28 +123,28 @@ def _date(attribute: Attribute, value: Any) -> str | None:
         good = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
         good = False
-    return None if good else "must be a date such as 2026-12-31"
+    return None if good else _("must be a date such as 2026-12-31")
 
 
 def _date_time(attribute: Attribute, value: Any) -> str | None:
-    return None if read_date_time(value) is not None else "must be a date-time such as 2026-12-31T13:45:00"
+    return None if read_date_time(value) is not None else no_date_time()
 
 
 def _url(attribute: Attribute, value: Any) -> str | None:
     problem = _single_line(attribute, value)
-    return problem or (RUNS_CODE if runs_code(value) else None)
+    return problem or (_(RUNS_CODE) if runs_code(value) else None)
 
 
 def _files(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list):
-        return "must be a list of files"
+        return _("must be a list of files")
     for item in value:
         if not isinstance(item, dict) or set(item) - set(FILE_FIELDS):
-            return f"must hold objects with {', '.join(FILE_FIELDS)}"
+            return _("must hold objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
         if not all(isinstance(text, str) for text in item.values()) or "address" not in item:
-            return "must hold files with an address and texts only"
+            return _("must hold files with an address and texts only")
         if any(runs_code(item.get(name, "")) for name in ("address", "fullAddress")):
-            return RUNS_CODE
+            return _(RUNS_CODE)
     return None
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elements.permissions import Permission, authors_in, permissions, sees_drafts
-from elements.reading.rows import VersionRow, read_references
+from elements.reading.rows import VersionRow, fetch, read_references
+from elements.writing.findings import no_element
 from elements.writing.stored import lock_elements
 from elements.writing.updating import Writer
 from facets.blueprint import ElementType
@@ -64,7 +65,7 @@ def hold(writer: Writer, found: VersionRow, *, named: str | None = None, on_held
     by_element = named == found.element and sees_drafts(writer.caller)
     row = stored.version_of(found.element, None if by_element else found.version)
     if row is None:
-        raise NotFound(f"There is no element {named or found.version}.")
+        raise NotFound(no_element(named or found.version))
     if on_held is not None:
         on_held(row)
     return Life(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from elements.filters.syntax import listed
 from elements.permissions import Permission
 from facets.configuration import CompiledCycle
@@ -27,10 +29,16 @@ def may_apply(life: Life, cycle: CompiledCycle, transition: Transition) -> bool:
 
 def require_transition(life: Life, cycle: CompiledCycle, transition: Transition) -> None:
     if not may_apply(life, cycle, transition):
-        needed = listed(needed_permissions(cycle, transition), "or")
-        raise Forbidden(f"{transition.key} of {life.label} needs the permission {needed}.")
+        needed = listed(needed_permissions(cycle, transition), _("or"))
+        raise Forbidden(_lacking(transition.key, life, needed))
 
 
 def require(life: Life, permission: Permission, what: str) -> None:
+    """`what` is what needs it."""
     if permission not in life.granted:
-        raise Forbidden(f"{what} of {life.label} needs the permission {permission}.")
+        raise Forbidden(_lacking(what, life, permission))
+
+
+def _lacking(what: str, life: Life, needed: str) -> str:
+    words = {"what": what, "label": life.label, "permission": needed}
+    return _("%(what)s of %(label)s needs the permission %(permission)s.") % words

@@ -6,21 +6,30 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from elements.permissions import Permission
 from elements.reading.rows import read_versions
 from elements.users import USER_TYPE
 from elements.writing.updating import Writer
 from facets.cycles import Category, Transition
-from release.approvers import administers, choose_approver, find_person, is_for, is_requester
+from release.approvers import Person, administers, choose_approver, find_person, is_for, is_requester
 from release.days import start_of_day
 from release.effects import Change, ended, entered, write_steps
 from release.holding import Life, hold
 from release.log import Step, Taken, log_steps
 from release.models import Task
 from release.permissions import require
-from repository_site.problems import Conflict, Forbidden, Invalid, NotFound
+from repository_site.problems import Conflict, Forbidden, Invalid, NotFound, placed
 
 State = Task.State
+ALREADY = {
+    State.ACCEPTED: gettext_noop("The task is accepted already."),
+    State.REJECTED: gettext_noop("The task is rejected already."),
+    State.WITHDRAWN: gettext_noop("The task is withdrawn already."),
+    State.OBSOLETE: gettext_noop("The task is obsolete already."),
+}
 
 
 def request_consent(
@@ -34,9 +43,10 @@ def request_consent(
     """The version stays as it is until the task is accepted."""
     author, row = change.author, life.row
     if valid_until is not None and valid_until <= author.now:
-        raise Invalid("validUntil: must be later than now; leave it out to let the version end when it is accepted.")
+        text = _("must be later than now; leave it out to let the version end when it is accepted.")
+        raise Invalid(placed("validUntil", text))
     if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
-        raise Invalid("validUntil: must be earlier than the end that the version has already.")
+        raise Invalid(placed("validUntil", _("must be earlier than the end that the version has already.")))
     task = Task.objects.create(
         type=transition.task,
         element_id=row.element,
@@ -69,7 +79,7 @@ class Decision:
 
     def require_open(self) -> None:
         if self.task.state != State.OPEN:
-            raise Conflict(f"The task is {self.task.state} already.")
+            raise Conflict(_(ALREADY[State(self.task.state)]))
 
     def require_approver(self, what: str) -> None:
         """Who the task is for, or an administrator on their behalf."""
@@ -77,14 +87,14 @@ class Decision:
         if administers(self.writer.caller):
             return
         if is_requester(self.task, self.writer.caller):
-            raise Forbidden("Nobody decides on their own request (four eyes); this needs the role administrator.")
+            raise Forbidden(_("Nobody decides on their own request (four eyes); this needs the role administrator."))
         if not self.is_for_caller:
-            raise Forbidden("The task is for another approver; this needs the role administrator.")
+            raise Forbidden(_("The task is for another approver; this needs the role administrator."))
 
-    def require_asker(self, what: str) -> None:
+    def require_asker(self, refusal: str) -> None:
         """Who has made the request, or an administrator."""
         if not is_requester(self.task, self.writer.caller) and not administers(self.writer.caller):
-            raise Forbidden(f"Only who has made the request {what} it; this needs the role administrator.")
+            raise Forbidden(refusal)
 
     @cached_property
     def is_for_caller(self) -> bool:
@@ -101,15 +111,13 @@ class Decision:
         known = {each.key: each for each in life.cycle.cycle.transitions} if life.cycle else {}
         found = known.get(task.transition)
         if life.row.state != task.source_state or life.row.revision != task.revision:
-            raise Conflict(
-                f"{life.label} has changed since the task was made; reject it, or withdraw it and ask again."
-            )
+            text = _("%(label)s has changed since the task was made; reject it, or withdraw it and ask again.")
+            raise Conflict(text % {"label": life.label})
         asked = task.source_state, task.target_state
         is_end = bool(task.valid_until)
         if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
-            raise Conflict(
-                f"The release cycle has no such {task.transition} any more; reject the task, or withdraw it."
-            )
+            text = _("The release cycle has no such %(key)s any more; reject the task, or withdraw it.")
+            raise Conflict(text % {"key": task.transition})
         return found
 
     def close(self, state: State, comment: str) -> None:
@@ -124,10 +132,14 @@ class Decision:
         log_steps(self.writer.author, [Taken(step, row, row, task.transition, comment, (), task.id, assignee)])
 
 
+def no_task(task_id: str) -> str:
+    return _("There is no task %(id)s.") % {"id": task_id}
+
+
 def find_task(task_id: UUID) -> Task:
     found = Task.objects.filter(id=task_id).first()
     if found is None:
-        raise NotFound(f"There is no task {task_id}.")
+        raise NotFound(no_task(str(task_id)))
     return found
 
 
@@ -135,7 +147,7 @@ def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """The version takes the step that was asked for and, once its end has come, the next; both are logged."""
     decision = Decision(writer, task_id)
     task = decision.task
-    decision.require_approver("Accepting a task")
+    decision.require_approver(_("Accepting a task"))
     decision.require_open()
     transition = decision.transition()
     decision.close(State.ACCEPTED, comment)
@@ -167,7 +179,7 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Tak
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Everything stays as it is."""
     decision = Decision(writer, task_id)
-    decision.require_approver("Rejecting a task")
+    decision.require_approver(_("Rejecting a task"))
     decision.require_open()
     decision.close(State.REJECTED, comment)
     decision.log(Step.REJECTION, comment, decision.behalf)
@@ -177,7 +189,7 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """By who has asked for it, or an administrator."""
     decision = Decision(writer, task_id)
-    decision.require_asker("withdraws")
+    decision.require_asker(_("Only who has made the request withdraws it; this needs the role administrator."))
     decision.require_open()
     decision.close(State.WITHDRAWN, comment)
     decision.log(Step.WITHDRAWAL, comment)
@@ -187,27 +199,31 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
     """To another approver: a user who may approve, and who is not the one that asked."""
     decision = Decision(writer, task_id)
-    decision.require_approver("Delegating a task")
+    decision.require_approver(_("Delegating a task"))
     decision.require_open()
     task, person = decision.task, find_person(assignee)
-    if person is None:
-        raise Invalid(f"assignee: there is no {USER_TYPE} {assignee}.")
-    if not person.is_active:
-        raise Invalid(f"assignee: the {USER_TYPE} {assignee} is inactive.")
-    if not person.may_approve:
-        raise Invalid(f"assignee: the {USER_TYPE} {assignee} has no role with the permission ApproveElement.")
-    if assignee == task.requester_id:
-        raise Invalid(f"assignee: the {USER_TYPE} {assignee} has made the request (four eyes).")
+    if refusal := _assignee_problem(task, assignee, person):
+        raise Invalid(placed("assignee", refusal % {"type": USER_TYPE, "id": assignee}))
     task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
     task.save()
     decision.log(Step.DELEGATION, comment, assignee)
     return task
 
 
+def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
+    if person is None:
+        return _("there is no %(type)s %(id)s.")
+    if not person.is_active:
+        return _("the %(type)s %(id)s is inactive.")
+    if not person.may_approve:
+        return _("the %(type)s %(id)s has no role with the permission ApproveElement.")
+    return _("the %(type)s %(id)s has made the request (four eyes).") if assignee == task.requester_id else ""
+
+
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Somebody has told who is to decide that the task waits. The log is where that stays; nothing is sent (D117)."""
     decision = Decision(writer, task_id)
-    decision.require_asker("reminds of")
+    decision.require_asker(_("Only who has made the request reminds of it; this needs the role administrator."))
     decision.require_open()
     decision.log(Step.REMINDER, comment, decision.task.assignee_id)
     return decision.task

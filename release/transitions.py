@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from elements.filters.syntax import listed
 from elements.reading.rows import VersionRow
 from elements.writing.updating import Writer
@@ -18,7 +20,7 @@ from release.models import Task
 from release.permissions import may_apply, require_transition
 from release.tasks import request_consent
 from release.validation import check
-from repository_site.problems import Conflict, Invalid, NotFound
+from repository_site.problems import Conflict, Invalid, NotFound, placed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +62,13 @@ def apply_transition(
     life = hold(writer, found, named=named, on_held=on_held)
     cycle = life.cycle
     if cycle is None:
-        raise NotFound(f"There is no transition of a {life.type.key}: it has no versions.")
+        raise NotFound(_("There is no transition of a %(type)s: it has no versions.") % {"type": life.type.key})
     transition = cycle.transition(request.transition)
     require_transition(life, cycle, transition)
     _refuse_what_is_not_offered(life, cycle, transition)
     if request.valid_until is not None and not transition.ends_version:
-        raise Invalid(f"validUntil: is possible with a request to end a version only, not with {transition.key}.")
+        text = _("is possible with a request to end a version only, not with %(key)s.")
+        raise Invalid(placed("validUntil", text % {"key": transition.key}))
     now = writer.author.now
     ignored = check(life, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
     change = Change(writer.configuration, writer.zone, writer.author)
@@ -86,10 +89,15 @@ def apply_transition(
 def _refuse_what_is_not_offered(life: Life, cycle: CompiledCycle, transition: Transition) -> None:
     if transition.source != life.row.state:
         offered = [each.key for each in offered_transitions(life)]
-        now = f"offered now: {listed(offered)}" if offered else "nothing is offered now"
-        raise Conflict(f"{life.label} is in the state {life.row.state}, {transition.key} is not offered; {now}.")
+        words = {"label": life.label, "state": life.row.state, "key": transition.key}
+        if not offered:
+            text = _("%(label)s is in the state %(state)s, %(key)s is not offered; nothing is offered now.")
+            raise Conflict(text % words)
+        text = _("%(label)s is in the state %(state)s, %(key)s is not offered; offered now: %(offered)s.")
+        raise Conflict(text % {**words, "offered": listed(offered, _("and"))})
     if transition.task and _has_open_task(life):
-        raise Conflict(f"A task {transition.task} of {life.label} is open; it must be decided or withdrawn first.")
+        text = _("A task %(task)s of %(label)s is open; it must be decided or withdrawn first.")
+        raise Conflict(text % {"task": transition.task, "label": life.label})
 
 
 def _publish(change: Change, life: Life, transition: Transition, comment: str, ignored: list[str]) -> None:

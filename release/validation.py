@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from elements.derived import STAMPS, STEREOTYPE
+from elements.filters.syntax import listed
 from elements.reading.attributes import read_exactly
 from facets.blueprint import Property
 from facets.cycles import Category, Severity, Transition, ValidationRule
@@ -30,16 +34,20 @@ def check(life: Life, transition: Transition, now: datetime, *, ignore_warnings:
     texts = {each: [one.text for one in found if one.severity is each] for each in Severity}
     errors, warnings = texts[Severity.ERROR], texts[Severity.WARNING]
     if errors:
-        counts = [_count(errors, "error"), *([_count(warnings, "warning")] if warnings else [])]
-        raise Invalid(f"The element has {' and '.join(counts)}.", errors + warnings)
+        counts = [_errors(errors), *([_warnings(warnings)] if warnings else [])]
+        raise Invalid(_("The element has %(counts)s.") % {"counts": listed(counts, _("and"))}, errors + warnings)
     if warnings and not ignore_warnings:
-        raise Warned(f"The element has {_count(warnings, 'warning')}.", warnings)
+        raise Warned(_("The element has %(counts)s.") % {"counts": _warnings(warnings)}, warnings)
     # The log is for everybody, so it has them in one language.
     return [each.text for each in find(life, transition, now)] if warnings else []
 
 
-def _count(texts: list[str], noun: str) -> str:
-    return f"{len(texts)} {noun}{'' if len(texts) == 1 else 's'}"
+def _errors(texts: list[str]) -> str:
+    return ngettext("%(count)d error", "%(count)d errors", len(texts)) % {"count": len(texts)}
+
+
+def _warnings(texts: list[str]) -> str:
+    return ngettext("%(count)d warning", "%(count)d warnings", len(texts)) % {"count": len(texts)}
 
 
 def find(life: Life, transition: Transition, now: datetime, languages: str = "") -> Iterator[Finding]:
@@ -61,7 +69,7 @@ def _ended(life: Life, now: datetime) -> Iterator[Finding]:
     """No rule of the configuration: the clock would take back at once what somebody has just published."""
     begin, end = life.row.valid_from or now, life.row.valid_until
     if end is not None and end <= max(begin, now):
-        text = "the end of its validity has passed" if end <= now else "its validity ends before it begins"
+        text = _("the end of its validity has passed") if end <= now else _("its validity ends before it begins")
         yield Finding(Severity.ERROR, f"{life.label}: {text} (validUntil).")
 
 

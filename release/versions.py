@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from django.utils.translation import gettext as _
+
 from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.attributes import read_exactly
@@ -46,13 +48,13 @@ def choose_source(life: Life, named: str) -> tuple[Life, KnownNumber]:
     sources = _sources(known)
     if named == life.row.element and sources and sources[0] != life.row.version:
         life = _life_of(life, sources[0])
-    require(life, Permission.EDIT, "A new version")
+    require(life, Permission.EDIT, _("A new version"))
     if life.cycle is None:
-        raise Conflict(f"A {life.type.key} has no versions.")
+        raise Conflict(_("A %(type)s has no versions.") % {"type": life.type.key})
     _refuse_second(life, known)
     if life.row.version not in sources:
-        text = "is neither the published version nor the newest that was; make it of that one"
-        raise Conflict(f"{life.label} {text}.")
+        text = _("%(label)s is neither the published version nor the newest that was; make it of that one.")
+        raise Conflict(text % {"label": life.label})
     return life, known[-1]
 
 
@@ -72,8 +74,12 @@ def _life_of(life: Life, version: str) -> Life:
 def _refuse_second(life: Life, known: Sequence[KnownNumber]) -> None:
     for each in known:
         if each.category in OPEN:
-            text = f"Version {each.number} ({each.version}) is in the state {each.state}; there can be one at a time."
-            raise Conflict(f"{life.type.key} {life.row.element} has a version in work already. {text}")
+            text = _(
+                "%(type)s %(element)s has a version in work already. Version %(number)s (%(version)s) is in the state"
+                " %(state)s; there can be one at a time."
+            )
+            words = {"number": each.number, "version": each.version, "state": each.state}
+            raise Conflict(text % {"type": life.type.key, "element": life.row.element, **words})
 
 
 @dataclass

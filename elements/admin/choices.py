@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
 from elements.admin.labels import Labels, Named, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
@@ -57,14 +58,15 @@ def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
 def _type(labels: Labels, key: str) -> ElementType:
     found = labels.configuration.types.get(key)
     if found is None:
-        raise NotFound(f"There is no type {key[:100]}.")
+        raise NotFound(_("There is no type %(key)s.") % {"key": key[:100]})
     return found
 
 
 def context_types(labels: Labels, type: ElementType, context: str) -> list[ElementType]:
     related = next((each.related for each in type.properties if each.key == context and each.related), None)
     if related is None:
-        raise NotFound(f"The type {type.key} has no related context {context[:100]}.")
+        words = {"key": type.key, "context": context[:100]}
+        raise NotFound(_("The type %(key)s has no related context %(context)s.") % words)
     return [each for each in labels.configuration.types.values() if accepts(context, related, each)]
 
 

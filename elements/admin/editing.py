@@ -22,7 +22,7 @@ from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, find_page, makeable_types
 from elements.locks import Lock
 from elements.page_requests import content_writer_of
-from elements.permissions import Permission
+from elements.permissions import Permission, needs_permission
 from elements.reading.rows import VersionRow
 from elements.writing.deleting import delete_element, plan_deletion
 from elements.writing.findings import Findings
@@ -136,7 +136,7 @@ def add_view(request: HttpRequest) -> HttpResponseBase:
     labels, caller = labels_of(request), caller_of(request)
     types = makeable_types(labels, caller)
     if not types:
-        raise Forbidden("This needs the permission NewElement.")
+        raise Forbidden(needs_permission(Permission.NEW))
     parent = request.GET.get("parent", "")
     above = find_page(request, parent) if parent else None
     if above is not None:
@@ -198,7 +198,7 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
     writer = content_writer_of(request, Permission.DELETE) if request.method == "POST" else None
     page = find_page(request, element, request.GET.get("version"))
     if not page.is_deletable and writer is None:
-        raise Forbidden(page.lock_text or "This needs the permission DeleteElement.")
+        raise Forbidden(page.lock_text or needs_permission(Permission.DELETE))
     problem: Problem | None = None
     if writer is not None:
         try:

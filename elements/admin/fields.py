@@ -118,7 +118,7 @@ def _property_row(labels: Labels, type: ElementType, property: Property) -> Row 
     if attribute is None or (key in DERIVED and key not in VALIDITY):
         return None
     if attribute.data_type is DataType.DATE_TIME:
-        help = f"{help} {_('Local time: %(zone)s.') % {'zone': labels.reader.zone.key}}".strip()
+        help = " ".join(filter(None, (help, _("Local time: %(zone)s.") % {"zone": labels.reader.zone.key})))
     if attribute.is_invariant_culture:
         return Row(label, key, help, (Field(f"a-{key}", key, INVARIANT, attribute=attribute),), is_single=True)
     fields = tuple(Field(f"a-{key}-{each.lcid}", key, str(each.lcid), each.name, attribute) for each in labels.cultures)

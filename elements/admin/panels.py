@@ -209,7 +209,7 @@ def find_page(request: HttpRequest, element: str, version: str | None = None) ->
     labels = labels_of(request)
     row = find_version(labels.reader.audience, wanted) if GUID.fullmatch(wanted) and GUID.fullmatch(element) else None
     if row is None or (version and UUID(element) not in (UUID(row.element), UUID(row.version))):
-        raise NotFound(f"There is no element {wanted[:80]} in this storage.")
+        raise NotFound(_("There is no element %(id)s in this storage.") % {"id": wanted[:80]})
     return ElementPage(request, row)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext as _
+
 from elements.pages.lists import Listing, begins_with, read_listing
 from elements.pages.navigation import Tree, TreeReader, TypeEntry, facet_title, tree_view
 from elements.pages.visits import Visit
@@ -99,5 +101,5 @@ class FacetPage:
             own = [each.key for each in self.types if not each.lives_in_diagrams]
             return own or [each.key for each in self.types]
         if self.query.type not in self.visit.configuration.types:
-            raise NotFound("There is no such type.")
+            raise NotFound(_("There is no such type."))
         return [each.key for each in self.types if each.key == self.query.type]

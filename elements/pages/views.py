@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from elements.filters.syntax import GUID
@@ -74,7 +75,7 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     visit.configuration.facet(facet)
     row = _find(visit, identity)
     if row is None:
-        raise NotFound("There is no such element.")
+        raise NotFound(_("There is no such element."))
     own = visit.reader.types[row.type].facet
     if own != facet:
         # The element was found, whatever facet the address names: this is where its page is.

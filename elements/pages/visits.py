@@ -154,7 +154,7 @@ def reader_page(view: ReaderView) -> View:
         throttle_caller(caller_of(request))
         reader = reader_of(request)
         if lcid not in reader.configuration.cultures.data:
-            raise NotFound("There is no such page.")
+            raise NotFound(translation.gettext("There is no such page."))
         return view(request, Visit(reader, lcid), **names)
 
     scoped = in_scope(visited, snapshot=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
 from elements.reading.rows import VersionRow, read_references, read_versions
 from elements.writing import statements
 from elements.writing.drawing import erase_shape
-from elements.writing.findings import Findings, Kind
+from elements.writing.findings import Findings, Kind, no_element
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
@@ -40,9 +42,9 @@ class Deletion:
         """What is in the way, whoever wants to delete it."""
         row, found = self.row, []
         if row.released_on is not None or row.category in EVER_PUBLISHED:
-            found.append("it has been released; let it expire instead")
+            found.append(_("it has been released; let it expire instead"))
         elif row.category not in CHANGEABLE:
-            found.append(f"it is in the state {row.state}; only a draft can be deleted")
+            found.append(_("it is in the state %(state)s; only a draft can be deleted") % {"state": row.state})
         elements = [*self.living, *([row.element] if self.is_whole else [])]
         versions = [row.version, *self.living]
         return found + find_obstacles(elements, versions, also_shapes=not self.type.lives_in_diagrams)
@@ -90,7 +92,7 @@ class _Deleting(Update):
         row = self.stored.versions.get(found.version)
         on_locked([row])
         if row is None:
-            raise NotFound(f"There is no element {found.version}.")
+            raise NotFound(no_element(found.version))
         deletion = plan_deletion(self.properties.types, row)
         lock_targets(deletion.living, (), to_delete=True)
         if Permission.DELETE not in permissions(self.writer.caller, deletion.type, self.authors(row)):

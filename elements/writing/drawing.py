@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from django.utils.translation import gettext as _
+
 from elements.filters.syntax import GUID, listed, printable
 from elements.locks import Lock
 from elements.reading.rows import (
@@ -18,7 +20,7 @@ from elements.reading.rows import (
     read_versions,
 )
 from elements.writing import statements
-from elements.writing.findings import Findings, Kind
+from elements.writing.findings import Findings, Kind, no_element
 from elements.writing.history import Action, Entry, deletion_entry, record
 from elements.writing.inputs import InputReader, ReferenceInput
 from elements.writing.obstacles import find_obstacles
@@ -129,17 +131,18 @@ class _Drawing(Update):
         row = self.stored.versions.get(owner.version)
         on_locked([row])
         if row is None:
-            raise NotFound(f"There is no element {owner.version}.")
+            raise NotFound(no_element(owner.version))
         self.owner = row
         self.type = self.properties.types[row.type]
         self.shapes = read_shapes([row.version]).get(row.version, [])
         place = row.version
         if not self.type.has_diagram:
-            self.findings.add(Kind.INVALID, place, f"a {self.type.key} has no diagram")
+            self.findings.add(Kind.INVALID, place, _("a %(type)s has no diagram") % {"type": self.type.key})
         lock = self.lock_of(self.type, row)
         if lock in (Lock.ALL, Lock.DIAGRAM):
-            text = f"the diagram cannot be changed in the state {row.state}; {way_out([row.category])}"
-            self.findings.add(Kind.CONFLICT, place, text)
+            text = _("the diagram cannot be changed in the state %(state)s; %(way_out)s")
+            words = {"state": row.state, "way_out": way_out([row.category])}
+            self.findings.add(Kind.CONFLICT, place, text % words)
         elif lock is not Lock.NONE:
             self.forbid(place, self.type, lock)
 
@@ -301,7 +304,8 @@ def erase_shape(
     findings.raise_any()
     shape = next((each for each in drawing.shapes if each.shape == shape_id), None)
     if shape is None:
-        raise NotFound(f"There is no shape {shape_id} in the diagram of {owner.version}.")
+        words = {"shape": shape_id, "id": owner.version}
+        raise NotFound(_("There is no shape %(shape)s in the diagram of %(id)s.") % words)
     drawing.targets = lock_targets({shape.element}, ())
     if drawing.lives_in_diagrams(shape):
         drawing.targets = lock_targets({shape.element}, (), to_delete=True)

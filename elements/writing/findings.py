@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from django.utils.translation import gettext as _
+
 from repository_site.problems import Conflict, Forbidden, Invalid, NotFound, Problem, Unreadable
 
 
@@ -26,6 +28,10 @@ PROBLEMS: dict[Kind, type[Problem]] = {
 }
 
 
+def no_element(id: str) -> str:
+    return _("There is no element %(id)s.") % {"id": id}
+
+
 class Findings:
     def __init__(self) -> None:
         self._found: list[tuple[Kind, str]] = []
@@ -40,7 +46,7 @@ class Findings:
         """One problem is the message itself; of several the message says how many."""
         if not self._found:
             return
-        worst = min(kind for kind, _ in self._found)
-        texts = list(dict.fromkeys(text for _, text in self._found))
-        message = texts[0] if len(texts) == 1 else f"The request has {len(texts)} problems; nothing was changed."
-        raise PROBLEMS[worst](message, texts)
+        kinds, found = zip(*self._found, strict=True)
+        texts = list(dict.fromkeys(found))
+        many = _("The request has %(count)d problems; nothing was changed.") % {"count": len(texts)}
+        raise PROBLEMS[min(kinds)](texts[0] if len(texts) == 1 else many, texts)

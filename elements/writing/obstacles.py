@@ -5,25 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from repository_site.database.statements import fetch
+from django.utils.translation import gettext as _, gettext_noop
 
+from elements.reading.rows import fetch
+from repository_site.problems import placed
+
+REFERRED = "referred"
+WHAT = {
+    "children": gettext_noop("it has children"),
+    REFERRED: gettext_noop("it is referred to"),
+    "drawn": gettext_noop("it is drawn in the diagram"),
+    "created": gettext_noop("it has created elements"),
+    "changed": gettext_noop("it has changed elements"),
+    "released": gettext_noop("it has released elements"),
+    "calls": gettext_noop("a token that is not revoked calls as it"),
+}
 # Enough to see what is meant.
 SHOWN = 5
 # One statement for all kinds; of each a few are enough. One look-up a column, so that each has its index.
 SQL = """
-    (SELECT 'it has children', c.id::text FROM elements_element c
+    (SELECT 'children', c.id::text FROM elements_element c
       WHERE c.parent_id = ANY(%(elements)s::uuid[]) AND c.id <> ALL(%(elements)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'it is referred to', r.context || ' of ' || r.version_id::text FROM elements_reference r
+    UNION ALL (SELECT 'referred', r.context || ' ' || r.version_id::text FROM elements_reference r
       WHERE r.target_id = ANY(%(elements)s::uuid[]) AND r.version_id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'it is drawn in the diagram', s.version_id::text FROM elements_shape s
+    UNION ALL (SELECT 'drawn', s.version_id::text FROM elements_shape s
       WHERE s.element_id = ANY(%(elements)s::uuid[]) AND s.version_id <> ALL(%(versions)s::uuid[]) AND %(shapes)s
       LIMIT %(limit)s)
-    UNION ALL (SELECT 'it has created elements', v.id::text FROM elements_elementversion v
+    UNION ALL (SELECT 'created', v.id::text FROM elements_elementversion v
       WHERE v.created_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'it has changed elements', v.id::text FROM elements_elementversion v
+    UNION ALL (SELECT 'changed', v.id::text FROM elements_elementversion v
       WHERE v.changed_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'it has released elements', v.id::text FROM elements_elementversion v
+    UNION ALL (SELECT 'released', v.id::text FROM elements_elementversion v
       WHERE v.released_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'a token that is not revoked calls as it', t.name FROM storage_apitoken t
+    UNION ALL (SELECT 'calls', t.name FROM storage_apitoken t
       WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.revoked_on IS NULL
         AND (t.id = ANY(%(elements)s::uuid[]) OR t.user_id = ANY(%(elements)s::uuid[])) LIMIT %(limit)s)
 """
@@ -33,11 +47,18 @@ def find_obstacles(elements: Sequence[str], versions: Sequence[str], *, also_sha
     """A sentence for each kind of obstacle, apart from these elements and versions themselves."""
     named: dict[str, list[str]] = {}
     parameters = {"elements": list(elements), "versions": list(versions), "shapes": also_shapes, "limit": SHOWN + 1}
-    for what, name in fetch(SQL, parameters):
-        names = named.setdefault(what, [])
+    for what, found in fetch(SQL, parameters):
+        names, name = named.setdefault(what, []), _place(found) if what == REFERRED else found
         if name not in names:
             names.append(name)
-    return [
-        f"{what}: {', '.join(names[:SHOWN])}{' and others' if len(names) > SHOWN else ''}"
-        for what, names in named.items()
-    ]
+    return [placed(_(WHAT[what]), _shown(names)) for what, names in named.items()]
+
+
+def _place(found: str) -> str:
+    context, version = found.rsplit(" ", 1)
+    return _("%(context)s of %(id)s") % {"context": context, "id": version}
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:SHOWN])
+    return _("%(names)s and others") % {"names": shown} if len(names) > SHOWN else shown

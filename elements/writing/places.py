@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from elements.filters.syntax import listed
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
@@ -68,7 +70,9 @@ class PlaceChecker:
         if change.is_new and parent is None:
             return
         if change.type.lives_in_diagrams:
-            self.invalid(place, f"a {change.type.key} has its place in a diagram and cannot be moved")
+            self.invalid(
+                place, _("a %(type)s has its place in a diagram and cannot be moved") % {"type": change.type.key}
+            )
         elif parent is not None and self._is_allowed(change, parent, targets, place):
             self._move(change, parent)
         elif parent is None:
@@ -87,8 +91,9 @@ class PlaceChecker:
     def _is_allowed(self, change: Change, parent: str, targets: Mapping[str, Target], place: str) -> bool:
         type = self.properties.type_of(targets[parent])
         if type.key not in change.type.parents:
-            allowed = listed(change.type.parents, "or") if change.type.parents else "nothing"
-            self.invalid(place, f"a {change.type.key} cannot stand below a {type.key}; it can stand below {allowed}")
+            allowed = listed(change.type.parents, _("or")) if change.type.parents else _("nothing")
+            text = _("a %(type)s cannot stand below a %(parent)s; it can stand below %(allowed)s")
+            self.invalid(place, text % {"type": change.type.key, "parent": type.key, "allowed": allowed})
             return False
         return True
 
@@ -96,7 +101,7 @@ class PlaceChecker:
         """When all moves of the request are known: each may be right only with the others."""
         for change in changes:
             if change.is_moved and change.element in self.tree.above(change.parent):
-                text = f"{change.parent} is below the element itself, or is the element"
+                text = _("%(id)s is below the element itself, or is the element") % {"id": change.parent}
                 self.invalid(f"{change.place}: rootPath", text)
 
     def _move(self, change: Change, parent: str | None) -> None:

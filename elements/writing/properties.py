@@ -9,11 +9,13 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from elements import derived
 from elements.contexts import accepts
 from elements.filters.syntax import listed, printable
 from elements.html import html_value
-from elements.values import MAX_INTEGER, NoInstant, instant_of, read_date_time, value_problem
+from elements.values import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ReferenceInput
@@ -59,10 +61,10 @@ class PropertyChecker:
             return
         new = wanted[-1]
         if not isinstance(new, str) or len(new) > STEREOTYPE_LENGTH or not new.isprintable():
-            self.invalid(place, f"must be a single line of up to {STEREOTYPE_LENGTH} characters")
+            self.invalid(place, _("must be a single line of up to %(limit)d characters") % {"limit": STEREOTYPE_LENGTH})
             return
         if wanted[0] != new:
-            self.invalid(place, "the field and the attribute differ; give one of them")
+            self.invalid(place, _("the field and the attribute differ; give one of them"))
             return
         change.note(derived.STEREOTYPE, None, change.stereotype or None, new or None)
         change.changed.add(derived.STEREOTYPE)
@@ -77,7 +79,10 @@ class PropertyChecker:
                 for culture, value in values.items():
                     self._set_value(change, known[name], culture, value, f"{place}[{printable(culture, 20)}]")
             else:
-                self.invalid(place, f"the type {change.type.key} has no such attribute{_similar(name, known)}")
+                self.invalid(
+                    place,
+                    _("the type %(type)s has no such attribute") % {"type": change.type.key} + _similar(name, known),
+                )
 
     def _set_value(self, change: Change, property: Property, culture: str, value: Any, place: str) -> None:
         attribute = property.attribute
@@ -112,7 +117,7 @@ class PropertyChecker:
         if value is not None:
             local = read_date_time(value)
             if local is None:
-                self.invalid(place, "must be a date-time such as 2026-12-31T13:45:00")
+                self.invalid(place, no_date_time())
                 return
             try:
                 new = instant_of(local, self.zone)
@@ -140,7 +145,8 @@ class PropertyChecker:
             place = f"{change.place}: {printable(name, 100)}"
             related = known.get(name)
             if related is None:
-                self.invalid(place, f"the type {change.type.key} has no such related context{_similar(name, known)}")
+                text = _("the type %(type)s has no such related context") % {"type": change.type.key}
+                self.invalid(place, text + _similar(name, known))
                 continue
             old = list(stored.get(name, ()))
             if [each.id for each in references] == old:
@@ -149,12 +155,13 @@ class PropertyChecker:
                     self.named_target(each, targets)
                 continue
             if len(references) > related.max_occurrence:
-                self.invalid(place, f"{len(references)} references; at most {related.max_occurrence} are possible")
+                words = {"count": len(references), "most": related.max_occurrence}
+                self.invalid(place, _("%(count)d references; at most %(most)d are possible") % words)
             found = [self._target(each, name, related, targets, make) for each in references]
             wanted = [each for each in found if each is not None]
             if len(wanted) == len(references) and wanted != old:
                 if related.read_only:
-                    self.invalid(place, "is read-only")
+                    self.invalid(place, _("is read-only"))
                 change.related[name] = wanted
                 change.changed.add(name)
                 change.note("related", name, old, wanted)
@@ -174,7 +181,8 @@ class PropertyChecker:
             return None
         type = self.type_of(target)
         if not accepts(context, related, type):
-            self.invalid(reference.place, f"{target.element} is a {type.key}; expected {_expected(related)}")
+            words = {"id": target.element, "type": type.key, "expected": _expected(related)}
+            self.invalid(reference.place, _("%(id)s is a %(type)s; expected %(expected)s") % words)
             return None
         return target.element
 
@@ -184,28 +192,31 @@ class PropertyChecker:
         named = reference.id or reference.version or ""
         target = targets.get(named)
         if target is None:
-            self.invalid(reference.place, f"there is no element {named}" if named else "expected the id of an element")
+            text = _("there is no element %(id)s") % {"id": named} if named else _("expected the id of an element")
+            self.invalid(reference.place, text)
             return None
         type = self.type_of(target)
         if not is_named(type.key, reference.type):
-            self.invalid(reference.place, f"{named} is a {type.key}, not a {printable(reference.type or '', 100)}")
+            words = {"id": named, "type": type.key, "wrong": printable(reference.type or "", 100)}
+            self.invalid(reference.place, _("%(id)s is a %(type)s, not a %(wrong)s") % words)
             return None
         if not is_named(type.facet, reference.facet):
-            wrong = printable(reference.facet or "", 100)
-            self.invalid(reference.place, f"{named} is in the facet {type.facet}, not {wrong}")
+            words = {"id": named, "facet": type.facet, "wrong": printable(reference.facet or "", 100)}
+            self.invalid(reference.place, _("%(id)s is in the facet %(facet)s, not %(wrong)s") % words)
             return None
         return target
 
     def _new_target(self, reference: ReferenceInput, context: str, related: Related, make: Maker) -> str | None:
         if not related.can_add_new:
-            self.invalid(reference.place, "expected the id of an element; none can be made here")
+            self.invalid(reference.place, _("expected the id of an element; none can be made here"))
             return None
         type = self.type_called(reference.type)
         if type is None or not accepts(context, related, type):
-            self.invalid(reference.place, f"expected an id, or the type of a new element: {_expected(related)}")
+            text = _("expected an id, or the type of a new element: %(expected)s")
+            self.invalid(reference.place, text % {"expected": _expected(related)})
             return None
         if reference.attributes is None:
-            self.invalid(reference.place, "a new element needs attributes")
+            self.invalid(reference.place, _("a new element needs attributes"))
             return None
         return make(reference, type)
 
@@ -223,7 +234,8 @@ class PropertyChecker:
         return self.configuration.types_by_id
 
     def _wrong_culture(self, place: str, allowed: Collection[str]) -> None:
-        self.invalid(place, f"the culture is not possible here; possible: {listed(sorted(allowed))}")
+        words = {"known": listed(sorted(allowed), _("and"))}
+        self.invalid(place, _("the culture is not possible here; possible: %(known)s") % words)
 
     def invalid(self, place: str, text: str) -> None:
         self.findings.add(Kind.INVALID, place, text)
@@ -249,8 +261,10 @@ def is_named(name: str, given: str | None) -> bool:
 
 def _similar(name: str, known: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    return f"; similar: {near[0]}" if near else ""
+    return _("; similar: %(name)s") % {"name": near[0]} if near else ""
 
 
 def _expected(related: Related) -> str:
-    return listed(related.types, "or") if related.types else f"a type of the facet {related.facet}"
+    if related.types:
+        return listed(related.types, _("or"))
+    return _("a type of the facet %(facet)s") % {"facet": related.facet}

@@ -9,6 +9,8 @@ from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from elements.contexts import TOKEN_TYPE
 from elements.filters.syntax import listed, printable
 from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
@@ -112,7 +114,7 @@ class Update:
         seen: dict[str, Change] = {}
         for change in changes:
             if change.version in seen:
-                self.findings.add(Kind.INVALID, change.place, "the version stands in the request twice")
+                self.findings.add(Kind.INVALID, change.place, _("the version stands in the request twice"))
             seen[change.version] = change
 
     def _change(self, given: ElementInput) -> Change | None:
@@ -137,18 +139,24 @@ class Update:
         row = self.stored.version_of(given.id, given.version)
         type = self.properties.types[row.type] if row else None
         if row is None or type is None or type.key not in self.view.types:
-            where = f"the view {self.view.view.name} of the facet {self.view.facet.facet.name}"
-            self.findings.add(Kind.NOT_FOUND, given.place, f"there is no such element in {where}")
+            words = {"view": self.view.view.name, "facet": self.view.facet.facet.name}
+            text = _("there is no such element in the view %(view)s of the facet %(facet)s") % words
+            self.findings.add(Kind.NOT_FOUND, given.place, text)
             return None
         if given.id is not None and given.id != row.element:
-            self.invalid(given.place, f"{row.version} is a version of {row.element}, not of {given.id}")
+            words = {"version": row.version, "element": row.element, "wrong": given.id}
+            self.invalid(given.place, _("%(version)s is a version of %(element)s, not of %(wrong)s") % words)
         if not is_named(type.key, given.type):
-            self.invalid(given.place, f"the element is a {type.key}; its type cannot change")
+            self.invalid(given.place, _("the element is a %(type)s; its type cannot change") % {"type": type.key})
         if not is_named(type.facet, given.facet):
-            self.invalid(given.place, f"the element is in the facet {type.facet}")
+            self.invalid(given.place, _("the element is in the facet %(facet)s") % {"facet": type.facet})
         if given.state is not None and given.state != (row.state if type.is_versioned else ""):
-            shown = f"in the state {row.state}" if type.is_versioned else "without states"
-            self.findings.add(Kind.CONFLICT, given.place, f"the element is {shown}; states change by transitions")
+            text = (
+                _("the element is in the state %(state)s; states change by transitions") % {"state": row.state}
+                if type.is_versioned
+                else _("the element is without states; states change by transitions")
+            )
+            self.findings.add(Kind.CONFLICT, given.place, text)
         return Change(
             given.place,
             type,
@@ -164,32 +172,36 @@ class Update:
 
     def _new(self, given: ElementInput) -> Change | None:
         if given.type is None:
-            self.invalid(given.place, "a new element needs a type")
+            self.invalid(given.place, _("a new element needs a type"))
             return None
         named = self.properties.type_called(given.type)
         shown = self.view.types.get(named.key) if named else None
         if shown is None:
-            known = listed([key for key, each in self.view.types.items() if not each.type.lives_in_diagrams])
-            wrong = printable(given.type, 100)
-            self.invalid(given.place, f"the view {self.view.view.name} has no type {wrong}; it has {known}")
+            known = [key for key, each in self.view.types.items() if not each.type.lives_in_diagrams]
+            text = _("the view %(view)s has no type %(wrong)s; it has %(known)s")
+            words = {"view": self.view.view.name, "wrong": printable(given.type, 100), "known": listed(known, _("and"))}
+            self.invalid(given.place, text % words)
             return None
         if shown.type.lives_in_diagrams:
-            self.invalid(given.place, f"a {given.type} is made by drawing it: post it to the content of a diagram")
+            text = _("a %(type)s is made by drawing it: post it to the content of a diagram")
+            self.invalid(given.place, text % {"type": given.type})
             return None
         if shown.type.key == TOKEN_TYPE:
-            self.invalid(given.place, f"an {TOKEN_TYPE} is made by issuing a token")
+            self.invalid(given.place, _("an %(type)s is made by issuing a token") % {"type": TOKEN_TYPE})
             return None
         if not is_named(shown.type.facet, given.facet):
-            self.invalid(given.place, f"a {given.type} is in the facet {shown.type.facet}")
+            words = {"type": given.type, "facet": shown.type.facet}
+            self.invalid(given.place, _("a %(type)s is in the facet %(facet)s") % words)
         first = self._first_state(shown.type)
         if given.state is not None and given.state != first:
-            begins = f"begins in the state {first}" if first else "has no states"
-            self.findings.add(Kind.CONFLICT, given.place, f"a new {given.type} {begins}")
+            text = _("a new %(type)s begins in the state %(state)s") if first else _("a new %(type)s has no states")
+            self.findings.add(Kind.CONFLICT, given.place, text % {"type": given.type, "state": first})
         return self._made(given.place, shown.type)
 
     def _made(self, place: str, type: ElementType) -> Change | None:
         if Permission.NEW not in role_permissions(self.writer.caller, type):
-            self.findings.add(Kind.FORBIDDEN, place, f"making a {type.key} needs the permission NewElement")
+            text = _("making a %(type)s needs the permission %(permission)s")
+            self.findings.add(Kind.FORBIDDEN, place, text % {"type": type.key, "permission": Permission.NEW})
             return None
         element = str(uuid4())
         version = str(uuid4()) if type.is_versioned else element
@@ -199,7 +211,7 @@ class Update:
     def _make_target(self, reference: ReferenceInput, type: ElementType) -> str | None:
         """For a reference that describes its target instead of naming it."""
         if type.lives_in_diagrams:
-            self.invalid(reference.place, f"a {type.key} is made by drawing it")
+            self.invalid(reference.place, _("a %(type)s is made by drawing it") % {"type": type.key})
             return None
         change = self.make(reference, type)
         return change.element if change else None
@@ -226,8 +238,9 @@ class Update:
         """The roles of users limit tokens and staff: whoever could set their own could become anything (D125)."""
         if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
             for name in sorted(change.changed & GRANTING):
-                text = f"{name} is for administrators to change; this needs the role {Role.ADMINISTRATOR}"
-                self.findings.add(Kind.FORBIDDEN, change.place, text)
+                text = _("%(name)s is for administrators to change; this needs the role %(role)s")
+                words = {"name": name, "role": Role.ADMINISTRATOR}
+                self.findings.add(Kind.FORBIDDEN, change.place, text % words)
 
     def _check_lock(self, change: Change) -> None:
         """In a published version some properties can be changed, in any other that is no draft none."""
@@ -236,17 +249,20 @@ class Update:
         row, lock = change.row, self.lock_of(change.type, change.row)
         if change.type.key == TOKEN_TYPE:
             for name in sorted(change.changed & MIRRORED):
-                self.findings.add(Kind.CONFLICT, change.place, f"{name} is that of the token and changes with it")
+                text = _("%(name)s is that of the token and changes with it") % {"name": name}
+                self.findings.add(Kind.CONFLICT, change.place, text)
         if lock not in (Lock.NONE, Lock.ALL, Lock.DIAGRAM):
             self.forbid(change.place, change.type, lock)
         elif lock is not Lock.NONE:
             own = (row.state, row.category)
             drawn = {(each.state, each.category) for each in self.stored.diagrams(row.element)}
             locking = {each for each in (drawn if lock is Lock.DIAGRAM else {own}) if each[1] not in CHANGEABLE}
-            for name in sorted(change.changed - open_properties(change.type, [category for _, category in locking])):
-                found = listed(sorted(state for state, _ in locking))
-                text = f"{name} cannot be changed in the state {found}; {way_out(category for _, category in locking)}"
-                self.findings.add(Kind.CONFLICT, change.place, text)
+            categories = [category for state, category in locking]
+            for name in sorted(change.changed - open_properties(change.type, categories)):
+                text = _("%(name)s cannot be changed in the state %(state)s; %(way_out)s")
+                states = listed(sorted(state for state, category in locking), _("and"))
+                words = {"name": name, "state": states, "way_out": way_out(categories)}
+                self.findings.add(Kind.CONFLICT, change.place, text % words)
 
     def lock_of(self, type: ElementType, row: VersionRow) -> Lock:
         diagrams = [each.category for each in self.stored.diagrams(row.element)]
@@ -254,11 +270,12 @@ class Update:
 
     def forbid(self, place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> None:
         reasons = {
-            Lock.ARCHITECT: f"a {type.key} is for architects to change",
-            Lock.NOT_CURRENT_USER: "only its authors and architects may change it",
+            Lock.ARCHITECT: _("a %(type)s is for architects to change") % {"type": type.key},
+            Lock.NOT_CURRENT_USER: _("only its authors and architects may change it"),
         }
-        text = f"{reasons.get(lock, 'it cannot be changed by this caller')}; this needs the permission {permission}"
-        self.findings.add(Kind.FORBIDDEN, place, text)
+        reason = reasons.get(lock, _("it cannot be changed by this caller"))
+        text = _("%(reason)s; this needs the permission %(permission)s")
+        self.findings.add(Kind.FORBIDDEN, place, text % {"reason": reason, "permission": permission})
 
     def authors(self, row: VersionRow) -> set[UUID]:
         """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
@@ -336,7 +353,7 @@ class Update:
 
 def way_out(categories: Iterable[str]) -> str:
     """What to do about a version that cannot be changed in its state."""
-    return "send it back first" if Category.REVIEW in categories else "make a new version"
+    return _("send it back first") if Category.REVIEW in categories else _("make a new version")
 
 
 def has_author(type: ElementType) -> bool:

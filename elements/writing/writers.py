@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from elements.permissions import CHANGING, Permission, granted_to
+from elements.permissions import CHANGING, Permission, granted_to, needs_permission
+from elements.reading.rows import fetch
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import settled_configuration
@@ -25,7 +26,7 @@ def settled_writer(storage: Storage, caller: Caller, request_id: str) -> Writer:
 def require_changing(caller: Caller, needed: Permission = Permission.EDIT) -> None:
     """Changes of content need one of the permissions to change something at all."""
     if not granted_to(caller) & CHANGING:
-        raise Forbidden(f"This needs the permission {needed}.")
+        raise Forbidden(needs_permission(needed))
 
 
 def _caller_element(caller: Caller) -> UUID | None:

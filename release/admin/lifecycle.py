@@ -134,7 +134,7 @@ class LifecycleAdmin(StorageModelAdmin):
         except ValueError:
             entry = None
         if entry is None:
-            raise NotFound("There is no such page.")
+            raise NotFound(_("There is no such page."))
         return redirect(element_address(str(entry.element_id), version=str(entry.version_id)))
 
     @admin.display(description=gettext_lazy("when"))

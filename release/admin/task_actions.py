@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from elements.admin.labels import labels_of
 from elements.page_requests import writer_of
-from elements.permissions import Permission, granted_to
+from elements.permissions import Permission, granted_to, needs_permission
 from elements.writing.updating import Writer
 from release.admin.task_cells import cells_of
 from release.admin.task_letters import letters
@@ -181,7 +181,7 @@ def step_view(request: HttpRequest, kind: str) -> HttpResponse:
     """GET asks, POST does."""
     step = STEPS.get(kind)
     if step is None:
-        raise NotFound("There is no such page.")
+        raise NotFound(_("There is no such page."))
     require_step(request, step)
     given = request.POST if request.method == "POST" else request.GET
     tasks = find_tasks(given.getlist(TASK))
@@ -202,13 +202,14 @@ def step_view(request: HttpRequest, kind: str) -> HttpResponse:
 
 def require_step(request: HttpRequest, step: Step) -> None:
     if not step.is_open_to(request):
-        raise Forbidden(f"This needs the permission {step.needs}.")
+        raise Forbidden(needs_permission(step.needs))
 
 
 def find_tasks(ids: Sequence[str]) -> list[Task]:
     """Oldest first. Ids that nothing has are passed over, as long as something is left."""
     if len(ids) > MAX_TASKS:
-        raise Invalid(f"{len(ids)} tasks are too many for one step; at most {MAX_TASKS} are possible.")
+        text = _("%(count)d tasks are too many for one step; at most %(most)d are possible.")
+        raise Invalid(text % {"count": len(ids), "most": MAX_TASKS})
     wanted = []
     for each in ids:
         try:
@@ -217,7 +218,7 @@ def find_tasks(ids: Sequence[str]) -> list[Task]:
             continue
     found = list(Task.objects.filter(id__in=wanted)) if wanted else []
     if not found:
-        raise NotFound("There is no such task.")
+        raise NotFound(_("There is no such task."))
     return found
 
 

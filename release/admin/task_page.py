@@ -15,7 +15,7 @@ from release.admin.task_actions import steps_for
 from release.admin.task_cells import decided_words
 from release.admin.task_rows import task_rows
 from release.models import LifecycleEntry, Task
-from release.tasks import find_task
+from release.tasks import find_task, no_task
 from repository_site.problems import NotFound
 from storage.back_office import storage_office
 from storage.pages import storage_of
@@ -28,7 +28,7 @@ def task_page(request: HttpRequest, task_id: str) -> HttpResponse:
     try:
         task = find_task(UUID(task_id))
     except ValueError:
-        raise NotFound(f"There is no task {task_id[:80]}.") from None
+        raise NotFound(no_task(task_id[:80])) from None
     row = task_rows(request, [task])[0]
     steps = list(LifecycleEntry.objects.filter(element_id=task.element_id).order_by("-number")[:MAX_STEPS])
     look = words.STATE_LOOKS.get(task.state, "")

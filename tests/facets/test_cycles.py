@@ -12,10 +12,10 @@ from facets import models
 from facets.blueprint import Blueprint
 from facets.changes import change_configuration
 from facets.configuration import CompiledCycle, Configuration, compile_configuration, configuration_of
-from facets.cycle_reading import BAD_KEY
 from facets.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
 from facets.differences import Hazard, describe_differences, hazards
 from facets.row_reading import read_blueprint
+from facets.template_nodes import BAD_KEY
 from facets.template_reading import read_template
 from facets.template_writing import write_template
 from repository_site.problems import Invalid, NotFound

@@ -9,7 +9,7 @@ from babel.messages.catalog import Message
 
 from repository_site.catalogue import LANGUAGES, catalogue_file, compiled, gather, read_catalogue, untranslated
 
-PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sdr]|%[sd]|\{\w*\}")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
