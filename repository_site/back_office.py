@@ -21,6 +21,10 @@ def style(request: HttpRequest) -> str:
     return static("back_office/office.css")
 
 
+def script(request: HttpRequest) -> str:
+    return static("back_office/office.js")
+
+
 def icon(request: HttpRequest) -> str:
     return static("icon.svg")
 

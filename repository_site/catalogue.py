@@ -27,6 +27,25 @@ APPS = ("repository_site", "storage", "facets", "elements", "release")
 UNUSED = {"constance", "guardian", "import_export", "location_field", "simple_history", "unfold_crispy"}
 # What Django translates in other words than ours.
 OVERRIDDEN = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
+# What Django says on our pages and does not translate.
+UNTRANSLATED = (
+    "Password-based authentication",
+    "Enabled",
+    "Disabled",
+    "Whether the user will be able to authenticate using a password or not. If disabled, they may still be able to"
+    " authenticate using other backends, such as Single Sign-On or LDAP.",
+    "Password-based authentication was disabled.",
+    "Disable password-based authentication",
+    "Enable password-based authentication",
+    "This action will <strong>enable</strong> password-based authentication for this user.",
+    "Enable password-based authentication for this user by setting a password.",
+    "Raw passwords are not stored, so there is no way to see the user’s password.",
+    "Reset password",
+    "Set password",
+    "Set password: %s",
+    "Conflicting form data submitted. Please try again.",
+    "After you’ve created a user, you’ll be able to edit more user options.",
+)
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 # How gettext's functions take their arguments: which of them are texts, and which is a context.
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
@@ -43,12 +62,15 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 def gather() -> Catalog:
-    """Every text of ours, and those of unfold, which comes without translations, that Django does not have."""
+    """Every text of ours, and those of unfold, which comes without translations, and of Django that Django does not
+    have."""
     found = Catalog(project="content-repository", charset="utf-8")
     for place in (*APPS, "templates"):
         for source in _sources(PROJECT / place):
             for _, message, comments, context in _texts(source):
                 found.add(message, auto_comments=comments, context=context)
+    for text in UNTRANSLATED:
+        found.add(text)
     known = {each.id for catalogue in _django_catalogues() for each in catalogue if each.string}
     for source in _sources(_package("unfold")):
         for _, message, comments, context in _texts(source):

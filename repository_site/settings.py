@@ -225,6 +225,7 @@ _OFFICE: dict[str, Any] = {
         }
     },
     "STYLES": ["repository_site.back_office.style"],
+    "SCRIPTS": ["repository_site.back_office.script"],
 }
 UNFOLD_SITE = {
     **_OFFICE,

@@ -47,14 +47,15 @@ class StoragePathMiddleware:
 
 
 class LanguageMiddleware:
-    """Pages speak the language of the staff account, else the one that the browser prefers."""
+    """Pages speak the language of the staff account, else the one that the browser prefers. The API speaks English."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if is_api_path(request.path_info):
-            return self.get_response(request)
+            with translation.override(settings.LANGUAGE_CODE):
+                return self.get_response(request)
         chosen = getattr(request.user, "language", "") or translation.get_language_from_request(request)
         with translation.override(chosen):
             response = self.get_response(request)

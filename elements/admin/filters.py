@@ -137,7 +137,7 @@ class ValidityFilter(ElementFilter):
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [
             (self.NOW, _("Valid now")),
-            (self.SOON, _("Not valid yet")),
+            (self.SOON, _("Not yet valid")),
             (self.ENDING, _("Ends within 30 days")),
             (self.ENDED, _("Ended")),
         ]

@@ -25,7 +25,7 @@ from storage.cultures import INVARIANT_CULTURE
 FOLDER = "back_office/elements"
 # More children and users than this are for the list to show.
 MANY = 200
-DIRECTIONS = {Direction.VERTICAL: _("From top to bottom"), Direction.HORIZONTAL: _("From left to right")}
+DIRECTIONS = {Direction.VERTICAL: _("Top to bottom"), Direction.HORIZONTAL: _("Left to right")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
     fieldsets = ((None, {"fields": ("key", "display_names", "takes_effect", "picture")}),)
     readonly_fields = ("picture",)
     inlines = (States, Transitions)
-    list_display = ("key", "named", "state_names", "transition_count", "type_links")
+    list_display = ("row_key", "named", "state_names", "transition_count", "type_links")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {"key": _("Templates know the cycle by it.")}
 

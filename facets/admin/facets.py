@@ -124,7 +124,7 @@ class LayoutAdmin(ConfigurationAdmin):
     form = LayoutForm
     help = _("A way to draw or arrange an element. Views say which layouts they offer for a type.")
     fields = ("key", "display_names")
-    list_display = ("key", "named", "used")
+    list_display = ("row_key", "named", "used")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {"key": _("Clients know the layout by it; it stands in addresses of pictures.")}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.views import ChangeList
 
 from facets.admin.desk import Desk, desk_of
@@ -46,6 +47,10 @@ class ConfigurationList:
     show_full_result_count = True
     actions = None
     sortable_by = ()
+
+    @admin.display(description=gettext_lazy("Key"))
+    def row_key(self, row: Any) -> str:
+        return str(row.key)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -128,7 +128,7 @@ class PropertyAdmin(ConfigurationAdmin):
     form = PropertyForm
     help = _("A property of one type: an attribute with values of its own, or a context of related elements.")
     inlines = (Values,)
-    list_display = ("key", "named", "type_link", "holds", "limits")
+    list_display = ("row_key", "named", "type_link", "holds", "limits")
     list_filter = (TypeFacetFilter, TypeFilter, KindFilter)
     list_per_page = 100
     ordering_field = None

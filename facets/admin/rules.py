@@ -74,7 +74,7 @@ class ValidationRuleAdmin(ConfigurationAdmin):
     form = RuleForm
     help = _("What must be filled in before a version may enter a state or take a transition.")
     fields = ("key", "property", "per_culture", "severity", "messages", "states", "transitions")
-    list_display = ("key", "property", "severity_name", "told", "guarded")
+    list_display = ("row_key", "property_key", "severity_name", "told", "guarded")
     labels: ClassVar[dict[str, Any]] = {
         "key": _("Key"),
         "severity": _("When not met"),
@@ -89,6 +89,10 @@ class ValidationRuleAdmin(ConfigurationAdmin):
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         options["choices"] = [("", _("Select value")), *((each.value, name) for each, name in SEVERITY_NAMES.items())]
         return super().formfield_for_choice_field(db_field, request, **options)
+
+    @admin.display(description=_("Property"))
+    def property_key(self, row: Any) -> str:
+        return str(row.property)
 
     @admin.display(description=_("When not met"))
     def severity_name(self, row: Any) -> str:

@@ -117,7 +117,7 @@ class FacetViewAdmin(ConfigurationAdmin):
     )
     fieldsets = ((None, {"fields": ("facet_id", "name", "key", "display_names", "is_hierarchical")}),)
     inlines = (ViewTypes,)
-    list_display = ("address_name", "facet_link", "named", "is_hierarchical", "types_inside")
+    list_display = ("address_name", "facet_link", "named", "is_tree", "types_inside")
     list_filter = ()
     search_fields = ("name",)
     words = ("name",)
@@ -144,6 +144,10 @@ class FacetViewAdmin(ConfigurationAdmin):
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
         return str(row.desk.text(row.display_names, row.name))
+
+    @admin.display(description=_("Tree"), boolean=True)
+    def is_tree(self, row: Any) -> bool:
+        return bool(row.is_hierarchical)
 
     @admin.display(description=_("Name in addresses"))
     def address_name(self, row: Any) -> str:
