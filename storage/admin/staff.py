@@ -45,6 +45,7 @@ class MembershipForm(forms.ModelForm):
     class Meta:
         model = StorageMembership
         fields = ("storage", "roles", "user_id")
+        labels = {"storage": gettext_lazy("Storage")}
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}

@@ -78,10 +78,10 @@ class StorageAdmin(SiteModelAdmin):
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
         (
             gettext_lazy("Fixed since it was made"),
-            {"fields": ("id", "template", "cultures_shown", "region", "time_zone", "base", "created_on")},
+            {"fields": ("identity", "template", "cultures_shown", "region", "time_zone", "base", "created_on")},
         ),
     )
-    readonly_fields = ("id", "template", "cultures_shown", "region", "time_zone", "base", "created_on")
+    readonly_fields = ("identity", "template", "cultures_shown", "region", "time_zone", "base", "created_on")
     change_form_outer_before_template = "site_office/storage_panels.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Storage]:
@@ -107,6 +107,10 @@ class StorageAdmin(SiteModelAdmin):
         if storage.anonymous_access != "none":
             found.append(badge(_("Open to readers"), "info"))
         return badges(found)
+
+    @admin.display(description=gettext_lazy("id"))
+    def identity(self, storage: Storage) -> str:
+        return str(storage.id)
 
     @admin.display(description=gettext_lazy("cultures"))
     def cultures_shown(self, storage: Storage) -> SafeString:
