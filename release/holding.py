@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elements.permissions import Permission, authors_in, permissions, sees_drafts
-from elements.reading.rows import VersionRow, fetch, read_references
+from elements.reading.rows import VersionRow, read_references
 from elements.writing.findings import no_element
 from elements.writing.stored import lock_elements
 from elements.writing.updating import Writer

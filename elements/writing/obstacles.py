@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from repository_site.database.statements import fetch
-from django.utils.translation import gettext as _, gettext_noop
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
-from elements.reading.rows import fetch
+from repository_site.database.statements import fetch
 from repository_site.problems import placed
 
 REFERRED = "referred"

@@ -6,7 +6,6 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from elements.permissions import CHANGING, Permission, granted_to, needs_permission
-from elements.reading.rows import fetch
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import settled_configuration

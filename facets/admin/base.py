@@ -203,7 +203,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
                 "show_save": False,
                 "show_save_and_continue": False,
                 "show_save_and_add_another": False,
-                "show_delete": False,
+                "has_delete_permission": False,
                 "show_close": True,
                 "has_add_permission": False,
             }
