@@ -1,8 +1,7 @@
 """Html attributes and addresses on pages, for readers and in the back office (D16): what writing would refuse cannot
 get through here either, whoever stored it.
 
-An allow-list, by nh3. Styles, classes and ids are left out: how a page looks is the page's own business, and a content
-security policy allows no styles in markup.
+An allow-list, by nh3. Styles, classes and ids are left out: how a page looks is the page's own business.
 """
 
 from __future__ import annotations
@@ -58,7 +57,8 @@ _cleaner = nh3.Cleaner(
     # Where a relative address would lead depends on who wrote it, which nobody knows here.
     url_relative="deny",
     link_rel="noopener noreferrer",
-    set_tag_attribute_values={"img": {"loading": "lazy"}},
+    # Where a picture comes from learns that it is looked at, but not on which page.
+    set_tag_attribute_values={"img": {"loading": "lazy", "referrerpolicy": "no-referrer"}},
 )
 
 

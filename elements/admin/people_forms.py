@@ -28,7 +28,7 @@ from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
 from facets.blueprint import ElementType, Property
 from facets.data_types import DataType
 from storage.back_office.domain_forms import DomainForm, Fieldsets
-from storage.back_office.fields import RoleField
+from storage.back_office.fields import LinesField, RoleField
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.user_directory import user_choices
 
@@ -70,7 +70,7 @@ class PersonForm(DomainForm):
         for lcid, suffix in [(str(each.lcid), f" ({each.name})") for each in cultures] or [(INVARIANT, "")]:
             name = f"{property.key}_{lcid}"
             is_default = property.key == NAME and lcid in (INVARIANT, str(self.labels.configuration.cultures.default))
-            self.fields[name] = forms.CharField(
+            self.fields[name] = LinesField(
                 label=f"{self.labels.property(property)}{suffix}",
                 required=is_default,
                 strip=False,

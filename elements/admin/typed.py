@@ -14,6 +14,7 @@ from elements.reading.attributes import read_exactly
 from elements.values import MAX_INTEGER
 from facets.data_types import DataType
 from repository_site.rest.rendering import to_json
+from storage.back_office.fields import with_plain_lines
 
 # Where blanks are a value, too.
 TEXTS = (DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT, DataType.HTML)
@@ -56,11 +57,6 @@ def same_typed(one: Typed, other: Typed) -> bool:
 def posted_text(data_type: DataType | None, text: str) -> str:
     """What a browser sends, as the same value is shown in a form."""
     return _read_date_time(text) if data_type is DataType.DATE_TIME else with_plain_lines(text)
-
-
-def with_plain_lines(text: str) -> str:
-    """Browsers send every end of a line as two characters."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _html(value: Any) -> str:

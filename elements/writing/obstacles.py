@@ -19,6 +19,7 @@ WHAT = {
     "changed": gettext_noop("it has changed elements"),
     "released": gettext_noop("it has released elements"),
     "calls": gettext_noop("a token that is not revoked calls as it"),
+    "enters": gettext_noop("an account of the staff is this user"),
 }
 # Enough to see what is meant.
 SHOWN = 5
@@ -40,6 +41,10 @@ SQL = """
     UNION ALL (SELECT 'calls', t.name FROM storage_apitoken t
       WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.revoked_on IS NULL
         AND (t.id = ANY(%(elements)s::uuid[]) OR t.user_id = ANY(%(elements)s::uuid[])) LIMIT %(limit)s)
+    UNION ALL (SELECT 'enters', a.username FROM storage_storagemembership m
+      JOIN storage_staffaccount a ON a.id = m.account_id
+      WHERE m.storage_id = current_setting('repository.storage')::uuid AND m.user_id = ANY(%(elements)s::uuid[])
+      LIMIT %(limit)s)
 """
 
 

@@ -77,4 +77,6 @@ class KindFilter(DropdownFilter):
         chosen = self.value()
         if not chosen:
             return queryset
+        if chosen not in dict(self.lookup_choices):
+            return queryset.none()
         return queryset.filter(data_type="" if chosen == RELATED else chosen)

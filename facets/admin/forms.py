@@ -100,7 +100,7 @@ class RowIdField(forms.UUIDField):
     def clean(self, value: Any) -> UUID | None:
         found: UUID | None = super().clean(value)
         if found is not None and found not in self.known:
-            raise ValidationError(_("This entry is no longer there. Somebody has removed it meanwhile."))
+            raise ValidationError(_("Somebody has removed this entry meanwhile. Mark it for deletion and save again."))
         return found
 
 

@@ -43,6 +43,7 @@ from release.versions import choose_source, create_version
 from repository_site.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
 from repository_site.rest.errors import status_of
 from storage.back_office import storage_office
+from storage.back_office.fields import with_plain_lines
 
 FOLDER = "back_office/elements"
 PAGE_SIZE = 50
@@ -201,9 +202,10 @@ def _done_text(page: ElementPage, transition: Transition) -> str:
 
 
 def _comment(text: str) -> str:
-    if len(text) > MAX_COMMENT:
+    plain = with_plain_lines(text)
+    if len(plain) > MAX_COMMENT:
         raise Invalid(_("The comment is too long; %(most)s characters are possible.") % {"most": MAX_COMMENT})
-    return text.replace("\r\n", "\n")
+    return plain
 
 
 def _moment(text: str, zone: ZoneInfo) -> datetime | None:

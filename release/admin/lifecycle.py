@@ -19,7 +19,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
 from elements.admin.labels import element_address, labels_of
-from elements.admin.lists import ListPaginator
+from elements.admin.lists import MAX_PAGE, ListPaginator
 from release.admin.log_rows import STEP_WORDS, LogRow, log_rows
 from release.admin.task_cells import cell, link, quiet
 from release.admin.task_filters import Choices
@@ -51,7 +51,7 @@ class StepFilter(DropdownFilter):
             return queryset
         if value == RELEASE:
             return releases(queryset, labels_of(request).configuration)
-        return queryset.filter(step=value)
+        return queryset.filter(step=value) if value in STEP_WORDS else queryset.none()
 
 
 class WeekFilter(DropdownFilter):
@@ -84,7 +84,7 @@ class LogList(ChangeList):
     has_next = False
 
     def get_results(self, request: HttpRequest) -> None:
-        self.page_num: int = max(self.page_num, 1)
+        self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
         start = (self.page_num - 1) * PAGE_SIZE
         found = list(self.queryset[start : start + PAGE_SIZE + 1])
         self.has_next = len(found) > PAGE_SIZE

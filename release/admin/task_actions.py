@@ -34,6 +34,7 @@ from release.tasks import accept_task, delegate_task, reject_task, remind_task, 
 from repository_site.problems import Forbidden, Invalid, NotFound
 from repository_site.rest.errors import status_of
 from storage.back_office import storage_office
+from storage.back_office.fields import LinesField
 from storage.pages import caller_of
 
 Text = str | Promise
@@ -147,7 +148,7 @@ class StepForm(forms.Form):
         widget=UnfoldAdminSelectWidget,
         error_messages={"required": gettext_lazy("Choose who is to decide.")},
     )
-    comment = forms.CharField(
+    comment = LinesField(
         label=gettext_lazy("Comment"),
         max_length=MAX_COMMENT,
         widget=UnfoldAdminTextareaWidget({"rows": DEFAULT_ROWS}),
@@ -268,7 +269,10 @@ def way_back(request: HttpRequest) -> str:
     """The list with its filters, or the page of a task: where the step began. Never anywhere else."""
     tasks = reverse("admin:release_task_changelist")
     for each in (request.POST.get(BACK), request.GET.get(BACK), request.headers.get("Referer")):
-        parts = urlsplit(each or "")
+        try:
+            parts = urlsplit(each or "")
+        except ValueError:
+            continue
         is_ours = parts.path.startswith(tasks) and not parts.path.startswith(f"{tasks}step/")
         if is_ours:
             return f"{parts.path}?{parts.query}" if parts.query else parts.path

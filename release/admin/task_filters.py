@@ -44,7 +44,9 @@ class StateFilter(DropdownFilter):
         return str(super().value() or Task.State.OPEN.value)
 
     def queryset(self, request: HttpRequest, queryset: Tasks) -> Tasks:
-        return queryset if self.value() == ALL else queryset.filter(state=self.value())
+        if self.value() == ALL:
+            return queryset
+        return queryset.filter(state=self.value()) if self.value() in STATES else queryset.none()
 
 
 class StuckFilter(DropdownFilter):
@@ -61,8 +63,9 @@ class StuckFilter(DropdownFilter):
         found = open_tasks_of(request)
         if value == NO:
             return queryset.exclude(id__in=found.stuck)
-        wanted = found.stuck_by(Task.Stuck(value)) if value in REASONS else found.stuck
-        return queryset.filter(id__in=wanted)
+        if value == YES:
+            return queryset.filter(id__in=found.stuck)
+        return queryset.filter(id__in=found.stuck_by(Task.Stuck(value))) if value in REASONS else queryset.none()
 
 
 class TypeFilter(DropdownFilter):
@@ -77,7 +80,10 @@ class TypeFilter(DropdownFilter):
         return [(each, each) for each in sorted(found)]
 
     def queryset(self, request: HttpRequest, queryset: Tasks) -> Tasks:
-        return queryset.filter(type=self.value()) if self.value() else queryset
+        value = self.value()
+        if not value:
+            return queryset
+        return queryset.filter(type=value) if value in dict(self.lookup_choices) else queryset.none()
 
 
 class AssigneeFilter(DropdownFilter):

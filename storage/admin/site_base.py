@@ -6,10 +6,11 @@ from typing import Any
 
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
-from unfold.admin import ModelAdmin
+
+from storage.back_office.model_admin import OwnFilters
 
 
-class SiteModelAdmin(ModelAdmin):
+class SiteModelAdmin(OwnFilters):
     """For site administrators alone. Permissions of Django's own, which nobody here hands out, give no entry."""
 
     list_filter_submit = True

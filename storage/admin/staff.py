@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Prefetch, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -75,7 +77,7 @@ class MembershipInline(StackedInline):
 
 
 class AccountForm(UserChangeForm):
-    """Whose account it is, they must not shut themselves out: so one site administrator is always left."""
+    """Nobody shuts themselves out: so one site administrator is always left."""
 
     acting: StaffAccount
 
@@ -93,11 +95,20 @@ class AccountForm(UserChangeForm):
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
+        if self.acting.pk not in lock_administrators():
+            raise ValidationError(_("You are no longer a site administrator."))
         if self.instance == self.acting:
             for name in POWERS:
                 if name in given and not given[name]:
                     self.add_error(name, _("You cannot take this from yourself; another site administrator can."))
         return given
+
+
+def lock_administrators() -> set[int]:
+    """Who administers the site. Until the end of the transaction nobody else changes that: of two who take it from each
+    other, the second finds that it is no longer theirs to take."""
+    found = StaffAccount.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
+    return set(found.values_list("pk", flat=True))
 
 
 class StorageFilter(DropdownFilter):
@@ -155,6 +166,19 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     ) -> type[forms.ModelForm]:
         form: type[forms.ModelForm] = super().get_form(request, obj, change=change, **options)
         return type("OwnAccountForm", (form,), {"acting": request.user}) if change else form
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        if request.user.pk not in lock_administrators():
+            raise PermissionDenied
+        super().delete_model(request, obj)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Nobody makes their own password unusable, either."""
+        if str(request.user.pk) == str(id) and request.POST.get("usable_password") == "false":
+            messages.error(request, _("You cannot take this from yourself; another site administrator can."))
+            return redirect(request.path)
+        response: HttpResponse = super().user_change_password(request, id, form_url)
+        return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         # Every account is for the back offices: there is nothing else to sign in to.

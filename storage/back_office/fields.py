@@ -1,4 +1,4 @@
-"""Fields that several forms of the back offices have: roles, a user of the storage, a moment."""
+"""Fields that several forms of the back offices have: texts of several lines, roles, a user, a moment."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ from storage.back_office.role_texts import ROLE_NAMES, ROLE_SENTENCES
 from storage.models import Storage
 from storage.roles import Role, parse_roles
 from storage.user_directory import user_choices, user_names
+
+
+def with_plain_lines(text: str) -> str:
+    """Browsers send every end of a line as two characters."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class LinesField(forms.CharField):
+    """A text of several lines as it was before a browser had it: what nobody has changed compares equal."""
+
+    def to_python(self, value: Any) -> str:
+        return with_plain_lines(super().to_python(value) or "")
 
 
 class RoleCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):

@@ -19,7 +19,21 @@ from storage.roles import Role
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
 
 
-class StorageModelAdmin(ModelAdmin):
+class OwnFilters(ModelAdmin):
+    """A list is narrowed by its filters and by nothing else. Django would take any condition on any column from the
+    address, and with it guesses at what is not shown, and values that the database cannot compare."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        offered: set[str] = set()
+        for each in self.get_list_filter(request):
+            if isinstance(each, tuple):
+                offered |= {f"{each[0]}__exact", f"{each[0]}__isnull"}
+            else:
+                offered.add(getattr(each, "parameter_name", ""))
+        return lookup in offered
+
+
+class StorageModelAdmin(OwnFilters):
     """Who may do what follows from the roles of the caller in this storage (D20), not from permissions of the site.
 
     Django's own log of the admin is left empty: it is one table for all storages. What happens to elements is in their

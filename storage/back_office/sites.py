@@ -18,6 +18,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
 from unfold.sites import UnfoldAdminSite
 
 from repository_site.problems import Forbidden, NotFound
@@ -26,7 +27,8 @@ from storage.callers import Caller, CallerKind
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
 from storage.roles import Role
 
-
+# Django's lists and forms would take others for GET.
+METHODS = ["GET", "HEAD", "POST"]
 # templates/admin/submit_line.html has a button that reads well in every language; this hides the theme's.
 OWN_DELETE_BUTTON = {"show_delete": False}
 
@@ -43,6 +45,7 @@ class SiteOffice(UnfoldAdminSite):
         """Moments are shown and typed in the installation's time zone."""
         guarded: View = super().admin_view(view, cacheable)
 
+        @require_http_methods(METHODS)
         def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             with timezone.override(settings.DEFAULT_TIME_ZONE):
                 response = guarded(request, *args, **kwargs)
@@ -94,6 +97,7 @@ class StorageOffice(UnfoldAdminSite):
     def admin_view(self, view: View, cacheable: bool = False) -> View:
         guarded: View = super().admin_view(in_scope(view), cacheable)
 
+        @require_http_methods(METHODS)
         def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.user.is_authenticated and not self.has_permission(request):
                 return self._turn_away(request)

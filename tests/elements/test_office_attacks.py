@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from elements.admin.typed import NoJson, read_typed
+from elements.markup import shown_markup
 from elements.models import Element
 from elements.people import groups_of
 from facets.data_types import DataType
@@ -17,7 +18,7 @@ from storage.models import Storage, StorageMembership
 from storage.roles import Role
 from storage.tenancy import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.office import Office
+from tests.elements.office import Office, main_text
 from tests.elements.test_people_office import ARCHITECT, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, token_for
 from tests.storage.office import signed_in
@@ -85,6 +86,15 @@ def test_the_sign_in_page_does_not_name_a_storage(storage: Storage, other_storag
 @pytest.mark.parametrize(
     "path",
     [
+        "../release/task/?state=%00",
+        "../release/task/?type=%00",
+        "../release/task/?stuck=%00",
+        "../release/lifecycleentry/?step=%00",
+        "../release/lifecycleentry/?p=99999999999999999999999",
+        "../release/task/00000000-0000-4000-8000-000000000001/accept/?back=http://[",
+        "../facets/property/?kind=%00",
+        "../storage/apitoken/?created_on__year=0",
+        "../storage/apitoken/?digest__startswith=a",
         "element/?state=%00",
         "element/?stage=%00",
         "element/?facet=%00",
@@ -133,6 +143,52 @@ def test_a_user_who_is_saved_unchanged_is_unchanged(showcase: Storage) -> None:
     after = user_with(showcase, ARCHITECT)
     assert (after.revision, json.dumps(after.attributes)) == (before.revision, json.dumps(before.attributes))
     assert groups_in(showcase) == groups
+
+
+def test_a_text_of_several_lines_is_saved_unchanged(showcase: Storage, api: ApiClient) -> None:
+    body = {"elements": [{"id": USER, "type": "user", "attributes": {"name": {"1033": "Line one\nLine two"}}}]}
+    token = token_for(showcase, Role.ADMINISTRATOR)
+    assert api.post(API, body, "application/json", token=token).status_code == 200
+    office, before = Office(showcase, *Role), user_with(showcase, ARCHITECT)
+    page = office.get(f"elements/user/{USER}/change/").content.decode()
+    data = {**form_of(page), "name_1033": "Line one\r\nLine two", "groups": [str(each) for each in groups_in(showcase)]}
+    assert office.post(f"elements/user/{USER}/change/", data).status_code == 302
+    after = user_with(showcase, ARCHITECT)
+    assert (after.revision, after.attributes["name"]) == (before.revision, before.attributes["name"])
+
+
+def test_a_user_whom_an_account_is_cannot_be_deleted(showcase: Storage, api: ApiClient) -> None:
+    made = {"type": "user", "attributes": {"name": {"1033": "Boss"}, "roleAdministrator": {"127": True}}}
+    answer = api.post(API, {"elements": [made]}, "application/json", token=token_for(showcase, Role.ADMINISTRATOR))
+    boss = answer.json()["elements"][0]["id"]
+    account = StaffAccountFactory.create(username="the-boss")
+    StorageMembership.objects.create(account=account, storage=showcase, roles=["administrator"], user_id=boss)
+    office = Office(showcase, Role.ARCHITECT)
+    form = office.form(f"elements/element/{boss}/delete/")
+    refused = office.post(f"elements/element/{boss}/delete/", form)
+    assert "an account of the staff is this user: the-boss" in main_text(refused)
+    assert api.delete(f"{API}/{boss}", token=token_for(showcase, Role.ARCHITECT)).status_code == 409
+    assert signed_in(account).get("/demo/showcase/admin/").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "options"])
+def test_other_methods_are_not_taken_for_reading(showcase: Storage, method: str) -> None:
+    office = Office(showcase, *Role)
+    for path in ("", "elements/element/", f"elements/user/{USER}/change/"):
+        assert getattr(office.client, method)(office.base + path).status_code == 405
+
+
+def test_names_are_found_however_they_are_written(showcase: Storage) -> None:
+    office = Office(showcase, *Role)
+    assert office.post("elements/usergroup/add/", {"name_1033": "Straßenbau"}).status_code == 302
+    for written in ("Straßenbau", "straße", "STRASSE", "Stra", "bau stra"):
+        assert "Straßenbau" in office.page(f"elements/usergroup/?q={written}"), written
+
+
+def test_a_cleaner_that_leaves_angles_in_values_would_show() -> None:
+    """What is put into the markup after cleaning must not be led astray by what stands in a value."""
+    shown = shown_markup('<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>', "Table")
+    assert shown == '<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>'
 
 
 def groups_in(storage: Storage) -> list[UUID]:

@@ -154,7 +154,7 @@ def test_a_row_that_somebody_has_removed_meanwhile(small: Storage, office: Offic
     document = small_template(**{"types.person.properties.2": None})
     change_configuration(small, read_template(document))
     page = office.save(path, form).content.decode()
-    assert "This entry is no longer there." in page
+    assert "Somebody has removed this entry meanwhile. Mark it for deletion and save again." in page
     assert stored(small) == read_template(document)
 
 

@@ -346,10 +346,10 @@ class TestSteps:
     def test_reject_on_behalf(self, house: Storage, desk: Sit) -> None:
         client, anna = boss(house), desk(user="anna")
         task = ask(anna)
-        assert "1 task was rejected." in told(client, take(client, "reject", task, comment="Still needed."))
+        assert "1 task was rejected." in told(client, take(client, "reject", task, comment="Still\r\nneeded."))
         assert anna.element("released")["state"] == "released"
         last = anna.steps("released")[-1]
-        assert (last["step"], last["comment"], last["assignee"]) == ("rejection", "Still needed.", wire("ben"))
+        assert (last["step"], last["comment"], last["assignee"]) == ("rejection", "Still\nneeded.", wire("ben"))
         check_lifecycles(house)
 
     def test_deciding_for_oneself_is_on_nobodys_behalf(self, house: Storage, desk: Sit) -> None:

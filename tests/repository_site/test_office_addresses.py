@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +10,15 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from repository_site.management.commands.demo import DEMO_DATA
 from storage.models import Storage, StorageMembership
 from storage.roles import Role
+from tests.conftest import StorageMaker
 from tests.factories import StaffAccountFactory
+from tests.storage.office import member, signed_in
 
 pytestmark = pytest.mark.django_db
+LINK = re.compile(r'href="(/demo/showcase/admin/(?!logout|login)[^"#]*)"')
 # Signing in and out is the same everywhere and shows nothing of a storage.
 OPEN_TO_ALL = {"login", "logout"}
 SAMPLES: dict[str, str] = {
@@ -70,6 +75,23 @@ def test_staff_of_another_storage_are_turned_away_everywhere(
         if name not in OPEN_TO_ALL
     }
     assert {path: status for path, status in answers.items() if status not in (403, 404)} == {}
+
+
+@pytest.mark.long
+def test_no_page_that_a_member_finds_is_open_to_staff_of_another_storage(
+    filled_storage: StorageMaker, other_storage: Storage
+) -> None:
+    """Unlike the walk above this one asks for what is there: every link on every list of the back office."""
+    account = StaffAccountFactory.create()
+    StorageMembership.objects.create(account=account, storage=other_storage, roles=[role.value for role in Role])
+    stranger = signed_in(account)
+    with filled_storage(DEMO_DATA, collection="demo", key="showcase", template="standard") as storage:
+        home = member(storage, *Role)
+        pages = [home.get(f"/demo/showcase/{path}") for _, path in office_addresses() if path.endswith("/")]
+        found = {link for page in pages if page.status_code == 200 for link in LINK.findall(page.content.decode())}
+        assert len(found) > 200
+        answers = {link: stranger.get(link.replace("&amp;", "&")).status_code for link in sorted(found)}
+    assert {link: status for link, status in answers.items() if status not in (403, 404)} == {}
 
 
 def test_who_is_not_signed_in_is_asked_to_everywhere(storage: Storage) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -313,8 +316,31 @@ def test_nobody_shuts_themselves_out() -> None:
         assert errors(page) == ["You cannot take this from yourself; another site administrator can."]
     assert browser.post(f"{address}delete/", {"post": "yes"}).status_code == 403
     browser.post(f"{SITE}staffaccount/", {"action": "delete_selected", "_selected_action": [root.pk], "post": "yes"})
+    browser.post(f"{address}password/", {"usable_password": "false", "unset-password": "1"})
     root.refresh_from_db()
-    assert (root.is_active, root.is_superuser) == (True, True)
+    assert (root.is_active, root.is_superuser, root.has_usable_password()) == (True, True, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_shut_each_other_out_at_once() -> None:
+    """The second waits for the first, and then is none who may."""
+    pair = [StaffAccountFactory.create(username=name, is_superuser=True) for name in ("anna", "ben")]
+    browsers = [signed_in(each) for each in pair]
+    barrier = threading.Barrier(2)
+
+    def demote(place: int) -> int:
+        other = pair[1 - place]
+        barrier.wait(10)
+        try:
+            given = {"username": other.username, "is_active": "on", **membership_form()}
+            return browsers[place].post(f"{SITE}staffaccount/{other.pk}/change/", given).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = sorted(pool.map(demote, range(2)))
+    assert StaffAccount.objects.filter(is_superuser=True).count() == 1
+    assert answers in ([200, 302], [302, 403])
 
 
 def test_another_account_is_shut_out_or_deleted(browser: Client) -> None:
