@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-all browser lint format docs messages screenshots shell lock
+.PHONY: help setup demo serve sample test test-long test-all browser lint format docs messages screenshots bench shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -65,6 +65,9 @@ messages: $(STAMP) ## bring the translations up to date; lists the texts that ha
 
 screenshots: $(STAMP) browser ## make the pictures of docs/images anew
 	@$(BIN)/python -m tests.browser.screenshots
+
+bench: $(STAMP) ## measure, and write benchmarks/RESULTS.md (ARGS=--short for two minutes, ARGS=--long for a million elements)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell

@@ -31,19 +31,19 @@ COLUMNS = """e.id::text, e.type_id::text, v.id::text, v.state, e.parent_id::text
     v.created_on, v.released_on, v.valid_from, v.valid_until, v.category, v.attributes::text"""
 WIDE = f"""SELECT {COLUMNS} FROM elements_elementversion v
     JOIN elements_element e ON e.storage_id = v.storage_id AND e.id = v.element_id"""  # noqa: S608  constants of ours
-LIST_SQL = f"""WITH page AS MATERIALIZED (
-        SELECT v.storage_id, v.id FROM elements_elementversion v
+PAGE_SQL = """WITH page AS MATERIALIZED (
+        SELECT v.id FROM elements_elementversion v
         JOIN elements_element e ON e.storage_id = v.storage_id AND e.newest_id = v.id
         WHERE v.storage_id = %(storage)s AND e.type_id = ANY(%(types)s)
         ORDER BY v.sort_name, e.id LIMIT %(limit)s OFFSET %(offset)s)
-    {WIDE} JOIN page ON page.storage_id = v.storage_id AND page.id = v.id ORDER BY v.sort_name, e.id"""  # noqa: S608  constants of ours
+    SELECT id::text FROM page"""
 COUNT_SQL = """SELECT count(*) FROM elements_element e
     WHERE e.storage_id = %(storage)s AND e.type_id = ANY(%(types)s) AND e.newest_id IS NOT NULL"""
 ONE_SQL = f"{WIDE} WHERE e.storage_id = %s AND e.id = %s AND v.id = e.newest_id"
-KEYS_SQL = """SELECT v.id FROM elements_elementversion v
+KEYS_SQL = """SELECT v.id::text FROM elements_elementversion v
     JOIN elements_element e ON e.storage_id = v.storage_id AND e.newest_id = v.id
     WHERE v.storage_id = %(storage)s AND e.type_id = ANY(%(types)s) ORDER BY v.sort_name, e.id"""
-THESE_SQL = f"{WIDE} WHERE v.storage_id = %s AND v.id = ANY(%s)"
+THESE_SQL = f"{WIDE} WHERE v.storage_id = %s AND v.id = ANY(%s::uuid[])"
 REFERENCES_SQL = """SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
     WHERE r.storage_id = %s AND r.version_id = ANY(%s::uuid[]) ORDER BY r.version_id, r.context, r.position"""
 TARGETS_SQL = """SELECT e.id::text, e.type_id::text, v.id::text, v.state FROM elements_element e
@@ -114,8 +114,8 @@ class Floor:
         values = {"storage": STORAGE, "types": self.listed, "limit": size, "offset": (page - 1) * size}
         with self.pool.connection() as connection:
             total = connection.execute(COUNT_SQL, values, prepare=False).fetchone()
-            rows = connection.execute(LIST_SQL, values, prepare=False, binary=True).fetchall()
-            elements = self.elements(connection, rows)
+            wanted = [row[0] for row in connection.execute(PAGE_SQL, values, prepare=False)]
+            elements = self.elements(connection, self.rows(connection, wanted))
         headers.append(("X-Total-Count", str(total[0] if total else 0)))
         return orjson.dumps({"count": len(elements), "elements": elements})
 
@@ -159,21 +159,23 @@ class Floor:
             cursor.execute(KEYS_SQL, values)
             separator = b""
             while keys := cursor.fetchmany(BATCH):
-                wanted = [row[0] for row in keys]
-                found = {row[2]: row for row in connection.execute(THESE_SQL, [STORAGE, wanted], binary=True)}
-                rows = [found[str(each)] for each in wanted]
+                rows = self.rows(connection, [row[0] for row in keys])
                 yield separator + b",".join(map(orjson.dumps, self.elements(connection, rows)))
                 separator = b","
             yield b"]}"
 
+    def rows(self, connection: Any, versions: list[str]) -> list[Any]:
+        found = {row[2]: row for row in connection.execute(THESE_SQL, [STORAGE, ids(versions)], binary=True)}
+        return [found[each] for each in versions]
+
     def elements(self, connection: Any, rows: list[Any]) -> list[Wire]:
         related: dict[str, dict[str, list[Wire]]] = {}
-        found = connection.execute(REFERENCES_SQL, [STORAGE, [row[2] for row in rows]]).fetchall()
-        wanted = list({row[2] for row in found})
+        found = connection.execute(REFERENCES_SQL, [STORAGE, ids(row[2] for row in rows)]).fetchall()
+        wanted = ids({row[2] for row in found})
         targets = {row[0]: self.reference(*row) for row in connection.execute(TARGETS_SQL, [STORAGE, wanted])}
         for version, context, target in found:
             related.setdefault(version, {}).setdefault(context, []).append(targets[target])
-        own = [row[0] for row in rows]
+        own = ids(row[0] for row in rows)
         history: dict[str, list[Wire]] = {}
         for version in connection.execute(HISTORY_SQL, [STORAGE, own]):
             history.setdefault(version[0], []).append(self.reference(*version))
@@ -213,6 +215,10 @@ class Floor:
             return {"facetName": facet, "id": key, "versionId": version, "type": type, "state": state,
                     "expandUri": address}  # fmt: skip
         return {"facetName": facet, "id": key, "creationId": key, "type": type, "expandUri": address}
+
+
+def ids(values: Iterable[str]) -> str:
+    return "{" + ",".join(values) + "}"
 
 
 def moment(value: datetime) -> Wire:

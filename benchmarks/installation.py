@@ -59,6 +59,15 @@ class Installation:
         place = f"host={self.postgres.socket_dir} port={EmbeddedPostgres.PORT}"
         return f"{place} dbname={EmbeddedPostgres.DATABASE} user={user}"
 
+    def url(self, user: str) -> str:
+        return f"postgresql://{user}@/{EmbeddedPostgres.DATABASE}?host={self.postgres.socket_dir}&port={EmbeddedPostgres.PORT}"
+
+    def touch_configuration(self, key: str) -> None:
+        """As a change does it: every process has to read the configuration anew."""
+        renew = "UPDATE storage_storage SET configuration_revision = configuration_revision + 1 WHERE key = %s"
+        with self.database("postgres") as connection:
+            connection.execute(renew, [key])
+
     def manage(self, *words: str) -> str:
         command = [sys.executable, "manage.py", *words]
         done = subprocess.run(
@@ -72,6 +81,11 @@ class Installation:
         with self.database("postgres") as connection:
             row = connection.execute("SELECT id FROM storage_storage WHERE key = %s", [key]).fetchone()
         return str(row[0]) if row else ""
+
+    def time_zone(self, key: str) -> str:
+        with self.database("postgres") as connection:
+            row = connection.execute("SELECT time_zone FROM storage_storage WHERE key = %s", [key]).fetchone()
+        return str(row[0]) if row else "UTC"
 
     def sample(self, key: str, count: int) -> str:
         """A storage of generated elements; made once and kept for the next run."""

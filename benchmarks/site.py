@@ -1,0 +1,208 @@
+"""What is measured: one storage of generated elements, served by the service, by the floor and by plain Django REST."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from uuid import UUID
+
+import orjson
+
+from benchmarks.client import Client, Reply
+from benchmarks.installation import BYPASS, COLLECTION, Installation, Server
+from benchmarks.measuring import Work
+
+SERVICE, FLOOR, PLAIN = "service", "floor", "plain DRF"
+PARTS = "$resources=attributes,related,children"
+ELEMENTS = 10_000
+# These get a draft, so that they can be changed: some for the service, the others for the floor.
+DRAFTS = range(9_000, 9_400)
+OURS, THEIRS = DRAFTS[:200], DRAFTS[200:]
+TEMPORARY = range(9_500, 9_990)
+"""These go through their life for W6, one a request."""
+
+
+def process_id(number: int) -> str:
+    """Of the process with this number, see `elements.sample`."""
+    return str(UUID(int=(3 << 64) + number))
+
+
+def storage_key(count: int) -> str:
+    return f"s{count}"
+
+
+@dataclass
+class StorageClient:
+    """Somebody who works with one storage of the service."""
+
+    client: Client
+    key: str
+    elements: int = ELEMENTS
+
+    @property
+    def api(self) -> str:
+        return f"/{COLLECTION}/{self.key}/_api"
+
+    @property
+    def view(self) -> str:
+        return f"{self.api}/rest/facets/processes/views/detail/elements"
+
+    def page(self, number: int = 1, more: str = "") -> Reply:
+        return self.client.get(f"{self.view}?{PARTS}&$page={number}&$pageSize=100{more}")
+
+    def one(self, number: int) -> Reply:
+        return self.client.get(f"{self.view}/{process_id(number % self.elements)}")
+
+    def whole_list(self) -> Reply:
+        return self.client.get(f"{self.view}?{PARTS}")
+
+    def update(self, number: int) -> Reply:
+        changed = {"scope": {"1033": f"changed {random.random()}"}}  # noqa: S311  not a secret
+        return self.client.post(
+            self.view, orjson.dumps({"elements": [{"id": process_id(number), "attributes": changed}]})
+        )
+
+    def new_version(self, number: int) -> Reply:
+        return self.client.post(f"{self.api}/release/{process_id(number)}/createversion")
+
+    def transitions(self, number: int) -> Reply:
+        return self.client.get(f"{self.api}/release/{process_id(number % self.elements)}/transitions")
+
+    def transition(self, number: int, key: str) -> Reply:
+        return self.client.post(f"{self.api}/release/{process_id(number)}/transitions/{key}?ignoreWarnings=true", b"{}")
+
+
+@dataclass
+class Site:
+    installation: Installation
+    service: Server
+    floor: Server
+    plain: Server
+    token: str
+    lives: list[int] = field(default_factory=lambda: list(TEMPORARY))
+
+    @classmethod
+    def start(cls, installation: Installation) -> Site:
+        key = storage_key(ELEMENTS)
+        storage = installation.sample(key, ELEMENTS)
+        token = installation.token(key, "administrator")
+        service = installation.serve()
+        environ = {
+            "BENCHMARK_STORAGE": storage,
+            "BENCHMARK_BASE": f"http://127.0.0.1:{service.port}/{COLLECTION}/{key}",
+            "BENCHMARK_ZONE": installation.time_zone(key),
+            "BENCHMARK_DATABASE": installation.address(BYPASS),
+        }
+        floor = installation.serve_program("benchmarks.floor:application", **environ)
+        settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
+        plain = installation.serve_program("benchmarks.plain:application", **environ, **settings)
+        site = cls(installation, service, floor, plain, token)
+        site.make_drafts()
+        site.compare_answers()
+        return site
+
+    @property
+    def storage(self) -> StorageClient:
+        return StorageClient(self.service.client(self.token), storage_key(ELEMENTS))
+
+    def make_drafts(self) -> None:
+        storage = self.storage
+        for number in DRAFTS:
+            reply = storage.new_version(number)
+            if reply.status not in (200, 409):  # 409: it has one from an earlier run
+                raise SystemExit(f"error: no draft can be made: {reply.body[:500]!r}")
+
+    def compare_answers(self) -> None:
+        """The floor is one only while it answers the same, byte for byte."""
+        storage, floor = self.storage, self.floor.client()
+        for number in (1, 90):
+            _same(storage.page(number), floor.get(f"/list?page={number}&size=100"))
+        for number in (0, 77, 5_000):
+            _same(storage.one(number), floor.get(f"/{process_id(number)}"))
+        _same(storage.whole_list(), floor.get("/all"))
+
+    def works(self) -> list[Work]:
+        storage, floor, plain = self.storage, self.floor.client(), self.plain.client()
+
+        def floor_update(number: int) -> Reply:
+            changed = {"attributes": {"scope": {"1033": f"changed {random.random()}"}}}  # noqa: S311  not a secret
+            return floor.post(f"/{process_id(THEIRS[number % len(THEIRS)])}", orjson.dumps(changed))
+
+        def page(number: int) -> dict[str, Callable[[int], Reply]]:
+            return {
+                SERVICE: lambda _: storage.page(number),
+                FLOOR: lambda _: floor.get(f"/list?page={number}&size=100"),
+                PLAIN: lambda _: plain.get(f"/elements/?page={number}"),
+            }
+
+        return [
+            Work("W1 list of 100", page(1), times=10, slowness={PLAIN: 10}),
+            Work(
+                "W2 one element",
+                {
+                    SERVICE: storage.one,
+                    FLOOR: lambda number: floor.get(f"/{process_id(number % ELEMENTS)}"),
+                    PLAIN: lambda number: plain.get(f"/elements/{process_id(number % ELEMENTS)}/"),
+                },
+                times=40,
+                slowness={PLAIN: 8},
+            ),
+            Work(
+                "W3 update of one element",
+                {SERVICE: lambda number: storage.update(OURS[number % len(OURS)]), FLOOR: floor_update},
+                times=20,
+            ),
+            Work("W4 page 90 of 100", page(90), times=10, slowness={PLAIN: 10}),
+            *self.filters(storage),
+            *self.lives_of_elements(storage),
+            Work(
+                "W7 whole list", {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: floor.get("/all")}, times=1
+            ),
+        ]
+
+    def filters(self, storage: StorageClient) -> list[Work]:
+        return [
+            Work(f"W5 {name}", {SERVICE: partial(_filtered_again, storage, written)}, times=5)
+            for name, written in FILTERS.items()
+        ]
+
+    def lives_of_elements(self, storage: StorageClient) -> list[Work]:
+        def live(_: int) -> Reply:
+            """A new version, and its release: the next call finds the element as it was."""
+            number = self.lives[0]
+            self.lives = [*self.lives[1:], number]
+            made = storage.new_version(number)
+            if made.status != 200:
+                return made
+            released = storage.transition(number, "InProcessToReleased")
+            return Reply(released.status, released.head, released.body, made.seconds + released.seconds)
+
+        return [
+            Work("W6 list of transitions", {SERVICE: storage.transitions}, times=10),
+            Work("W6 new version and release", {SERVICE: live}, times=5),
+        ]
+
+
+# What W5 asks for; the names of the sample are a word and a number.
+FILTERS = {
+    "name -eq": "name -eq 'order 123'",
+    "StartsWith": "StartsWith(name, 'order 12')",
+    "-in": "name -in ('order 123', 'check 77', 'stock 4711')",
+    "date range": "changedOn -gt 2026-01-02T03:04:06",
+    "Contains": "Contains(name, 'r 12')",
+}
+
+
+def filtered(storage: StorageClient, written: str) -> Reply:
+    return storage.page(1, "&$filter=" + written.replace(" ", "%20").replace("'", "%27"))
+
+
+def _filtered_again(storage: StorageClient, written: str, _: int) -> Reply:
+    return filtered(storage, written)
+
+
+def _same(ours: Reply, floor: Reply) -> None:
+    if (ours.status, floor.status) != (200, 200) or ours.body != floor.body:
+        raise SystemExit("error: the floor does not answer what the service answers; the comparison would say nothing")
