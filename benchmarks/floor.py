@@ -17,9 +17,6 @@ from zoneinfo import ZoneInfo
 import orjson
 from psycopg_pool import ConnectionPool
 
-STORAGE = os.environ.get("BENCHMARK_STORAGE", "")
-BASE = os.environ.get("BENCHMARK_BASE", "")
-"""What addresses in answers start with: that of the service, so that the answers are the same."""
 ZONE = ZoneInfo(os.environ.get("BENCHMARK_ZONE", "UTC"))
 CULTURES = ("1031", "1033")
 BATCH = 500
@@ -80,7 +77,10 @@ Headers = list[tuple[str, str]]
 
 
 class Floor:
-    def __init__(self) -> None:
+    """Of one storage. `base` is what addresses in answers start with, the same as those of the service."""
+
+    def __init__(self, storage: str, base: str) -> None:
+        self.storage, self.base = storage, base
         self.pool = ConnectionPool(
             os.environ["BENCHMARK_DATABASE"],
             min_size=1,
@@ -90,7 +90,7 @@ class Floor:
             kwargs={"prepare_threshold": 1, "options": "-c plan_cache_mode=force_generic_plan"},
         )
         with self.pool.connection() as connection:
-            found = connection.execute(TYPES_SQL, [STORAGE]).fetchall()
+            found = connection.execute(TYPES_SQL, [self.storage]).fetchall()
         self.types = {row[0]: row[1:] for row in found}
         self.listed = [row[0] for row in found if row[1] in ("mainProcess", "subProcess")]
 
@@ -111,7 +111,7 @@ class Floor:
         return [body]
 
     def page(self, page: int, size: int, headers: Headers) -> bytes:
-        values = {"storage": STORAGE, "types": self.listed, "limit": size, "offset": (page - 1) * size}
+        values = {"storage": self.storage, "types": self.listed, "limit": size, "offset": (page - 1) * size}
         with self.pool.connection() as connection:
             total = connection.execute(COUNT_SQL, values, prepare=False).fetchone()
             wanted = [row[0] for row in connection.execute(PAGE_SQL, values, prepare=False)]
@@ -124,11 +124,11 @@ class Floor:
             return self._one(connection, element)
 
     def _one(self, connection: Any, element: str) -> bytes:
-        rows = connection.execute(ONE_SQL, [STORAGE, element], binary=True).fetchall()
+        rows = connection.execute(ONE_SQL, [self.storage, element], binary=True).fetchall()
         [found] = self.elements(connection, rows)
         type = self.types[rows[0][1]]
-        path = connection.execute(PATH_SQL, {"storage": STORAGE, "parent": rows[0][4]}).fetchall()
-        shapes = connection.execute(SHAPES_SQL, [STORAGE, rows[0][2]]).fetchall() if type[3] else []
+        path = connection.execute(PATH_SQL, {"storage": self.storage, "parent": rows[0][4]}).fetchall()
+        shapes = connection.execute(SHAPES_SQL, [self.storage, rows[0][2]]).fetchall() if type[3] else []
         identity = {name: found[name] for name in ("facetName", "id", "versionId", "type", "state")}
         answer = {**identity, "displayNames": type[4], "attributes": found["attributes"], "related": found["related"]}
         if "children" in found:
@@ -142,17 +142,17 @@ class Floor:
     def update(self, element: str, changes: Wire) -> bytes:
         now = datetime.now(UTC)
         with self.pool.connection() as connection:
-            version, attributes = connection.execute(LOCK_SQL, [STORAGE, element]).fetchone() or ("", {})
+            version, attributes = connection.execute(LOCK_SQL, [self.storage, element]).fetchone() or ("", {})
             before = {name: attributes.get(name) for name in changes["attributes"]}
             after = {name: {**attributes.get(name, {}), **values} for name, values in changes["attributes"].items()}
             stored = orjson.dumps({**attributes, **after}).decode()
-            connection.execute(WRITE_SQL, [stored, now, STORAGE, version])
+            connection.execute(WRITE_SQL, [stored, now, self.storage, version])
             record = [orjson.dumps(each).decode() for each in (before, after)]
-            connection.execute(RECORD_SQL, [STORAGE, uuid4(), element, version, now, *record])
+            connection.execute(RECORD_SQL, [self.storage, uuid4(), element, version, now, *record])
             return self._one(connection, element)
 
     def whole_list(self) -> Iterator[bytes]:
-        values = {"storage": STORAGE, "types": self.listed}
+        values = {"storage": self.storage, "types": self.listed}
         with self.pool.connection() as connection, connection.cursor("keys") as cursor:
             total = connection.execute(COUNT_SQL, values).fetchone()
             yield b'{"count":%d,"elements":[' % (total[0] if total else 0)
@@ -165,24 +165,24 @@ class Floor:
             yield b"]}"
 
     def rows(self, connection: Any, versions: list[str]) -> list[Any]:
-        found = {row[2]: row for row in connection.execute(THESE_SQL, [STORAGE, ids(versions)], binary=True)}
+        found = {row[2]: row for row in connection.execute(THESE_SQL, [self.storage, ids(versions)], binary=True)}
         return [found[each] for each in versions]
 
     def elements(self, connection: Any, rows: list[Any]) -> list[Wire]:
         related: dict[str, dict[str, list[Wire]]] = {}
-        found = connection.execute(REFERENCES_SQL, [STORAGE, ids(row[2] for row in rows)]).fetchall()
+        found = connection.execute(REFERENCES_SQL, [self.storage, ids(row[2] for row in rows)]).fetchall()
         wanted = ids({row[2] for row in found})
-        targets = {row[0]: self.reference(*row) for row in connection.execute(TARGETS_SQL, [STORAGE, wanted])}
+        targets = {row[0]: self.reference(*row) for row in connection.execute(TARGETS_SQL, [self.storage, wanted])}
         for version, context, target in found:
             related.setdefault(version, {}).setdefault(context, []).append(targets[target])
         own = ids(row[0] for row in rows)
         history: dict[str, list[Wire]] = {}
-        for version in connection.execute(HISTORY_SQL, [STORAGE, own]):
+        for version in connection.execute(HISTORY_SQL, [self.storage, own]):
             history.setdefault(version[0], []).append(self.reference(*version))
         for row in rows:
             related.setdefault(row[2], {})["releaseHistory"] = history.get(row[0], [])
         children: dict[str, list[Wire]] = {}
-        for parent, *child in connection.execute(CHILDREN_SQL, [STORAGE, own]):
+        for parent, *child in connection.execute(CHILDREN_SQL, [self.storage, own]):
             children.setdefault(parent, []).append(self.reference(*child))
         return [self.element(row, related[row[2]], children.get(row[0])) for row in rows]
 
@@ -194,7 +194,7 @@ class Floor:
             **orjson.loads(stored),
             "changedOn": moment(changed),
             "createdOn": moment(created),
-            "gotoUrl": {lcid: f"{BASE}/{lcid}/{page}" for lcid in CULTURES},
+            "gotoUrl": {lcid: f"{self.base}/{lcid}/{page}" for lcid in CULTURES},
             "isReleased": {"127": category == "published"},
             "state1": {"127": state},
             "version": {"127": f"{major}.{minor}"},
@@ -210,7 +210,7 @@ class Floor:
 
     def reference(self, key: str, type_id: str, version: str, state: str) -> Wire:
         type, facet, is_versioned, *_ = self.types[type_id]
-        address = f"{BASE}/_api/rest/facets/{facet}/views/detail/elements/{version}"
+        address = f"{self.base}/_api/rest/facets/{facet}/views/detail/elements/{version}"
         if is_versioned:
             return {"facetName": facet, "id": key, "versionId": version, "type": type, "state": state,
                     "expandUri": address}  # fmt: skip
@@ -229,6 +229,11 @@ def application() -> Callable[..., Iterable[bytes]]:
     """What the server calls in each worker process."""
     import gc
 
-    floor = Floor()
+    reading = Floor(os.environ["BENCHMARK_STORAGE"], os.environ["BENCHMARK_BASE"])
+    writing = Floor(os.environ["BENCHMARK_WRITTEN"], os.environ["BENCHMARK_BASE"])
     gc.freeze()
-    return floor
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        return (reading if environ["REQUEST_METHOD"] == "GET" else writing)(environ, start_response)
+
+    return answer

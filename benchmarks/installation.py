@@ -64,9 +64,10 @@ class Installation:
 
     def touch_configuration(self, key: str) -> None:
         """As a change does it: every process has to read the configuration anew."""
-        renew = "UPDATE storage_storage SET configuration_revision = configuration_revision + 1 WHERE key = %s"
+        storage = self.storage_id(key)
         with self.database("postgres") as connection:
-            connection.execute(renew, [key])
+            connection.execute("SELECT set_config('repository.storage', %s, false)", [storage])
+            connection.execute("UPDATE facets_facet SET position = position WHERE storage_id = %s", [storage])
 
     def manage(self, *words: str) -> str:
         command = [sys.executable, "manage.py", *words]

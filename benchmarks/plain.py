@@ -1,21 +1,19 @@
 """Plain Django REST framework over the same tables: what a developer would write first.
 
 Nested model serializers, prefetching, hyperlinks and the pagination that comes with the framework. It shows the same of
-an element, in the shape that serializers give it.
+an element as the service does, in the shape that serializers give it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
-from django.urls import include, path
+from django.http import HttpResponse
+from django.urls import include, path, reverse
 from rest_framework import pagination, routers, serializers, viewsets
 
-from elements.models import Element, ElementVersion, Reference
-
-STORAGE = os.environ.get("BENCHMARK_STORAGE", "00000000-0000-0000-0000-000000000000")
+from elements.models import Element, ElementVersion, Reference, Shape
 
 
 class TargetSerializer(serializers.ModelSerializer[Element]):
@@ -58,22 +56,60 @@ class VersionSerializer(serializers.ModelSerializer[ElementVersion]):
 
 
 class KnownVersionSerializer(serializers.ModelSerializer[ElementVersion]):
+    """A released version, as the history names it."""
+
+    facetName = serializers.CharField(source="element.type.facet.name")
+    versionId = serializers.UUIDField(source="id")
+    id = serializers.UUIDField(source="element_id")
+    type = serializers.CharField(source="element.type.key")
+    expandUri: Any = serializers.HyperlinkedRelatedField(
+        view_name="element-detail", source="element", read_only=True, lookup_field="pk"
+    )
+
     class Meta:
         model = ElementVersion
-        fields = ["id", "state", "major", "minor", "released_on"]
+        fields = ["facetName", "id", "versionId", "type", "state", "expandUri"]
 
 
 class ElementSerializer(serializers.ModelSerializer[Element]):
     facetName = serializers.CharField(source="type.facet.name", read_only=True)
     type = serializers.CharField(source="type.key", read_only=True)
     newest = VersionSerializer()
-    versions = KnownVersionSerializer(many=True, read_only=True)
+    releaseHistory = KnownVersionSerializer(source="versions", many=True, read_only=True)
     children = TargetSerializer(many=True, read_only=True)
-    gotoUrl = serializers.HyperlinkedIdentityField(view_name="element-detail")
+    gotoUrl = serializers.SerializerMethodField()
 
     class Meta:
         model = Element
-        fields = ["facetName", "id", "type", "newest", "versions", "children", "gotoUrl"]
+        fields = ["facetName", "id", "type", "newest", "releaseHistory", "children", "gotoUrl"]
+
+    def get_gotoUrl(self, element: Element) -> dict[str, str]:
+        request = self.context["request"]
+        page = reverse("page", kwargs={"pk": element.pk, "lcid": 0})
+        return {lcid: request.build_absolute_uri(page.replace("/0/", f"/{lcid}/")) for lcid in ("1031", "1033")}
+
+
+class WholeElementSerializer(ElementSerializer):
+    """What one element shows beyond a row of a list."""
+
+    displayNames = serializers.JSONField(source="type.display_names", read_only=True)
+    content = serializers.SerializerMethodField()
+    rootPath = serializers.SerializerMethodField()
+
+    class Meta(ElementSerializer.Meta):
+        fields = [*ElementSerializer.Meta.fields, "displayNames", "content", "rootPath"]
+
+    def get_content(self, element: Element) -> Any:
+        shown = Element.objects.filter(id__in=Shape.objects.filter(version=element.newest_id).values("element_id"))
+        related = shown.select_related("type__facet", "newest")
+        return TargetSerializer(related, many=True, context=self.context).data
+
+    def get_rootPath(self, element: Element) -> Any:
+        path, parent = [], element.parent
+        while parent is not None:
+            path.append(parent)
+            parent = parent.parent
+        return TargetSerializer(path, many=True, context=self.context).data
 
 
 class Pages(pagination.PageNumberPagination):
@@ -81,27 +117,33 @@ class Pages(pagination.PageNumberPagination):
 
 
 class ElementViewSet(viewsets.ModelViewSet[Element]):
-    serializer_class = ElementSerializer
     pagination_class = Pages
     authentication_classes: list[Any] = []
     permission_classes: list[Any] = []
     queryset = (
-        Element.objects.filter(storage_id=STORAGE, type__facet__name="processes")
+        Element.objects.filter(type__facet__name="processes")
         .select_related("type__facet", "newest")
         .prefetch_related(
             "newest__references__target__type__facet",
             "newest__references__target__newest",
-            "versions",
+            "versions__element__type__facet",
             "children__type__facet",
             "children__newest",
         )
         .order_by("newest__sort_name", "id")
     )
 
+    def get_serializer_class(self) -> Any:
+        return ElementSerializer if self.action == "list" else WholeElementSerializer
+
 
 router = routers.DefaultRouter()
 router.register("elements", ElementViewSet, basename="element")
-urlpatterns = [path("", include(router.urls))]
+urlpatterns = [
+    path("", include(router.urls)),
+    # Never asked for here; it is what addresses of pages are made of.
+    path("pages/<int:lcid>/<uuid:pk>/", lambda request, lcid, pk: HttpResponse(), name="page"),
+]
 
 
 def application() -> Callable[..., Any]:

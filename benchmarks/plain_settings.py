@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from psycopg.conninfo import conninfo_to_dict
-
 from repository_site.settings import *  # noqa: F403  # a settings module
 from repository_site.settings import DATABASES
 
@@ -18,5 +16,5 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}
-_address = conninfo_to_dict(os.environ["BENCHMARK_DATABASE"])
-DATABASES["default"] |= {"NAME": _address["dbname"], "USER": _address["user"], "HOST": _address["host"]}
+# All rows of one storage: which one is said once a connection, and the policies of the tables do the rest.
+DATABASES["default"]["OPTIONS"]["options"] = f"-c repository.storage={os.environ['BENCHMARK_STORAGE']}"

@@ -29,6 +29,10 @@ def process_id(number: int) -> str:
     return str(UUID(int=(3 << 64) + number))
 
 
+WRITTEN = "written"
+"""A storage of the same size for what writes: drafts would make the answers of the other less alike."""
+
+
 def storage_key(count: int) -> str:
     return f"s{count}"
 
@@ -80,17 +84,19 @@ class Site:
     service: Server
     floor: Server
     plain: Server
-    token: str
+    tokens: dict[str, str]
     lives: list[int] = field(default_factory=lambda: list(TEMPORARY))
 
     @classmethod
     def start(cls, installation: Installation) -> Site:
         key = storage_key(ELEMENTS)
         storage = installation.sample(key, ELEMENTS)
-        token = installation.token(key, "administrator")
+        written = installation.sample(WRITTEN, ELEMENTS)
+        tokens = {each: installation.token(each, "administrator") for each in (key, WRITTEN)}
         service = installation.serve()
         environ = {
             "BENCHMARK_STORAGE": storage,
+            "BENCHMARK_WRITTEN": written,
             "BENCHMARK_BASE": f"http://127.0.0.1:{service.port}/{COLLECTION}/{key}",
             "BENCHMARK_ZONE": installation.time_zone(key),
             "BENCHMARK_DATABASE": installation.address(BYPASS),
@@ -98,17 +104,20 @@ class Site:
         floor = installation.serve_program("benchmarks.floor:application", **environ)
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
         plain = installation.serve_program("benchmarks.plain:application", **environ, **settings)
-        site = cls(installation, service, floor, plain, token)
+        site = cls(installation, service, floor, plain, tokens)
         site.make_drafts()
         site.compare_answers()
         return site
 
     @property
     def storage(self) -> StorageClient:
-        return StorageClient(self.service.client(self.token), storage_key(ELEMENTS))
+        return self.client_of(storage_key(ELEMENTS))
+
+    def client_of(self, key: str, server: Server | None = None) -> StorageClient:
+        return StorageClient((server or self.service).client(self.tokens[key]), key)
 
     def make_drafts(self) -> None:
-        storage = self.storage
+        storage = self.client_of(WRITTEN)
         for number in DRAFTS:
             reply = storage.new_version(number)
             if reply.status not in (200, 409):  # 409: it has one from an earlier run
@@ -124,7 +133,8 @@ class Site:
         _same(storage.whole_list(), floor.get("/all"))
 
     def works(self) -> list[Work]:
-        storage, floor, plain = self.storage, self.floor.client(), self.plain.client()
+        storage, written = self.storage, self.client_of(WRITTEN)
+        floor, plain = self.floor.client(), self.plain.client()
 
         def floor_update(number: int) -> Reply:
             changed = {"attributes": {"scope": {"1033": f"changed {random.random()}"}}}  # noqa: S311  not a secret
@@ -151,12 +161,12 @@ class Site:
             ),
             Work(
                 "W3 update of one element",
-                {SERVICE: lambda number: storage.update(OURS[number % len(OURS)]), FLOOR: floor_update},
+                {SERVICE: lambda number: written.update(OURS[number % len(OURS)]), FLOOR: floor_update},
                 times=20,
             ),
             Work("W4 page 90 of 100", page(90), times=10, slowness={PLAIN: 10}),
             *self.filters(storage),
-            *self.lives_of_elements(storage),
+            *self.lives_of_elements(written),
             Work(
                 "W7 whole list", {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: floor.get("/all")}, times=1
             ),

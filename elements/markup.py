@@ -57,8 +57,7 @@ _cleaner = nh3.Cleaner(
     # Where a relative address would lead depends on who wrote it, which nobody knows here.
     url_relative="deny",
     link_rel="noopener noreferrer",
-    # Where a picture comes from learns that it is looked at, but not on which page.
-    set_tag_attribute_values={"img": {"loading": "lazy", "referrerpolicy": "no-referrer"}},
+    set_tag_attribute_values={"img": {"loading": "lazy"}},
 )
 
 
@@ -67,6 +66,8 @@ def shown_markup(text: str, table_label: str) -> SafeString:
     declaration = XML_DECLARATION.match(text)
     clean = _cleaner.clean(text[declaration.end() :] if declaration else text)
     clean = PICTURE_WITHOUT_TEXT.sub('<img alt=""', _lowered(clean))
+    # Where a picture comes from learns that it is looked at, but not on which page.
+    clean = clean.replace("<img", '<img referrerpolicy="no-referrer"')
     region = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table_label)}">'
     clean = clean.replace("<table", f"{region}<table").replace("</table>", "</table></div>")
     return mark_safe(clean)  # noqa: S308  cleaned above

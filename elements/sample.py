@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from repository_site.rest.rendering import to_json
 
 FAN_OUT = 10
 USERS, SYSTEMS, TAGS, RISKS = 50, 200, 50, 100
-STAMP = {"127": "2026-01-02T03:04:05"}
+BEGIN = datetime(2026, 1, 2, 3, 4, 5)
 NO_END = {"127": "9999-12-31T00:00:00"}
 WORDS_DE = ["Auftrag", "Kunde", "Lager", "Prüfung", "Freigabe", "Rechnung", "Versand", "Planung", "Bedarf", "Vertrag"]
 WORDS_EN = ["order", "customer", "stock", "check", "approval", "invoice", "shipping", "planning", "demand", "contract"]
@@ -72,12 +73,13 @@ def _attributes(number: int, generator: random.Random) -> Document:
 
 def _plain(facet: str, type: str, number: int, attributes: Document) -> Document:
     identity = _reference(facet, type, number)
-    stamps = {"changedOn": STAMP, "createdOn": STAMP}
+    stamps = {"changedOn": _moment(number), "createdOn": _moment(0)}
     return {**identity, "creationId": identity["id"], "attributes": {**attributes, **stamps}}
 
 
 def _version(facet: str, type: str, number: int, attributes: Document) -> Document:
-    stamps = {"changedOn": STAMP, "createdOn": STAMP, "relOn": STAMP, "validFrom": STAMP, "validUntil": NO_END}
+    released = dict.fromkeys(("changedOn", "relOn", "validFrom"), _moment(number))
+    stamps = {**released, "createdOn": _moment(number // 2), "validUntil": NO_END}
     return {
         **_reference(facet, type, number),
         "versionId": _guid(facet, number, version=True),
@@ -97,6 +99,11 @@ def _reference(facet: str, type: str, number: int) -> Document:
 def _guid(facet: str, number: int, version: bool = False) -> str:
     kind = sorted(["users", "tags", "it", "risks", "processes"]).index(facet) * 2 + version + 1
     return str(UUID(int=(kind << 64) + number))
+
+
+def _moment(number: int) -> Document:
+    """One second after another."""
+    return {"127": (BEGIN + timedelta(seconds=number)).isoformat()}
 
 
 def _both(word: str, number: int) -> Document:

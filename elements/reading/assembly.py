@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from secrets import token_hex
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import orjson
 
 from elements import derived
 from elements.reading import rows
@@ -33,6 +36,8 @@ from facets.configuration import CompiledView, Configuration
 Wire = dict[str, Any]
 # Nested related maps of expanded references, by the version of the target.
 Expansions = Mapping[str, Mapping[str, list[Wire]]]
+# Stand for the ids in texts of references. Nobody can know them, so nothing that is stored is like them.
+IDS = Identity(token_hex(16), token_hex(16), "", token_hex(16), "", "")
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ class Assembler:
         self.view_address = reader.addresses.view(view)
         # By version, for one batch: a list of any length must not fill the memory.
         self._references: dict[str, Wire] = {}
+        self._texts: dict[str, str] = {}
+        self._kinds: dict[tuple[str, str, str], str] = {}
         self._in_view: dict[str, Wire] = {}
 
     @property
@@ -119,6 +126,7 @@ class Assembler:
 
     def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
         self._references.clear()
+        self._texts.clear()
         self._in_view.clear()
         gathered = self.gather(batch)
         return [self._element(row, gathered) for row in batch]
@@ -182,22 +190,39 @@ class Assembler:
 
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
         found: Wire = {}
-        made = self._references
         for context, targets in related.items():
             if context in self.wanted.expand:
                 found[context] = [self.expanded(target, expansions) for target in targets]
             else:
-                found[context] = [made.get(target.version) or self.reference(target) for target in targets]
+                found[context] = self._written(targets)
+        return found
+
+    def _written(self, targets: Sequence[Identity]) -> orjson.Fragment:
+        """References as JSON that is made already, the same for all that refer to a target."""
+        made = self._texts
+        return orjson.Fragment(f"[{','.join([made.get(each.version) or self._write(each) for each in targets])}]")
+
+    def _write(self, target: Identity) -> str:
+        """References differ in little but their ids: the others are written into the text of the first of a kind."""
+        kind = target.type, target.state, target.stereotype
+        text = self._kinds.get(kind)
+        if text is None:
+            first = self._reference(Identity(IDS.element, IDS.creation, target.type, IDS.version, *kind[1:]))
+            text = self._kinds[kind] = orjson.dumps(first).decode()
+        text = text.replace(IDS.element, target.element).replace(IDS.version, target.version)
+        found = self._texts[target.version] = text.replace(IDS.creation, target.creation)
         return found
 
     def reference(self, target: Identity) -> Wire:
         """Made once for each target, and shared by all that refer to it."""
         found = self._references.get(target.version)
         if found is None:
-            prefix = self.reference_prefix(self.reader.types[target.type])
-            found = {**self.reader.identity(target), "expandUri": self.reader.address(prefix, target)}
-            self._references[target.version] = found
+            found = self._references[target.version] = self._reference(target)
         return found
+
+    def _reference(self, target: Identity) -> Wire:
+        prefix = self.reference_prefix(self.reader.types[target.type])
+        return {**self.reader.identity(target), "expandUri": self.reader.address(prefix, target)}
 
     def reference_prefix(self, type: ElementType) -> str:
         return self.reader.addresses.detail(type)
@@ -220,8 +245,8 @@ class Assembler:
     def reference_in_view(self, target: Identity) -> Wire:
         found = self._in_view.get(target.version)
         if found is None:
-            address = self.reader.address(self.view_address, target)
-            found = self._in_view[target.version] = {**self.reader.identity(target), "expandUri": address}
+            found = self._in_view[target.version] = self.reader.identity(target)
+            found["expandUri"] = self.reader.address(self.view_address, target)
         return found
 
     def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:

@@ -22,6 +22,8 @@ from storage.cultures import INVARIANT_CULTURE
 
 Values = Mapping[str, Any]
 INVARIANT = str(INVARIANT_CULTURE)
+# Moments whose text is kept at a time: lists may be of any length.
+MOST_WRITTEN = 2_000
 
 
 Derive = Callable[[VersionRow, bool], Values | None]
@@ -40,6 +42,7 @@ class AttributeWriter:
         # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
         # the projection, which lives longer than this.
         self._steps: dict[int, list[tuple[str, Derive | None]]] = {}
+        self._written: dict[datetime, Values] = {}
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
         """Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order."""
@@ -68,11 +71,11 @@ class AttributeWriter:
         if name == derived.AUTHOR_NOTE:
             return lambda row, has_authors: self.author_note if has_authors and self.author_note else None
         if name in MOMENTS:
-            moment, zone = MOMENTS[name], self.zone
+            moment = MOMENTS[name]
 
             def write(row: VersionRow, has_authors: bool) -> Values | None:
                 instant: datetime | None = moment(row)
-                return None if instant is None else {INVARIANT: wire_datetime(instant, zone)}
+                return None if instant is None else self._written.get(instant) or self._write(instant)
 
             return write
         derivation = DERIVATIONS[name]
@@ -82,6 +85,13 @@ class AttributeWriter:
             return None if value is None else {INVARIANT: value}
 
         return derive
+
+    def _write(self, instant: datetime) -> Values:
+        """Once for each: a version is changed, released and valid at one moment, and almost none has an end."""
+        if len(self._written) > MOST_WRITTEN:
+            self._written.clear()
+        found = self._written[instant] = {INVARIANT: wire_datetime(instant, self.zone)}
+        return found
 
     def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
         """Of the version's own page, unless another ending is given."""

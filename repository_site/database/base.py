@@ -1,19 +1,23 @@
-"""Django's PostgreSQL backend, with two differences: a first connection starts the embedded server, and there are
-cursors whose statements are prepared.
+"""Django's PostgreSQL backend, with two differences: a first connection starts the embedded server, and there
+are statements that are prepared.
 
 Starting lazily here, and not in the settings, keeps `--help`, type checking and schema tools free of a database.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db.backends.postgresql import base, operations
 from psycopg.pq import Format
 
-# A cursor of psycopg, which the type stubs do not know.
+Parameters = Sequence[Any] | Mapping[str, Any]
+Row = tuple[Any, ...]
+# A cursor of psycopg, which the type stubs do not know; one is kept with each connection under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
+KEPT = "cursor_for_looking_up"
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -32,15 +36,26 @@ class DatabaseWrapper(base.DatabaseWrapper):
             settings.EMBEDDED_POSTGRES.ensure_running()
         return super().get_new_connection(conn_params)
 
-    def prepared_cursor(self) -> Any:
+    def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
         """For statements of a fixed text that are sent again and again: parsed and planned once a connection.
 
-        Other cursors put the values into the text, so that each statement is planned anew, for just these values. What
-        is found comes in binary form, which is quicker to read; JSON has to be asked for as text.
+        Django's cursors put the values into the text, so that each statement is planned anew, for just these values;
+        and they are made anew for each. What is found comes in binary form, which is quicker to read; JSON has to be
+        asked for as text.
         """
-        self.validate_thread_sharing()
         self.ensure_connection()
+        cursor = getattr(self.connection, KEPT, None) or self._make_cursor()
+        if self.queries_logged or self.execute_wrappers:
+            watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+            watched.execute(sql, parameters)
+            return list(watched.fetchall())
+        self.validate_no_broken_transaction()
         with self.wrap_database_errors:
-            cursor = psycopg_cursor(self.connection)
-            cursor.format = Format.BINARY
-            return self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+            found: list[Row] = cursor.execute(sql, parameters).fetchall()
+            return found
+
+    def _make_cursor(self) -> Any:
+        cursor = psycopg_cursor(self.connection)
+        cursor.format = Format.BINARY
+        setattr(self.connection, KEPT, cursor)
+        return cursor

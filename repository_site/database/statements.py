@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import cast
 
 from django.db import connection
 
-from repository_site.database.base import DatabaseWrapper
-
-Parameters = Sequence[Any] | Mapping[str, Any]
-Row = tuple[Any, ...]
+from repository_site.database.base import DatabaseWrapper, Parameters, Row
 
 
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
@@ -26,9 +23,7 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     Planned for their values, they would be read off the whole table when a storage has no statistics yet, or when
     there are many keys.
     """
-    with cast("DatabaseWrapper", connection).prepared_cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
+    return cast("DatabaseWrapper", connection).look_up(sql, parameters)
 
 
 def id_array(ids: Iterable[str]) -> str:

@@ -201,7 +201,7 @@ def test_markup_keeps_what_texts_are_made_of() -> None:
     )
     assert shown_markup(given, "Table") == (
         '\n<p lang="en">A <strong>b</strong><br>&amp; <a href="https://x.example/" rel="noopener noreferrer">c</a></p>'
-        '<ol start="3"><li>d</li></ol><img alt="" src="data:image/png;base64,AAAA" width="3" loading="lazy" referrerpolicy="no-referrer">'
+        '<ol start="3"><li>d</li></ol><img referrerpolicy="no-referrer" alt="" src="data:image/png;base64,AAAA" width="3" loading="lazy">'
         '<a rel="noopener noreferrer">e</a><a href="mailto:a@x.example" rel="noopener noreferrer">f</a>'
     )
 
