@@ -24,6 +24,7 @@ from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Reader
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Selection
+from elements.reading.state import total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
@@ -120,7 +121,7 @@ class ElementOperation(ConfiguredOperation):
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
-        total = selecting.count(selection)
+        total = total_of(selection)
         rows = self._read_page(assembler, selection, paging.size, (page - 1) * paging.size, for_reporting)
         response = answer(counted(self.list_name, assembler.elements(rows)))
         self.add_page_headers(response, page, paging.size, total)

@@ -3,7 +3,10 @@
 from elements.models.changes import ElementChange
 from elements.models.diagrams import Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
+from elements.models.marks import ContentMark
 from elements.models.people import User, UserGroup
 from elements.models.references import Reference
 
-__all__ = ["Element", "ElementChange", "ElementVersion", "Reference", "Shape", "ShapeFlow", "User", "UserGroup"]
+__all__ = [
+    "ContentMark", "Element", "ElementChange", "ElementVersion", "Reference", "Shape", "ShapeFlow", "User", "UserGroup",
+]  # fmt: skip

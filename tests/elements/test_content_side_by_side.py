@@ -1,0 +1,74 @@
+"""Marks of the content, made by several at once: in a file of its own, since its transactions are real ones."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connection
+
+from elements.models import ContentMark, ElementVersion
+from storage.models import Storage
+from storage.provisioning import remove_storage
+from storage.tenancy import tenant_scope
+from tests.elements.test_content_state import state
+from tests.factories import StorageFactory
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_change_side_by_side_wait_for_nobody() -> None:
+    """Four states: neither has come into sight, the one, the other, both. All of them differ."""
+    storage = StorageFactory.create(collection="acme", key="busy")
+    touch(storage)
+    first, second = Writer(storage), Writer(storage)
+    seen = [state(storage)]
+    first.write()
+    second.write()
+    assert state(storage) == seen[0]
+    for writer in (first, second):
+        writer.end()
+        assert state(storage) not in seen
+        seen.append(state(storage))
+    with tenant_scope(storage):
+        assert ContentMark.objects.count() == 2
+    touch(storage)
+    assert state(storage) not in seen
+    with tenant_scope(storage):
+        assert ContentMark.objects.count() == 1
+    remove_storage(storage)
+
+
+def touch(storage: Storage) -> None:
+    with tenant_scope(storage):
+        ElementVersion.objects.update(revision=1)
+
+
+class Writer:
+    """Somebody with a transaction of their own, in a thread of their own."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.steps = [threading.Event() for _ in range(4)]
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        wanted, written, ending, ended = self.steps
+        wanted.wait(10)
+        with tenant_scope(self.storage):
+            ElementVersion.objects.update(revision=2)
+            written.set()
+            ending.wait(10)
+        connection.close()
+        ended.set()
+
+    def write(self) -> None:
+        self._step(0)
+
+    def end(self) -> None:
+        self._step(2)
+        self.thread.join(10)
+
+    def _step(self, place: int) -> None:
+        self.steps[place].set()
+        assert self.steps[place + 1].wait(10)

@@ -1,0 +1,96 @@
+"""Marks tell states of a storage's content apart: whatever changes, and whoever does it side by side with whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from elements.models import Element, ElementVersion
+from elements.reading.state import content_state
+from storage.models import Storage
+from storage.provisioning import remove_storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.elements.handbook import ID
+from tests.factories import StorageFactory, token_for
+
+pytestmark = pytest.mark.django_db
+PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
+
+
+def state(storage: Storage) -> str:
+    with tenant_scope(storage):
+        return content_state()
+
+
+def process(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "subProcess", "rootPath": [{"id": ID["sales"]}], "attributes": {"name": {"1033": name}}, **more}
+
+
+def test_every_change_makes_another_state_and_reading_makes_none(handbook: Storage, api: ApiClient) -> None:
+    token = token_for(handbook, Role.ARCHITECT)
+    seen = [state(handbook)]
+
+    def changed(status: int = 200) -> None:
+        assert status == 200
+        assert state(handbook) not in seen
+        seen.append(state(handbook))
+
+    made = api.post(PROCESSES, {"elements": [process("New")]}, "application/json", token=token)
+    changed(made.status_code)
+    (element,) = made.json()["elements"]
+    given = {"id": element["id"], "attributes": {"scope": {"1033": "wide"}}}
+    changed(api.post(PROCESSES, {"elements": [given]}, "application/json", token=token).status_code)
+    changed(api.delete(f"{PROCESSES}/{element['id']}", token=token).status_code)
+    for _ in range(2):
+        assert api.get(f"{PROCESSES}?$pageSize=1", token=token).status_code == 200
+        assert state(handbook) == seen[-1]
+
+
+def test_totals_follow_every_change(handbook: Storage, api: ApiClient) -> None:
+    token = token_for(handbook, Role.ARCHITECT)
+
+    def total() -> int:
+        return int(api.get(f"{PROCESSES}?$pageSize=1", token=token)["X-Total-Count"])
+
+    before = total()
+    for number in (1, 2):
+        body = {"elements": [process(f"New {number}")]}
+        assert api.post(PROCESSES, body, "application/json", token=token).status_code == 200
+        assert (total(), total()) == (before + number, before + number)
+
+
+def test_what_is_taken_back_was_never_another_state(handbook: Storage) -> None:
+    before = state(handbook)
+    with tenant_scope(handbook):
+        try:
+            with transaction.atomic():
+                ElementVersion.objects.update(revision=7)
+                assert content_state() != before
+                raise LookupError
+        except LookupError:
+            pass
+        assert content_state() == before
+
+
+def test_other_storages_stay_as_they_are(handbook: Storage) -> None:
+    other = StorageFactory.create(collection="acme", key="other")
+    before = state(other)
+    with tenant_scope(handbook):
+        ElementVersion.objects.update(revision=8)
+    assert state(other) == before
+
+
+def test_a_removed_storage_leaves_no_mark() -> None:
+    storage = StorageFactory.create(collection="acme", key="gone")
+    with tenant_scope(storage):
+        element = Element.objects.first()
+        ElementVersion.objects.update(revision=1)
+        assert element is None or content_state()
+    remove_storage(storage)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM storage_storage WHERE id = %s", [storage.id])
+        assert cursor.fetchone() == (0,)
