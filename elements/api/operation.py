@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -24,7 +26,7 @@ from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Reader
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Selection
-from elements.reading.state import total_of
+from elements.reading.state import content_state, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
@@ -33,6 +35,14 @@ from repository_site.problems import NotFound, Unreadable
 from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from storage.tenancy import tenant_scope
 
+
+def _code() -> str:
+    """Of the modules that make answers: after an upgrade these may look different although nothing has changed."""
+    files = sorted(Path(__file__).parents[1].glob("*/*.py"))
+    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=16).hexdigest()
+
+
+CODE = _code()
 # Elements that are read and written at a time when a whole list is asked for.
 BATCH = 500
 
@@ -98,6 +108,20 @@ class ElementOperation(ConfiguredOperation):
         """What a list of elements is called at this api-version (D5)."""
         return "elements" if self.api_version == "4.0" else "values"
 
+    @cached_property
+    def content_state(self) -> str:
+        return content_state()
+
+    @property
+    def state_tag(self) -> str:
+        """Of an answer that follows from the content, the configuration and the request alone: all of them in one."""
+        storage, request = self.storage, self.request._request
+        parts = (
+            self.content_state, self.configuration.revision, storage.time_zone, self.base, request.get_full_path(),
+            self.api_version, self.reader.audience.sees_drafts, CODE,
+        )  # fmt: skip
+        return f'"{blake2b(repr(parts).encode(), digest_size=16).hexdigest()}"'
+
     def answer_list(
         self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
     ) -> HttpResponseBase:
@@ -121,7 +145,7 @@ class ElementOperation(ConfiguredOperation):
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
-        total = total_of(selection)
+        total = total_of(selection, self.content_state)
         rows = self._read_page(assembler, selection, paging.size, (page - 1) * paging.size, for_reporting)
         response = answer(counted(self.list_name, assembler.elements(rows)))
         self.add_page_headers(response, page, paging.size, total)

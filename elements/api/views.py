@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from elements import derived
 from elements.api import schema
+from elements.api.conditions import is_known, not_modified
 from elements.api.operation import ElementOperation, view_names, view_vocabulary, vocabulary_of
 from elements.api.parameters import (
     EXPAND,
@@ -73,6 +74,7 @@ class ElementsView(WritingOperation):
     """The roots of a hierarchical view, every element of a flat one; paged, or streamed as a whole."""
 
     operation_id = "listElements"
+    is_conditional = True
     writing_ids = {"POST": "updateElements"}
     writing_body = schema.Update
     versions = ApiVersions.up_to("4.0")
@@ -86,8 +88,13 @@ class ElementsView(WritingOperation):
         condition = self.condition(query, view_vocabulary(self.configuration, view))
         paging = query.paging()
         query.finish()
+        tag = self.state_tag
+        if is_known(request, tag):
+            return not_modified(tag)
         selection = list_selection(self, view).matching(condition)
-        return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
+        response = self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
+        response["ETag"] = tag
+        return response
 
     @extend_schema(summary="Update and create elements", responses=schema.ELEMENT_LIST)
     def post(self, request: Request, **names: str) -> HttpResponseBase:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from elements.api.conditions import given_tags
 from elements.api.operation import ElementOperation
 from elements.api.parameters import Query
 from elements.permissions import Permission
@@ -22,9 +21,6 @@ from facets.configuration import CompiledView
 from repository_site.problems import PreconditionFailed, TooLarge, Unreadable
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
-
-ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
-ENTITY_TAGS = re.compile(rf"\s*{ENTITY_TAG.pattern}\s*(?:,\s*{ENTITY_TAG.pattern}\s*)*")
 
 
 def entity_tag(row: VersionRow) -> str:
@@ -57,9 +53,8 @@ class WritingOperation(ElementOperation):
         if header.strip() == "*":
             matches = row is not None
         else:
-            if not ENTITY_TAGS.fullmatch(header):
-                raise Unreadable('If-Match must be * or a list of tags in quotes, such as "1a2b.3".')
-            matches = row is not None and entity_tag(row) in ENTITY_TAG.findall(header)
+            tags = given_tags(header, "If-Match")
+            matches = row is not None and entity_tag(row) in tags
         if not matches:
             raise PreconditionFailed("The element has changed since it was read; read it again.")
 

@@ -30,9 +30,8 @@ def content_state() -> str:
     return str(look_up(sql)[0][0])
 
 
-def total_of(selection: Selection) -> int:
+def total_of(selection: Selection, state: str) -> int:
     """How many a list has; counted once in a state of the storage, since counting takes longer the more there are."""
-    state = content_state()
     if not state:
         return count(selection)
     key = (state, selection.counted, repr(selection.parameters))

@@ -100,6 +100,11 @@ WRITING_HEADERS = {
 }
 
 
+CONDITION_TEXT = "The `ETag` of an earlier answer; 304 while the answer would be the same."
+ETAG: dict[str, Any] = {"description": "Stands for this answer.", "schema": {"type": "string"}, "required": True}
+NOT_MODIFIED = {"description": "What the client has is what there is.", "headers": {**REQUEST_ID, "ETag": ETAG}}
+
+
 class OperationSchema(AutoSchema):
     """Names each operation as its view does, and adds the parameters that stand on every one."""
 
@@ -117,9 +122,16 @@ class OperationSchema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         if operation and self._writes():
             operation["x-writes"] = True
+        if operation and self._is_conditional:
+            operation["x-conditional"] = True
         if operation and getattr(self.view, "warns", False):
             operation["x-warns"] = True
         return operation
+
+    @property
+    def _is_conditional(self) -> bool:
+        """POST reads, too, for clients that know no better; conditions are for GET."""
+        return self.method == "GET" and getattr(self.view, "is_conditional", False)
 
     def _writes(self) -> bool:
         return self.method in self._writing_ids
@@ -144,6 +156,10 @@ class OperationSchema(AutoSchema):
                 OpenApiParameter("api-version", str, place, enum=versions.supported, description=text)
                 for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
             ]
+        if self._is_conditional:
+            parameters.append(
+                OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description=CONDITION_TEXT)
+            )
         if self._writes():
             parameters += [
                 OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text)
@@ -184,6 +200,9 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
+    if operation.pop("x-conditional", False):
+        operation["responses"]["200"]["headers"]["ETag"] = ETAG
+        operation["responses"]["304"] = NOT_MODIFIED
     is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
     for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
         name = WARNING if warns and status == "422" else f"Error{status}"
