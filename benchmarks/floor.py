@@ -86,8 +86,11 @@ class Floor:
             min_size=1,
             max_size=8,
             open=True,
-            # As the service does it: one plan for all values of what is sent again and again.
-            kwargs={"prepare_threshold": 1, "options": "-c plan_cache_mode=force_generic_plan"},
+            # One plan for all values, as the service has it; and triggers ask for the scope.
+            kwargs={
+                "prepare_threshold": 1,
+                "options": f"-c plan_cache_mode=force_generic_plan -c repository.storage={storage}",
+            },
         )
         with self.pool.connection() as connection:
             found = connection.execute(TYPES_SQL, [self.storage]).fetchall()
