@@ -154,7 +154,8 @@ DATABASE_URL = Variable(
     _database,
     "",
     "PostgreSQL 15 or newer as `postgresql://user:password@host:port/name`. Empty: an embedded PostgreSQL 18 is "
-    "started in the data folder. The role must be neither superuser nor BYPASSRLS.",
+    "started in the data folder. The role must be neither superuser nor BYPASSRLS. Statements are prepared: a "
+    "PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
     is_secret=True,
 )
 DATA_DIR = Variable(

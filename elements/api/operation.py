@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -31,18 +30,20 @@ from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
+from repository_site.environment import PROJECT_DIR
 from repository_site.problems import NotFound, Unreadable
 from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from storage.tenancy import tenant_scope
 
 
-def _code() -> str:
-    """Of the modules that make answers: after an upgrade these may look different although nothing has changed."""
-    files = sorted(Path(__file__).parents[1].glob("*/*.py"))
+@cache
+def code_digest() -> str:
+    """Of our modules: after an upgrade an answer may look different although nothing in the storage has changed."""
+    packages = ("elements", "facets", "repository_site", "storage")
+    files = sorted(file for package in packages for file in (PROJECT_DIR / package).rglob("*.py"))
     return blake2b(b"".join(file.read_bytes() for file in files), digest_size=16).hexdigest()
 
 
-CODE = _code()
 # Elements that are read and written at a time when a whole list is asked for.
 BATCH = 500
 
@@ -118,7 +119,7 @@ class ElementOperation(ConfiguredOperation):
         storage, request = self.storage, self.request._request
         parts = (
             self.content_state, self.configuration.revision, storage.time_zone, self.base, request.get_full_path(),
-            self.api_version, self.reader.audience.sees_drafts, CODE,
+            self.api_version, self.reader.audience.sees_drafts, code_digest(),
         )  # fmt: skip
         return f'"{blake2b(repr(parts).encode(), digest_size=16).hexdigest()}"'
 

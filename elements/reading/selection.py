@@ -134,7 +134,8 @@ def read_page(
         SELECT id::text FROM page"""  # noqa: S608  constants of ours
     versions = [row[0] for row in fetch(sql, [*selection.parameters, limit, offset])]
     found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
-    return [found[version] for version in versions]
+    # Outside of a snapshot one may have gone in between.
+    return [found[version] for version in versions if version in found]
 
 
 def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str]]]:

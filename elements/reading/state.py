@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from hashlib import blake2b
 
 from elements.reading.selection import Selection, count
 from repository_site.database.statements import look_up
 
 # Of all storages together; a number each.
 MOST_KEPT = 10_000
-_totals: OrderedDict[Hashable, int] = OrderedDict()
+_totals: OrderedDict[bytes, int] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -34,7 +34,8 @@ def total_of(selection: Selection, state: str) -> int:
     """How many a list has; counted once in a state of the storage, since counting takes longer the more there are."""
     if not state:
         return count(selection)
-    key = (state, selection.counted, repr(selection.parameters))
+    # As a digest: a filter may be long, and there may be many.
+    key = blake2b(repr((state, selection.counted, selection.parameters)).encode(), digest_size=32).digest()
     with _lock:
         found = _totals.get(key)
         if found is not None:
