@@ -108,10 +108,6 @@ TEMPLATES = [
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 
-# Of the cursors that prepare at all: what is sent a second time is prepared (see `repository_site.database`).
-PREPARING = {"prepare_threshold": 1}
-
-
 def _database() -> dict[str, Any]:
     """One PostgreSQL everywhere: the operator's by DATABASE_URL, else the embedded one, started on first use."""
     if not DATABASE_ADDRESS:
@@ -120,9 +116,9 @@ def _database() -> dict[str, Any]:
             "USER": EmbeddedPostgres.ROLE,
             "HOST": str(EMBEDDED_POSTGRES.socket_dir) if EMBEDDED_POSTGRES else "",
             "PORT": str(EmbeddedPostgres.PORT),
-            "OPTIONS": PREPARING,
+            "OPTIONS": {},
         }
-    options: dict[str, Any] = {**DATABASE_ADDRESS, **PREPARING}
+    options: dict[str, Any] = dict(DATABASE_ADDRESS)
     return {
         "NAME": options.pop("dbname", ""),
         "USER": options.pop("user", ""),

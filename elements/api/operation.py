@@ -118,8 +118,8 @@ class ElementOperation(ConfiguredOperation):
         """Of an answer that follows from the content, the configuration and the request alone: all of them in one."""
         storage, request = self.storage, self.request._request
         parts = (
-            self.content_state, self.configuration.revision, storage.time_zone, self.base, request.get_full_path(),
-            self.api_version, self.reader.audience.sees_drafts, code_digest(),
+            storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
+            request.get_full_path(), self.api_version, self.reader.audience.sees_drafts, code_digest(),
         )  # fmt: skip
         return f'"{blake2b(repr(parts).encode(), digest_size=16).hexdigest()}"'
 

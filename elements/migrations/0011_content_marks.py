@@ -10,12 +10,13 @@ TABLES = ("element", "elementversion", "reference", "shape", "shapeflow")
 FUNCTION = """
 CREATE FUNCTION elements_mark_content() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    scope text := current_setting('repository.storage');
+    scope text := nullif(current_setting('repository.storage', true), '');
 BEGIN
-    -- Once a transaction is enough; and a storage that is being removed needs none.
-    IF current_setting('repository.marked', true) IS DISTINCT FROM scope
+    -- Without a scope no row can have changed. Once a transaction is enough; a storage that is being removed needs none.
+    IF scope IS NOT NULL AND current_setting('repository.marked', true) IS DISTINCT FROM scope
         AND current_setting('repository.removing', true) IS DISTINCT FROM scope THEN
-        DELETE FROM elements_contentmark WHERE id IN (SELECT id FROM elements_contentmark FOR UPDATE SKIP LOCKED);
+        DELETE FROM elements_contentmark WHERE storage_id = scope::uuid AND id IN (
+            SELECT id FROM elements_contentmark WHERE storage_id = scope::uuid FOR UPDATE SKIP LOCKED);
         INSERT INTO elements_contentmark (storage_id, id) VALUES (scope::uuid, gen_random_uuid());
         PERFORM set_config('repository.marked', scope, true);
     END IF;

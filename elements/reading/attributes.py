@@ -28,6 +28,7 @@ MOST_WRITTEN = 2_000
 
 Derive = Callable[[VersionRow, bool], Values | None]
 """The values that a row gives an attribute; the second argument says whether the version has authors."""
+Steps = list[tuple[str, Derive | None]]
 
 
 class AttributeWriter:
@@ -40,8 +41,8 @@ class AttributeWriter:
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
         # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
-        # the projection, which lives longer than this.
-        self._steps: dict[int, list[tuple[str, Derive | None]]] = {}
+        # the projection, which is kept with it so that no other can have the same.
+        self._steps: dict[int, tuple[TypeProjection, Steps]] = {}
         self._written: dict[datetime, Values] = {}
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
@@ -50,7 +51,8 @@ class AttributeWriter:
         if shown.stored:
             stored = read_exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
         found: dict[str, Values] = {}
-        for name, derive in self._steps.get(id(shown)) or self._decide(shown):
+        decided = self._steps.get(id(shown))
+        for name, derive in decided[1] if decided else self._decide(shown):
             values = stored.get(name) if derive is None else derive(row, has_authors)
             if values is not None:
                 found[name] = values
@@ -59,10 +61,11 @@ class AttributeWriter:
                 found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
         return found
 
-    def _decide(self, shown: TypeProjection) -> list[tuple[str, Derive | None]]:
+    def _decide(self, shown: TypeProjection) -> Steps:
         """In the order of names; those that are stored need nothing to be done."""
         steps = dict.fromkeys(shown.stored) | {name: self._derivation(name, shown) for name in shown.derived}
-        found = self._steps[id(shown)] = sorted(steps.items(), key=lambda step: step[0])
+        found = sorted(steps.items(), key=lambda step: step[0])
+        self._steps[id(shown)] = (shown, found)
         return found
 
     def _derivation(self, name: str, shown: TypeProjection) -> Derive:

@@ -23,7 +23,8 @@ _lock = threading.Lock()
 def content_state() -> str:
     """Empty while nobody has changed anything since marks are made.
 
-    Whoever goes on to change something in the same transaction makes another mark: the one that was read is taken.
+    Whoever goes on to change something in the same transaction makes another mark: the one that was read is taken. That
+    is forgotten by a rollback to a savepoint from before the reading; requests that read do not change anything.
     """
     sql = """SELECT coalesce(string_agg(id::text, ' ' ORDER BY id), ''), set_config('repository.marked', '', true)
         FROM elements_contentmark"""

@@ -44,6 +44,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         asked for as text.
         """
         self.ensure_connection()
+        # What is sent a second time is prepared. For these statements alone: of all others, texts with their values in
+        # them, the driver would keep the last hundred.
+        self.connection.prepare_threshold = 1
+        try:
+            return self._look_up(sql, parameters)
+        finally:
+            if self.connection is not None:
+                self.connection.prepare_threshold = None
+
+    def _look_up(self, sql: str, parameters: Parameters) -> list[Row]:
         cursor = getattr(self.connection, KEPT, None) or self._make_cursor()
         if self.queries_logged or self.execute_wrappers:
             watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)

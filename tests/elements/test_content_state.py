@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import F, Model
+from django.test.utils import CaptureQueriesContext
 
-from elements.models import Element, ElementVersion
+from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.reading.state import content_state
 from storage.models import Storage
 from storage.provisioning import remove_storage
@@ -86,11 +88,29 @@ def test_other_storages_stay_as_they_are(handbook: Storage) -> None:
 
 def test_a_removed_storage_leaves_no_mark() -> None:
     storage = StorageFactory.create(collection="acme", key="gone")
+    tenant = storage.id
     with tenant_scope(storage):
-        element = Element.objects.first()
         ElementVersion.objects.update(revision=1)
-        assert element is None or content_state()
+        assert content_state()
+        assert ContentMark.objects.count() == 1
     remove_storage(storage)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM storage_storage WHERE id = %s", [storage.id])
-        assert cursor.fetchone() == (0,)
+    with tenant_scope(tenant):
+        assert ContentMark.objects.count() == 0
+
+
+@pytest.mark.parametrize("model", [Element, ElementVersion, Reference, Shape, ShapeFlow])
+def test_every_table_of_content_makes_marks(handbook: Storage, model: type[Model]) -> None:
+    before = state(handbook)
+    with tenant_scope(handbook):
+        model._default_manager.update(id=F("id"))
+    assert state(handbook) != before
+
+
+def test_a_list_is_counted_once_in_a_state(handbook: Storage, api: ApiClient) -> None:
+    token = token_for(handbook, Role.ARCHITECT)
+    counted = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as captured:
+            assert api.get(f"{PROCESSES}?$pageSize=1", token=token).status_code == 200
+        counted.append(sum("count(*)" in each["sql"] for each in captured))
+    assert counted == [1, 0]
