@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from secrets import token_hex
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,8 +13,8 @@ import orjson
 from elements import derived
 from elements.reading import rows
 from elements.reading.addresses import Addresses
-from elements.reading.attributes import AttributeWriter
-from elements.reading.links import NO_LINKS, Links, read_links
+from elements.reading.attributes import AttributeWriter, Values, without_author_note
+from elements.reading.links import NO_LINKS, Links, ask_links, read_links
 from elements.reading.projection import (
     ATTRIBUTES,
     CHILDREN,
@@ -29,15 +28,16 @@ from elements.reading.projection import (
     view_projection,
     whole_projection,
 )
+from elements.reading.references import ReferenceWriter
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
+from repository_site.database.statements import Inquiry
 
 Wire = dict[str, Any]
+Part = list[Wire] | orjson.Fragment | None
 # Nested related maps of expanded references, by the version of the target.
 Expansions = Mapping[str, Mapping[str, list[Wire]]]
-# Stand for the ids in texts of references. Nobody can know them, so nothing that is stored is like them.
-IDS = Identity(token_hex(16), token_hex(16), "", token_hex(16), "", "")
 
 
 @dataclass(frozen=True)
@@ -114,32 +114,43 @@ class Assembler:
         self.wanted = wanted
         self.projection = view_projection(reader.configuration, view, wanted)
         self.view_address = reader.addresses.view(view)
-        # By version, for one batch: a list of any length must not fill the memory.
-        self._references: dict[str, Wire] = {}
-        self._texts: dict[str, str] = {}
-        self._kinds: dict[tuple[str, str, str], str] = {}
-        self._in_view: dict[str, Wire] = {}
+        self.writer = ReferenceWriter(self.reference)
+        self.writer_in_view = ReferenceWriter(self.reference_in_view)
+        # By version, for one batch.
+        self._attributes: dict[str, dict[str, Values]] = {}
 
     @property
     def needs_attributes(self) -> bool:
         return self.projection.stored
 
     def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
-        self._references.clear()
-        self._texts.clear()
-        self._in_view.clear()
-        gathered = self.gather(batch)
+        # Most of the work that needs nothing but the rows, done while the database looks for all the rest.
+        gathered = self.gather(batch, lambda: self._write_attributes(batch))
+        self.writer.begin(gathered.links)
+        self.writer_in_view.begin(gathered.links)
         return [self._element(row, gathered) for row in batch]
 
-    def gather(self, batch: Sequence[VersionRow]) -> Gathered:
+    def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
         resources, audience = self.wanted.resources, self.reader.audience
         elements = list(dict.fromkeys(row.element for row in batch))
-        children = rows.read_children(audience, elements, self.child_types) if CHILDREN in resources else {}
-        shapes = rows.read_shapes(self._drawn(batch)) if CONTENT in resources else {}
-        parents = rows.read_parents({row.parent for row in batch if row.parent}) if ROOT_PATH in resources else {}
-        others = {shape.element for found in shapes.values() for shape in found} | parents.keys()
-        links = read_links(audience, batch, self.projection, other_targets=others, all_versions=VERSIONS in resources)
-        return Gathered(links, children, shapes, parents, self._expand(batch, links))
+        drawn = self._drawn(batch) if CONTENT in resources else []
+        above = {row.parent for row in batch if row.parent} if ROOT_PATH in resources else set()
+        inquiry = Inquiry()
+        children = inquiry.add(rows.children_of(audience, elements if CHILDREN in resources else (), self.child_types))
+        shapes = inquiry.add(rows.shapes_of(drawn))
+        parents = inquiry.add(rows.parents_of(above))
+        all_versions = VERSIONS in resources
+        links = ask_links(
+            inquiry, audience, batch, self.projection, drawn=drawn, parents=above, all_versions=all_versions
+        )
+        inquiry.ask(meanwhile)
+        found = links()
+        return Gathered(found, children(), shapes(), parents(), self._expand(batch, found))
+
+    def _write_attributes(self, batch: Sequence[VersionRow]) -> None:
+        if ATTRIBUTES in self.wanted.resources:
+            write, types = self.reader.writer.with_author_note, self.projection.types
+            self._attributes = {row.version: write(row, types[row.type]) for row in batch}
 
     @cached_property
     def child_types(self) -> list[str]:
@@ -172,21 +183,28 @@ class Assembler:
         if DISPLAY_NAMES in resources:
             found["displayNames"] = shown.display_names
         if ATTRIBUTES in resources:
-            has_authors = gathered.links.has_authors(row)
-            add_part(found, ATTRIBUTES, self.reader.writer.attributes(row, shown, has_authors=has_authors))
+            attributes = self._attributes.pop(row.version)
+            if not gathered.links.has_authors(row):
+                without_author_note(attributes)
+            add_part(found, ATTRIBUTES, attributes)
         if RELATED in resources:
-            related = gathered.links.related(row, shown.contexts)
-            add_part(found, RELATED, self.references(related, gathered.expansions))
+            add_part(found, RELATED, self.related(row, gathered))
         if CHILDREN in resources:
             add_part(found, CHILDREN, self.children(row, gathered))
         if CONTENT in resources:
             add_part(found, CONTENT, self.content(row, gathered))
         if ROOT_PATH in resources:
-            add_part(found, ROOT_PATH, self._in_this_view(self._root_path(row, gathered)))
+            add_part(found, ROOT_PATH, self.writer_in_view.references(self._root_path(row, gathered)))
         if VERSIONS in resources:
             known = gathered.links.known.get(row.element, ())
-            add_part(found, VERSIONS, self._in_this_view(each.identity for each in known))
+            add_part(found, VERSIONS, self.writer_in_view.references(each.identity for each in known))
         return found
+
+    def related(self, row: VersionRow, gathered: Gathered) -> Wire:
+        contexts = self.contexts_of(row)
+        if not self.wanted.expand:
+            return self.writer.related(row, contexts, gathered.links)
+        return self.references(gathered.links.related(row, contexts), gathered.expansions)
 
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
         found: Wire = {}
@@ -194,33 +212,10 @@ class Assembler:
             if context in self.wanted.expand:
                 found[context] = [self.expanded(target, expansions) for target in targets]
             else:
-                found[context] = self._written(targets)
-        return found
-
-    def _written(self, targets: Sequence[Identity]) -> orjson.Fragment:
-        """References as JSON that is made already, the same for all that refer to a target."""
-        made = self._texts
-        return orjson.Fragment(f"[{','.join([made.get(each.version) or self._write(each) for each in targets])}]")
-
-    def _write(self, target: Identity) -> str:
-        """References differ in little but their ids: the others are written into the text of the first of a kind."""
-        kind = target.type, target.state, target.stereotype
-        text = self._kinds.get(kind)
-        if text is None:
-            first = self._reference(Identity(IDS.element, IDS.creation, target.type, IDS.version, *kind[1:]))
-            text = self._kinds[kind] = orjson.dumps(first).decode()
-        text = text.replace(IDS.element, target.element).replace(IDS.version, target.version)
-        found = self._texts[target.version] = text.replace(IDS.creation, target.creation)
+                found[context] = self.writer.references(targets)
         return found
 
     def reference(self, target: Identity) -> Wire:
-        """Made once for each target, and shared by all that refer to it."""
-        found = self._references.get(target.version)
-        if found is None:
-            found = self._references[target.version] = self._reference(target)
-        return found
-
-    def _reference(self, target: Identity) -> Wire:
         prefix = self.reference_prefix(self.reader.types[target.type])
         return {**self.reader.identity(target), "expandUri": self.reader.address(prefix, target)}
 
@@ -233,21 +228,14 @@ class Assembler:
         add_part(found, RELATED, expansions.get(target.version))
         return found
 
-    def children(self, row: VersionRow, gathered: Gathered) -> list[Wire]:
-        return self._in_this_view(gathered.children.get(row.element, ()))
+    def children(self, row: VersionRow, gathered: Gathered) -> Part:
+        return self.writer_in_view.references(gathered.children.get(row.element, ()))
 
-    def content(self, row: VersionRow, gathered: Gathered) -> list[Wire]:
-        return [self.reference(target) for target in gathered.drawn(row)]
-
-    def _in_this_view(self, targets: Iterable[Identity]) -> list[Wire]:
-        return [self.reference_in_view(target) for target in targets]
+    def content(self, row: VersionRow, gathered: Gathered) -> Part:
+        return self.writer.references(gathered.drawn(row))
 
     def reference_in_view(self, target: Identity) -> Wire:
-        found = self._in_view.get(target.version)
-        if found is None:
-            found = self._in_view[target.version] = self.reader.identity(target)
-            found["expandUri"] = self.reader.address(self.view_address, target)
-        return found
+        return {**self.reader.identity(target), "expandUri": self.reader.address(self.view_address, target)}
 
     def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
         """Nearest parent first; parents that the view does not contain, or the reader does not see, are passed over."""

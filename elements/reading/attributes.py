@@ -26,8 +26,8 @@ INVARIANT = str(INVARIANT_CULTURE)
 MOST_WRITTEN = 2_000
 
 
-Derive = Callable[[VersionRow, bool], Values | None]
-"""The values that a row gives an attribute; the second argument says whether the version has authors."""
+Derive = Callable[[VersionRow], Values | None]
+"""The values that a row gives an attribute."""
 Steps = list[tuple[str, Derive | None]]
 
 
@@ -46,14 +46,21 @@ class AttributeWriter:
         self._written: dict[datetime, Values] = {}
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
-        """Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order."""
+        found = self.with_author_note(row, shown)
+        return found if has_authors else without_author_note(found)
+
+    def with_author_note(self, row: VersionRow, shown: TypeProjection) -> dict[str, Values]:
+        """As if the version had authors: for whoever learns that later and uses the time until then.
+
+        Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order.
+        """
         stored: Mapping[str, Values] = {}
         if shown.stored:
             stored = read_exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
         found: dict[str, Values] = {}
         decided = self._steps.get(id(shown))
         for name, derive in decided[1] if decided else self._decide(shown):
-            values = stored.get(name) if derive is None else derive(row, has_authors)
+            values = stored.get(name) if derive is None else derive(row)
             if values is not None:
                 found[name] = values
         for name in shown.files:
@@ -70,20 +77,20 @@ class AttributeWriter:
 
     def _derivation(self, name: str, shown: TypeProjection) -> Derive:
         if name == derived.PAGE_ADDRESS:
-            return lambda row, has_authors: self.page_addresses(row, shown)
+            return lambda row: self.page_addresses(row, shown)
         if name == derived.AUTHOR_NOTE:
-            return lambda row, has_authors: self.author_note if has_authors and self.author_note else None
+            return lambda row: self.author_note or None
         if name in MOMENTS:
             moment = MOMENTS[name]
 
-            def write(row: VersionRow, has_authors: bool) -> Values | None:
+            def write(row: VersionRow) -> Values | None:
                 instant: datetime | None = moment(row)
                 return None if instant is None else self._written.get(instant) or self._write(instant)
 
             return write
         derivation = DERIVATIONS[name]
 
-        def derive(row: VersionRow, has_authors: bool) -> Values | None:
+        def derive(row: VersionRow) -> Values | None:
             value = derivation(row, shown)
             return None if value is None else {INVARIANT: value}
 
@@ -100,6 +107,11 @@ class AttributeWriter:
         """Of the version's own page, unless another ending is given."""
         last = row.version if ending is None else ending
         return {lcid: prefix + last for lcid, prefix in self.addresses.pages(shown.type).items()}
+
+
+def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:
+    attributes.pop(derived.AUTHOR_NOTE, None)
+    return attributes
 
 
 def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:

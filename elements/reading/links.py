@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elements import derived
 from elements.reading import rows
 from elements.reading.projection import Projection
 from elements.reading.rows import Audience, Identity, KnownVersion, VersionRow
+from repository_site.database.statements import Inquiry
 
 # The columns of a row that hold callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
@@ -51,28 +52,40 @@ class Links:
 NO_LINKS = Links({}, {}, {})
 
 
-def read_links(
+def read_links(audience: Audience, versions: Sequence[VersionRow], projection: Projection) -> Links:
+    """What these versions refer to, on its own."""
+    inquiry = Inquiry()
+    links = ask_links(inquiry, audience, versions, projection)
+    inquiry.ask()
+    return links()
+
+
+def ask_links(
+    inquiry: Inquiry,
     audience: Audience,
     versions: Sequence[VersionRow],
     projection: Projection,
     *,
-    other_targets: Iterable[str] = (),
+    drawn: Collection[str] = (),
+    parents: Collection[str] = (),
     all_versions: bool = False,
-) -> Links:
-    """Three statements at most. `other_targets` are elements that the caller needs identities of as well."""
-    references = rows.read_references([row.version for row in versions], _stored_contexts(projection))
-    known: Mapping[str, Sequence[KnownVersion]] = {}
-    if all_versions or derived.RELEASE_HISTORY in projection.contexts:
-        # An element without versions has one row, which has its own id.
-        versioned = dict.fromkeys(row.element for row in versions if projection.types[row.type].type.is_versioned)
-        known = rows.read_known_versions(audience, versioned)
-    targets = set(other_targets)
-    for by_context in references.values():
-        for held in by_context.values():
-            targets.update(held)
-    for context in projection.contexts & CALLER_FIELDS.keys():
-        targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-    return Links(references, known, rows.read_identities(audience, targets))
+) -> Callable[[], Links]:
+    """Three questions. Identities are also those of what the diagrams of the versions `drawn` show, and of the elements
+    `parents` and above."""
+    ids, contexts = [row.version for row in versions], _stored_contexts(projection)
+    references = inquiry.add(rows.references_of(ids, contexts))
+    # An element without versions has one row, which has its own id.
+    versioned = (row.element for row in versions if projection.types[row.type].type.is_versioned)
+    wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
+    known = inquiry.add(rows.known_versions_of(audience, dict.fromkeys(versioned) if wants_known else ()))
+    callers = {
+        caller
+        for context in projection.contexts & CALLER_FIELDS.keys()
+        for row in versions
+        if (caller := getattr(row, CALLER_FIELDS[context]))
+    }
+    identities = inquiry.add(rows.identities_around(audience, callers, ids, contexts, drawn=drawn, parents=parents))
+    return lambda: Links(references(), known(), identities())
 
 
 def _stored_contexts(projection: Projection) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from elements.reading import rows
@@ -41,8 +41,8 @@ class ReportAssembler(Assembler):
         read = rows.read_versions(wanted, for_reporting=True)
         return {element: [read[each.identity.version] for each in found] for element, found in known.items()}
 
-    def gather(self, batch: Sequence[VersionRow]) -> Gathered:
-        gathered = super().gather(batch)
+    def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
+        gathered = super().gather(batch, meanwhile)
         below = {target.version for found in gathered.children.values() for target in found}
         below |= {target.version for row in batch for target in gathered.drawn(row)}
         found = rows.read_versions(below, with_attributes=self.needs_attributes, for_reporting=True)
@@ -67,7 +67,7 @@ class ReportAssembler(Assembler):
             found,
             RELATED,
             {
-                context: [self.reference(target) for target in targets]
+                context: self.writer.references(targets)
                 for context, targets in links.related(row, shown.contexts).items()
             },
         )

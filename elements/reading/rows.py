@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from facets.cycles import EVER_PUBLISHED
-from repository_site.database.statements import id_array, look_up
+from repository_site.database.base import Row
+from repository_site.database.statements import Question, ask, id_array, look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,30 +124,89 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
     return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
 
 
-def read_references(versions: Sequence[str], contexts: Collection[str] | None) -> dict[str, dict[str, list[str]]]:
+def identities_around(
+    audience: Audience,
+    elements: Collection[str],
+    versions: Collection[str],
+    contexts: Collection[str],
+    *,
+    drawn: Collection[str] = (),
+    parents: Collection[str] = (),
+) -> Question[dict[str, Identity]]:
+    """Of these elements, of what these versions refer to in these contexts, of what the diagrams of the versions
+    `drawn` show, and of the elements `parents` and what is above them: as `read_identities` finds them.
+
+    What they are is found once more by the database itself, so that the question need not wait for other answers.
+    """
+    parts = ["SELECT unnest(%(elements)s::uuid[]) AS id"]
+    if versions and contexts:
+        parts.append(
+            "SELECT r.target_id FROM elements_reference r WHERE r.version_id = ANY(%(versions)s::uuid[])"
+            " AND r.context = ANY(%(contexts)s)"
+        )
+    if drawn:
+        parts.append("SELECT s.element_id FROM elements_shape s WHERE s.version_id = ANY(%(drawn)s::uuid[])")
+    if parents:
+        parts.append("SELECT id FROM above")
+    if not elements and len(parts) == 1:
+        return Question("", (), lambda rows: {})
+    # LATERAL with a limit: a look by the index for each, however many the planner expects.
+    sql = f"""WITH RECURSIVE above AS ({ABOVE}), wanted AS MATERIALIZED ({" UNION ".join(parts)})
+        SELECT found.* FROM wanted CROSS JOIN LATERAL (SELECT {IDENTITY} FROM elements_element e
+            JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = wanted.id LIMIT 1) found"""  # noqa: S608  constants of ours
+    parameters = {
+        "elements": id_array(elements),
+        "versions": id_array(versions),
+        "contexts": list(contexts),
+        "drawn": id_array(drawn),
+        "parents": id_array(parents),
+    }
+    return Question(sql, parameters, lambda rows: {row[0]: Identity(*row) for row in rows})
+
+
+References = dict[str, dict[str, list[str]]]
+
+
+def read_references(versions: Collection[str], contexts: Collection[str] | None) -> References:
+    return ask(references_of(versions, contexts))
+
+
+def references_of(versions: Collection[str], contexts: Collection[str] | None) -> Question[References]:
     """Target ids by version and context, in their order; None means every context."""
-    found: dict[str, dict[str, list[str]]] = {}
-    if versions and (contexts is None or contexts):
-        only = "" if contexts is None else " AND r.context = ANY(%s)"
-        sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-            WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
-        parameters = [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)]
-        for version, context, target in look_up(sql, parameters):
+
+    def understand(rows: list[Row]) -> References:
+        found: References = {}
+        for version, context, target in rows:
             found.setdefault(version, {}).setdefault(context, []).append(target)
-    return found
+        return found
+
+    if not versions or (contexts is not None and not contexts):
+        return Question("", (), understand)
+    only = "" if contexts is None else " AND r.context = ANY(%s)"
+    sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
+        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
+    return Question(sql, [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)], understand)
 
 
-def read_children(audience: Audience, parents: Sequence[str], types: Sequence[str]) -> dict[str, list[Identity]]:
+Children = dict[str, list[Identity]]
+
+
+def children_of(audience: Audience, parents: Collection[str], types: Collection[str]) -> Question[Children]:
     """By parent, in their order."""
-    found: dict[str, list[Identity]] = {}
-    if parents and types:
-        sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
-            JOIN elements_elementversion v ON v.id = e.{audience.pointer}
-            WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
-            ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
-        for parent, *identity in look_up(sql, [id_array(parents), id_array(types)]):
+
+    def understand(rows: list[Row]) -> Children:
+        found: Children = {}
+        for parent, *identity in rows:
             found.setdefault(parent, []).append(Identity(*identity))
-    return found
+        return found
+
+    if not parents or not types:
+        return Question("", (), understand)
+    sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
+        JOIN elements_elementversion v ON v.id = e.{audience.pointer}
+        WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
+        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
+    return Question(sql, [id_array(parents), id_array(types)], understand)
 
 
 class ShapeRow(NamedTuple):
@@ -155,15 +215,25 @@ class ShapeRow(NamedTuple):
     element: str
 
 
-def read_shapes(versions: Sequence[str]) -> dict[str, list[ShapeRow]]:
+Shapes = dict[str, list[ShapeRow]]
+
+
+def read_shapes(versions: Collection[str]) -> Shapes:
+    return ask(shapes_of(versions))
+
+
+def shapes_of(versions: Collection[str]) -> Question[Shapes]:
     """The diagrams of versions: shapes by version, in their order."""
-    found: dict[str, list[ShapeRow]] = {}
-    if versions:
-        sql = """SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
-            WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position"""
-        for row in look_up(sql, [id_array(versions)]):
+
+    def understand(rows: list[Row]) -> Shapes:
+        found: Shapes = {}
+        for row in rows:
             found.setdefault(row[0], []).append(ShapeRow(*row))
-    return found
+        return found
+
+    sql = """SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
+        WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position"""
+    return Question(sql if versions else "", [id_array(versions)], understand)
 
 
 def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
@@ -177,28 +247,44 @@ def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def read_parents(elements: Collection[str]) -> dict[str, str | None]:
+Parents = dict[str, str | None]
+# UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is one
+# look by the index for each, however many the planner expects.
+ABOVE = """SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%(parents)s::uuid[])
+    UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
+        SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up"""
+
+
+def read_parents(elements: Collection[str]) -> Parents:
+    return ask(parents_of(elements))
+
+
+def parents_of(elements: Collection[str]) -> Question[Parents]:
     """The parents of elements, and theirs, up to the roots: each element's parent by its id."""
-    if not elements:
-        return {}
-    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is
-    # one look by the index for each, however many the planner expects.
-    sql = """WITH RECURSIVE above AS (
-            SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
-            UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
-                SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up)
-        SELECT id::text, parent_id::text FROM above"""
-    return dict(look_up(sql, [id_array(elements)]))
+    sql = f"WITH RECURSIVE above AS ({ABOVE}) SELECT id::text, parent_id::text FROM above"  # noqa: S608  constants of ours
+    return Question(sql if elements else "", {"parents": id_array(elements)}, dict)
 
 
-def read_known_versions(audience: Audience, elements: Collection[str]) -> dict[str, list[KnownVersion]]:
+Known = dict[str, list[KnownVersion]]
+
+
+def read_known_versions(audience: Audience, elements: Collection[str]) -> Known:
+    return ask(known_versions_of(audience, elements))
+
+
+def known_versions_of(audience: Audience, elements: Collection[str]) -> Question[Known]:
     """The versions of elements that the reader may see, oldest first."""
-    found: dict[str, list[KnownVersion]] = {}
-    if elements:
-        visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
-        sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.category = ANY(%s) FROM {VERSION_AND_ELEMENT}
-            WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
-        for *identity, was_released in look_up(sql, [sorted(EVER_PUBLISHED), id_array(elements)]):
+
+    def understand(rows: list[Row]) -> Known:
+        found: Known = {}
+        for *identity, was_released in rows:
             known = KnownVersion(Identity(*identity), was_released)
             found.setdefault(known.identity.element, []).append(known)
-    return found
+        return found
+
+    if not elements:
+        return Question("", (), understand)
+    visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
+    sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.category = ANY(%s) FROM {VERSION_AND_ELEMENT}
+        WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
+    return Question(sql, [sorted(EVER_PUBLISHED), id_array(elements)], understand)

@@ -6,7 +6,7 @@ Starting lazily here, and not in the settings, keeps `--help`, type checking and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -15,9 +15,10 @@ from psycopg.pq import Format
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
-# A cursor of psycopg, which the type stubs do not know; one is kept with each connection under this name.
+Statement = tuple[str, Parameters]
+# A cursor of psycopg, which the type stubs do not know; some are kept with each connection under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
-KEPT = "cursor_for_looking_up"
+KEPT = "cursors_for_looking_up"
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -43,29 +44,59 @@ class DatabaseWrapper(base.DatabaseWrapper):
         and they are made anew for each. What is found comes in binary form, which is quicker to read; JSON has to be
         asked for as text.
         """
+        return self.look_up_all([(sql, parameters)])[0]
+
+    def look_up_all(
+        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
+    ) -> list[list[Row]]:
+        """The same for several that do not wait for each other's rows: sent in one trip.
+
+        `meanwhile` is done while the database works. It must not ask the database for anything.
+        """
         self.ensure_connection()
         # What is sent a second time is prepared. For these statements alone: of all others, texts with their values in
         # them, the driver would keep the last hundred.
         self.connection.prepare_threshold = 1
         try:
-            return self._look_up(sql, parameters)
+            cursors = self._kept_cursors(len(statements))
+            if self.queries_logged or self.execute_wrappers:
+                return self._look_up_watched(statements, cursors, meanwhile)
+            self.validate_no_broken_transaction()
+            with self.wrap_database_errors:
+                if len(statements) == 1 and meanwhile is None:
+                    return [cursors[0].execute(*statements[0]).fetchall()]
+                return self._look_up_together(statements, cursors, meanwhile)
         finally:
             if self.connection is not None:
                 self.connection.prepare_threshold = None
 
-    def _look_up(self, sql: str, parameters: Parameters) -> list[Row]:
-        cursor = getattr(self.connection, KEPT, None) or self._make_cursor()
-        if self.queries_logged or self.execute_wrappers:
-            watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
-            watched.execute(sql, parameters)
-            return list(watched.fetchall())
-        self.validate_no_broken_transaction()
-        with self.wrap_database_errors:
-            found: list[Row] = cursor.execute(sql, parameters).fetchall()
-            return found
+    def _look_up_together(
+        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    ) -> list[list[Row]]:
+        with self.connection.pipeline():
+            for cursor, statement in zip(cursors, statements, strict=True):
+                cursor.execute(*statement)
+            if meanwhile is not None:
+                meanwhile()
+        return [cursor.fetchall() for cursor in cursors]
 
-    def _make_cursor(self) -> Any:
-        cursor = psycopg_cursor(self.connection)
-        cursor.format = Format.BINARY
-        setattr(self.connection, KEPT, cursor)
-        return cursor
+    def _look_up_watched(
+        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    ) -> list[list[Row]]:
+        """One by one, for those who count or log statements."""
+        if meanwhile is not None:
+            meanwhile()
+        found = []
+        for cursor, statement in zip(cursors, statements, strict=True):
+            watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+            watched.execute(*statement)
+            found.append(list(watched.fetchall()))
+        return found
+
+    def _kept_cursors(self, count: int) -> list[Any]:
+        kept: list[Any] = self.connection.__dict__.setdefault(KEPT, [])
+        while len(kept) < count:
+            cursor = psycopg_cursor(self.connection)
+            cursor.format = Format.BINARY
+            kept.append(cursor)
+        return kept[:count]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 from django.db import connection
 
 from repository_site.database.base import DatabaseWrapper, Parameters, Row
+
+T = TypeVar("T")
 
 
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
@@ -24,6 +27,43 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     there are many keys.
     """
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """A statement to look up, and what its rows mean. Without a text there is nothing to ask: it has no rows."""
+
+    sql: str
+    parameters: Parameters
+    understand: Callable[[list[Row]], T]
+
+
+def ask(question: Question[T]) -> T:
+    return question.understand(look_up(question.sql, question.parameters) if question.sql else [])
+
+
+class Inquiry:
+    """Questions that do not wait for each other's answers, asked in one trip to the database."""
+
+    def __init__(self) -> None:
+        self._questions: list[Question[Any]] = []
+        self._rows: list[list[Row]] = []
+
+    def add(self, question: Question[T]) -> Callable[[], T]:
+        """What to call for the answer, once they have been asked."""
+        if not question.sql:
+            return lambda: question.understand([])
+        self._questions.append(question)
+        place = len(self._questions) - 1
+        return lambda: question.understand(self._rows[place])
+
+    def ask(self, meanwhile: Callable[[], None] | None = None) -> None:
+        """`meanwhile` is done while the database works, and must not ask it for anything."""
+        if self._questions:
+            statements = [(each.sql, each.parameters) for each in self._questions]
+            self._rows = cast("DatabaseWrapper", connection).look_up_all(statements, meanwhile)
+        elif meanwhile is not None:
+            meanwhile()
 
 
 def id_array(ids: Iterable[str]) -> str:
