@@ -133,19 +133,16 @@ class Assembler:
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
         resources, audience = self.wanted.resources, self.reader.audience
         elements = list(dict.fromkeys(row.element for row in batch))
-        drawn = self._drawn(batch) if CONTENT in resources else []
         above = {row.parent for row in batch if row.parent} if ROOT_PATH in resources else set()
         inquiry = Inquiry()
         children = inquiry.add(rows.children_of(audience, elements if CHILDREN in resources else (), self.child_types))
-        shapes = inquiry.add(rows.shapes_of(drawn))
+        shapes = inquiry.add(rows.shapes_of(self._drawn(batch) if CONTENT in resources else ()))
         parents = inquiry.add(rows.parents_of(above))
-        all_versions = VERSIONS in resources
-        links = ask_links(
-            inquiry, audience, batch, self.projection, drawn=drawn, parents=above, all_versions=all_versions
-        )
+        links = ask_links(inquiry, audience, batch, self.projection, all_versions=VERSIONS in resources)
         inquiry.ask(meanwhile)
-        found = links()
-        return Gathered(found, children(), shapes(), parents(), self._expand(batch, found))
+        drawn, path = shapes(), parents()
+        found = links({shape.element for each in drawn.values() for shape in each} | path.keys())
+        return Gathered(found, children(), drawn, path, self._expand(batch, found))
 
     def _write_attributes(self, batch: Sequence[VersionRow]) -> None:
         if ATTRIBUTES in self.wanted.resources:

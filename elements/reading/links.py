@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elements import derived
@@ -57,7 +57,7 @@ def read_links(audience: Audience, versions: Sequence[VersionRow], projection: P
     inquiry = Inquiry()
     links = ask_links(inquiry, audience, versions, projection)
     inquiry.ask()
-    return links()
+    return links(())
 
 
 def ask_links(
@@ -66,26 +66,24 @@ def ask_links(
     versions: Sequence[VersionRow],
     projection: Projection,
     *,
-    drawn: Collection[str] = (),
-    parents: Collection[str] = (),
     all_versions: bool = False,
-) -> Callable[[], Links]:
-    """Three questions. Identities are also those of what the diagrams of the versions `drawn` show, and of the elements
-    `parents` and above."""
-    ids, contexts = [row.version for row in versions], _stored_contexts(projection)
-    references = inquiry.add(rows.references_of(ids, contexts))
+) -> Callable[[Iterable[str]], Links]:
+    """Two questions more. What to call, once they have been asked, asks a third: for the identities of all targets, and
+    of other elements that are given to it."""
+    references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
     # An element without versions has one row, which has its own id.
     versioned = (row.element for row in versions if projection.types[row.type].type.is_versioned)
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
     known = inquiry.add(rows.known_versions_of(audience, dict.fromkeys(versioned) if wants_known else ()))
-    callers = {
-        caller
-        for context in projection.contexts & CALLER_FIELDS.keys()
-        for row in versions
-        if (caller := getattr(row, CALLER_FIELDS[context]))
-    }
-    identities = inquiry.add(rows.identities_around(audience, callers, ids, contexts, drawn=drawn, parents=parents))
-    return lambda: Links(references(), known(), identities())
+
+    def find(others: Iterable[str]) -> Links:
+        held = references()
+        targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
+        for context in projection.contexts & CALLER_FIELDS.keys():
+            targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
+        return Links(held, known(), rows.read_identities(audience, targets))
+
+    return find
 
 
 def _stored_contexts(projection: Projection) -> list[str]:

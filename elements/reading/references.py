@@ -6,7 +6,9 @@ of an answer is, and the ids of the others are written into its text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from secrets import token_hex
 from typing import Any
 
@@ -18,6 +20,9 @@ from elements.reading.rows import Identity, VersionRow
 
 # Stand for the ids in texts of references. Nobody can know them, so nothing that is stored is like them.
 IDS = Identity(token_hex(16), token_hex(16), "", token_hex(16), "", "")
+IDS_IN_TEXT = re.compile(f"({IDS.element}|{IDS.creation}|{IDS.version})")
+# The text of a reference with %s for each id, and what takes these from the identity of a target, in their order.
+Form = tuple[str, Callable[[Identity], tuple[str, ...]]]
 NOTHING: Mapping[str, Sequence[str]] = {}
 
 
@@ -26,14 +31,12 @@ class ReferenceWriter:
 
     def __init__(self, make: Callable[[Identity], dict[str, Any]]) -> None:
         self._make = make
-        self._kinds: dict[tuple[str, str, str], str] = {}
-        self._texts: dict[str, str] = {}
+        self._forms: dict[tuple[str, str, str], Form] = {}
         self._visible = _Texts({}, self._text)
 
     def begin(self, links: Links) -> None:
         """With the next batch: a list of any length must not fill the memory."""
-        self._kinds.clear()
-        self._texts.clear()
+        self._forms.clear()
         self._visible = _Texts(links.identities, self._text)
 
     def references(self, targets: Iterable[Identity]) -> orjson.Fragment | None:
@@ -60,18 +63,16 @@ class ReferenceWriter:
         return found
 
     def _text(self, target: Identity) -> str:
-        found = self._texts.get(target.version)
-        if found is None:
-            kind = target.type, target.state, target.stereotype
-            text = self._kinds.get(kind) or self._write_first(kind)
-            text = text.replace(IDS.element, target.element).replace(IDS.version, target.version)
-            found = self._texts[target.version] = text.replace(IDS.creation, target.creation)
-        return found
+        kind = target[2], target[4], target[5]
+        text, ids = self._forms.get(kind) or self._write_first(kind)
+        return text % ids(target)
 
-    def _write_first(self, kind: tuple[str, str, str]) -> str:
+    def _write_first(self, kind: tuple[str, str, str]) -> Form:
         type, state, stereotype = kind
         first = self._make(Identity(IDS.element, IDS.creation, type, IDS.version, state, stereotype))
-        found = self._kinds[kind] = orjson.dumps(first).decode()
+        texts = IDS_IN_TEXT.split(orjson.dumps(first).decode())
+        places = [IDS.index(each) for each in texts[1::2]]
+        found = self._forms[kind] = "%s".join(each.replace("%", "%%") for each in texts[::2]), itemgetter(*places)
         return found
 
 

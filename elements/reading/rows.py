@@ -124,46 +124,6 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
     return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
 
 
-def identities_around(
-    audience: Audience,
-    elements: Collection[str],
-    versions: Collection[str],
-    contexts: Collection[str],
-    *,
-    drawn: Collection[str] = (),
-    parents: Collection[str] = (),
-) -> Question[dict[str, Identity]]:
-    """Of these elements, of what these versions refer to in these contexts, of what the diagrams of the versions
-    `drawn` show, and of the elements `parents` and what is above them: as `read_identities` finds them.
-
-    What they are is found once more by the database itself, so that the question need not wait for other answers.
-    """
-    parts = ["SELECT unnest(%(elements)s::uuid[]) AS id"]
-    if versions and contexts:
-        parts.append(
-            "SELECT r.target_id FROM elements_reference r WHERE r.version_id = ANY(%(versions)s::uuid[])"
-            " AND r.context = ANY(%(contexts)s)"
-        )
-    if drawn:
-        parts.append("SELECT s.element_id FROM elements_shape s WHERE s.version_id = ANY(%(drawn)s::uuid[])")
-    if parents:
-        parts.append("SELECT id FROM above")
-    if not elements and len(parts) == 1:
-        return Question("", (), lambda rows: {})
-    # LATERAL with a limit: a look by the index for each, however many the planner expects.
-    sql = f"""WITH RECURSIVE above AS ({ABOVE}), wanted AS MATERIALIZED ({" UNION ".join(parts)})
-        SELECT found.* FROM wanted CROSS JOIN LATERAL (SELECT {IDENTITY} FROM elements_element e
-            JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = wanted.id LIMIT 1) found"""  # noqa: S608  constants of ours
-    parameters = {
-        "elements": id_array(elements),
-        "versions": id_array(versions),
-        "contexts": list(contexts),
-        "drawn": id_array(drawn),
-        "parents": id_array(parents),
-    }
-    return Question(sql, parameters, lambda rows: {row[0]: Identity(*row) for row in rows})
-
-
 References = dict[str, dict[str, list[str]]]
 
 
@@ -248,11 +208,6 @@ def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
 
 
 Parents = dict[str, str | None]
-# UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is one
-# look by the index for each, however many the planner expects.
-ABOVE = """SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%(parents)s::uuid[])
-    UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
-        SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up"""
 
 
 def read_parents(elements: Collection[str]) -> Parents:
@@ -261,8 +216,14 @@ def read_parents(elements: Collection[str]) -> Parents:
 
 def parents_of(elements: Collection[str]) -> Question[Parents]:
     """The parents of elements, and theirs, up to the roots: each element's parent by its id."""
-    sql = f"WITH RECURSIVE above AS ({ABOVE}) SELECT id::text, parent_id::text FROM above"  # noqa: S608  constants of ours
-    return Question(sql if elements else "", {"parents": id_array(elements)}, dict)
+    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is
+    # one look by the index for each, however many the planner expects.
+    sql = """WITH RECURSIVE above AS (
+            SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
+            UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
+                SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up)
+        SELECT id::text, parent_id::text FROM above"""
+    return Question(sql if elements else "", [id_array(elements)], dict)
 
 
 Known = dict[str, list[KnownVersion]]

@@ -6,10 +6,12 @@ Starting lazily here, and not in the settings, keeps `--help`, type checking and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
+from django.db import NotSupportedError
 from django.db.backends.postgresql import base, operations
 from psycopg.pq import Format
 
@@ -53,11 +55,41 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         `meanwhile` is done while the database works. It must not ask the database for anything.
         """
+        try:
+            return self._look_up_all(statements, meanwhile)
+        except NotSupportedError:
+            # A table has changed since the statement was prepared. A transaction has failed by that, and is for whoever
+            # began it to try again.
+            if self.in_atomic_block:
+                raise
+            self.forget_plans()
+            return self._look_up_all(statements, meanwhile)
+
+    def forget_plans(self) -> None:
+        """Prepared statements of this connection are prepared anew when they are sent next; outside of transactions."""
+        with self._preparing(), self.wrap_database_errors:
+            self.connection.execute("DEALLOCATE ALL")
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        """Seen by the driver as an end of what was prepared: of several statements in one trip those after one that
+        fails were not, though it takes them for prepared. Of whole transactions it knows that by itself."""
+        with self._preparing():
+            super()._savepoint_rollback(sid)  # type: ignore[misc]  # unknown to the stubs
+
+    @contextmanager
+    def _preparing(self) -> Iterator[None]:
+        """What is sent a second time is prepared. Not always: of all other statements, texts with their values in them,
+        the driver would keep the last hundred."""
         self.ensure_connection()
-        # What is sent a second time is prepared. For these statements alone: of all others, texts with their values in
-        # them, the driver would keep the last hundred.
         self.connection.prepare_threshold = 1
         try:
+            yield
+        finally:
+            if self.connection is not None:
+                self.connection.prepare_threshold = None
+
+    def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None) -> list[list[Row]]:
+        with self._preparing():
             cursors = self._kept_cursors(len(statements))
             if self.queries_logged or self.execute_wrappers:
                 return self._look_up_watched(statements, cursors, meanwhile)
@@ -66,9 +98,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 if len(statements) == 1 and meanwhile is None:
                     return [cursors[0].execute(*statements[0]).fetchall()]
                 return self._look_up_together(statements, cursors, meanwhile)
-        finally:
-            if self.connection is not None:
-                self.connection.prepare_threshold = None
 
     def _look_up_together(
         self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 
 import structlog
 from django.conf import settings
-from django.db import OperationalError
+from django.db import NotSupportedError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -23,6 +23,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from repository_site.database.base import DatabaseWrapper
 from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts
 from repository_site.rest.rendering import JSON_TYPE
@@ -149,6 +150,11 @@ class Operation(APIView):
                 if is_cancelled or not attempts_left:
                     raise Busy(IN_USE, retry_after=1) from problem
                 time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
+            except NotSupportedError:
+                # A migration has changed a table that a prepared statement reads.
+                if not attempts_left or connection.in_atomic_block:
+                    raise
+                cast("DatabaseWrapper", connection).forget_plans()
         raise AssertionError("the last attempt answers or raises")
 
     @property

@@ -1,0 +1,130 @@
+"""Statements that are prepared, and several of them in one trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from django.db import DatabaseError, NotSupportedError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from repository_site.database.base import DatabaseWrapper
+from repository_site.database.statements import Inquiry, Question, ask, look_up
+from storage.models import Storage
+from tests.api_client import ApiClient
+from tests.factories import StorageFactory
+
+NUMBERS = "SELECT number FROM generate_series(1, %s::integer) AS number"
+FAILS = "SELECT 1 / (%s::integer - 1)"
+
+
+def numbers(upto: int) -> Question[list[int]]:
+    return Question(NUMBERS, [upto], lambda rows: [row[0] for row in rows])
+
+
+def look_up_all(*numbers: int) -> list[list[tuple[int, ...]]]:
+    return cast("DatabaseWrapper", connection).look_up_all([(NUMBERS, [each]) for each in numbers])
+
+
+@pytest.mark.django_db
+def test_each_question_gets_its_own_answer() -> None:
+    order: list[str] = []
+    for times in (1, 2, 3):  # the first time they are sent as they are, then they are prepared
+        inquiry = Inquiry()
+        two, none, three = (inquiry.add(each) for each in (numbers(2), Question("", (), list), numbers(3)))
+        inquiry.ask(lambda: order.append("meanwhile"))
+        assert (three(), none(), two(), order) == ([1, 2, 3], [], [1, 2], ["meanwhile"] * times)
+        assert ask(numbers(1)) == [1]
+
+
+def test_with_no_question_there_is_time_all_the_same() -> None:
+    """And no database to ask: this test may not use it."""
+    inquiry, order = Inquiry(), list[str]()
+    none = inquiry.add(Question("", (), list))
+    inquiry.ask(lambda: order.append("meanwhile"))
+    assert (none(), order) == ([], ["meanwhile"])
+
+
+@pytest.mark.django_db
+def test_each_is_seen_by_those_who_count() -> None:
+    with CaptureQueriesContext(connection) as captured:
+        assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+    assert [each["sql"] for each in captured] == [NUMBERS.replace("%s", "1"), NUMBERS.replace("%s", "2")]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_one_that_fails_fails_all_and_leaves_the_connection_usable(failing: int) -> None:
+    statements = [(NUMBERS, [1]), (NUMBERS, [2])]
+    statements.insert(failing, (FAILS, [1]))
+    for _ in range(2):
+        with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
+            cast("DatabaseWrapper", connection).look_up_all(statements)
+        assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+@pytest.mark.django_db
+def test_a_mistake_meanwhile_leaves_the_connection_usable() -> None:
+    def stumble() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        cast("DatabaseWrapper", connection).look_up_all([(NUMBERS, [1])], stumble)
+    assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+@pytest.fixture
+def table(transactional_db: None) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE changing (value integer)")
+        cursor.execute("INSERT INTO changing VALUES (1)")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE changing")
+
+
+def widen(table: str, column: str, type: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}")
+
+
+def test_a_changed_table_is_met_with_a_new_plan(table: None) -> None:
+    for _ in range(3):
+        assert look_up("SELECT value FROM changing") == [(1,)]
+    widen("changing", "value", "text")
+    assert look_up("SELECT value FROM changing") == [("1",)]
+
+
+def test_within_a_transaction_a_changed_table_is_for_others_to_handle(table: None) -> None:
+    for _ in range(3):
+        assert look_up("SELECT value FROM changing") == [(1,)]
+    widen("changing", "value", "text")
+    with pytest.raises(NotSupportedError), transaction.atomic():
+        look_up("SELECT value FROM changing")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_get_over_changed_tables(api: ApiClient) -> None:
+    """Both where the storage is looked up and inside of its scope."""
+    storage: Storage = StorageFactory.create(collection="acme", key="open", anonymous="read")
+    address = "/acme/open/_api/rest/facets/processes/views/detail/elements/11111111-1111-1111-1111-111111111111"
+    answers = [api.get(address).content for _ in range(3)]
+    changes = {"storage_storage": ("title", "varchar(201)"), "elements_elementversion": ("state", "varchar(101)")}
+    before = {table: _type_of(table, column) for table, (column, _) in changes.items()}
+    try:
+        for table, (column, type) in changes.items():
+            widen(table, column, type)
+            answers.append(api.get(address).content)
+    finally:
+        for table, (column, _) in changes.items():
+            widen(table, column, before[table])
+    assert answers == answers[:1] * 5
+    assert storage.key.encode() not in answers[0]
+
+
+def _type_of(table: str, column: str) -> str:
+    sql = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [table, column])
+        return str(cursor.fetchone()[0])
