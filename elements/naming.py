@@ -8,6 +8,8 @@ from typing import Any
 NAME = "name"
 # What a sort key may be long at most: an entry of an index has to fit into a third of a page.
 SORT_LENGTH = 500
+# Of a name, as `VersionName` keeps it for filters; the database cuts there, too.
+FOLDED_LENGTH = 200
 
 
 def sort_name(attributes: Mapping[str, Mapping[str, Any]], default_culture: str) -> str:

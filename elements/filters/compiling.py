@@ -29,6 +29,7 @@ from elements.filters.binding import (
 from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exists, negation
 from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
 from elements.filters.probes import Filled, Passes, Probe
+from elements.naming import NAME
 from facets.configuration import Configuration
 from facets.cycles import EVER_PUBLISHED
 
@@ -145,7 +146,16 @@ class FilterCompiler:
         cultures = [str(lcid) for lcid in attribute.cultures]
         rows = ", ".join("(a.stored -> %s::text)" for _ in cultures)
         source = f"(SELECT v.attributes -> %s::text AS stored OFFSET 0) AS a, LATERAL (VALUES {rows}) AS x(value)"
-        return self.on(types, exists(source, attribute.name, *cultures, where=probe.json("x.value")))
+        found = exists(source, attribute.name, *cultures, where=probe.json("x.value"))
+        return self.on(types, *self.named(attribute.name, probe), found)
+
+    def named(self, attribute: str, probe: Probe) -> list[Condition]:
+        """Of names an index knows which versions can be meant, without a look at all."""
+        candidates = probe.folded("n.folded") if attribute == NAME else ALWAYS
+        if candidates == ALWAYS:
+            return []
+        found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants of ours
+        return [Condition(found, candidates.parameters)]
 
     def stored_attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
         """One walk over everything stored, however many attributes there are; what types share is named once."""

@@ -19,6 +19,7 @@ from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of
 from elements.filters.evaluation import passes
 from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
 from elements.filters.syntax import BLANKS, MOMENT, Operator, TextFunction, fold_case
+from elements.naming import FOLDED_LENGTH
 
 SQL_OPERATORS = {Operator.EQ: "=", Operator.GT: ">", Operator.GE: ">=", Operator.LT: "<", Operator.LE: "<="}
 # A date-time on the wire, cut to microseconds and written out in full, compares as a text as it does as a date-time.
@@ -40,6 +41,9 @@ class Probe(Protocol):
 
     def within(self, sql: str) -> Condition:
         """What must be true of the text of a JSON document that has such a value somewhere in it; quick to rule out."""
+
+    def folded(self, sql: str) -> Condition:
+        """What must be true of such a value, folded and cut as `VersionName` has it; for an index to serve."""
 
 
 class Filled:
@@ -67,6 +71,8 @@ class Filled:
 
     def within(self, sql: str) -> Condition:
         return ALWAYS
+
+    folded = within
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,31 @@ class Passes:
             case Compare(operator=Operator.EQ, value=str() as text) if _is_plain(text):
                 return Condition(f"strpos({sql}, %s) > 0", (text,))
         return ALWAYS
+
+    def folded(self, sql: str) -> Condition:
+        match self.kind, self.test:
+            case Kind.TEXT, Compare(operator=Operator.EQ, value=str() as text):
+                return Condition(f"{sql} = %s::text", (_cut(text),))
+            case Kind.TEXT, OneOf(values=values):
+                return Condition(f"{sql} = ANY(%s::text[])", ([_cut(str(each)) for each in values],))
+            case Kind.TEXT, TextMatch(text=text) if text:
+                return _cut_match(sql, self.test)
+        return ALWAYS
+
+
+def _cut(text: str) -> str:
+    return fold_case(text[:FOLDED_LENGTH])
+
+
+def _cut_match(sql: str, test: TextMatch) -> Condition:
+    """Of a text that was cut only the beginning is known."""
+    if test.function is TextFunction.STARTS_WITH:
+        return Condition(f"starts_with({sql}, %s::text)", (test.text[:FOLDED_LENGTH],))
+    found = {
+        TextFunction.CONTAINS: f"strpos({sql}, %s::text) > 0",
+        TextFunction.ENDS_WITH: f"right({sql}, {len(test.text)}) = %s::text",
+    }
+    return Condition(f"{found[test.function]} OR length({sql}) = {FOLDED_LENGTH}", (test.text,))
 
 
 def _is_plain(text: str) -> bool:

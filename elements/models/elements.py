@@ -85,6 +85,8 @@ class ElementVersion(TenantModel):
         ]
         indexes = [
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
+            # Clients ask for what has changed since they asked before.
+            models.Index(fields=["storage_id", "changed_on"], name="version_by_change"),
             # The clock looks for what has had its time.
             models.Index(
                 fields=["storage_id", "valid_until"],
