@@ -24,8 +24,8 @@ from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly import Assembler, Reader
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
-from elements.reading.selection import Selection
-from elements.reading.state import content_state, total_of
+from elements.reading.selection import Milestone, Selection
+from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
@@ -146,18 +146,27 @@ class ElementOperation(ConfiguredOperation):
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
-        total = total_of(selection, self.content_state)
-        rows = self._read_page(assembler, selection, paging.size, (page - 1) * paging.size, for_reporting)
+        total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
+        rows: list[VersionRow] = []
+        if offset < total:
+            start = milestone_before(selection, self.content_state, offset)
+            rows = self._read_page(assembler, selection, paging.size, offset, for_reporting, start)
         response = answer(counted(self.list_name, assembler.elements(rows)))
         self.add_page_headers(response, page, paging.size, total)
         return response
 
     def _read_page(
-        self, assembler: Assembler, selection: Selection, limit: int, offset: int, for_reporting: bool
+        self,
+        assembler: Assembler,
+        selection: Selection,
+        limit: int,
+        offset: int,
+        for_reporting: bool,
+        start: Milestone | None = None,
     ) -> list[VersionRow]:
         with_attributes = assembler.needs_attributes
         return selecting.read_page(
-            selection, limit, offset, with_attributes=with_attributes, for_reporting=for_reporting
+            selection, limit, offset, start=start, with_attributes=with_attributes, for_reporting=for_reporting
         )
 
     def add_page_headers(self, response: HttpResponse, page: int, size: int, total: int) -> None:

@@ -23,6 +23,21 @@ BY_AGE = "v.major, v.minor, v.id"
 
 
 @dataclass(frozen=True, slots=True)
+class Milestone:
+    """An element of a list that is ordered by name, and how many come before it."""
+
+    place: int
+    name: str
+    element: str
+
+    @property
+    def and_after(self) -> Condition:
+        # Said of the name alone as well: that is what the index can begin with.
+        condition = "v.sort_name >= %s AND (v.sort_name, e.id) >= (%s, %s::uuid)"
+        return Condition(condition, (self.name, self.name, self.element))
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """`tables` names e, the element, and v, its version; `conditions` are joined by AND."""
 
@@ -124,10 +139,13 @@ def read_page(
     limit: int | None,
     offset: int = 0,
     *,
+    start: Milestone | None = None,
     with_attributes: bool = True,
     for_reporting: bool = False,
 ) -> list[VersionRow]:
-    """The rows of a page; without a limit, all."""
+    """The rows of a page; without a limit, all. `start` is somewhere before it."""
+    if start is not None:
+        selection, offset = selection.matching(start.and_after), offset - start.place
     # MATERIALIZED: inlined, the text would be made of each id that OFFSET then drops.
     sql = f"""WITH page AS MATERIALIZED (
             SELECT v.id FROM {selection.source} ORDER BY {selection.order} LIMIT %s OFFSET %s)
@@ -136,6 +154,18 @@ def read_page(
     found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
     # Outside of a snapshot one may have gone in between.
     return [found[version] for version in versions if version in found]
+
+
+def set_milestones(selection: Selection, step: int, upto: int, last: Milestone | None) -> list[Milestone]:
+    """Each so many elements, behind the last one that is known."""
+    begin = last.place if last else 0
+    rest = selection.matching(last.and_after) if last else selection
+    sql = f"""SELECT place, name, element::text FROM (
+            SELECT v.sort_name AS name, e.id AS element, row_number() OVER (ORDER BY {rest.order}) - 1 AS place
+            FROM {rest.source} ORDER BY {rest.order} LIMIT %s) passed
+        WHERE place > 0 AND place %% %s = 0 ORDER BY place"""  # noqa: S608  constants of ours
+    found = fetch(sql, [*rest.parameters, upto - begin + 1, step])
+    return [Milestone(begin + place, name, element) for place, name, element in found]
 
 
 def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str]]]:

@@ -8,16 +8,45 @@ sight together.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from hashlib import blake2b
+from typing import Generic, TypeVar
 
-from elements.reading.selection import Selection, count
+from elements.reading import selection as selecting
+from elements.reading.selection import Milestone, Selection
 from repository_site.database.statements import look_up
 
-# Of all storages together; a number each.
-MOST_KEPT = 10_000
-_totals: OrderedDict[bytes, int] = OrderedDict()
-_lock = threading.Lock()
+T = TypeVar("T")
+# How many elements lie between two milestones: passing over these costs little beside reading a page.
+STEP = 2_000
+
+
+class Kept(Generic[T]):
+    """The `most` things that were used last, of all storages together."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._found: OrderedDict[bytes, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> T | None:
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def keep(self, key: bytes, value: T) -> T:
+        with self._lock:
+            self._found[key] = value
+            self._found.move_to_end(key)
+            if len(self._found) > self.most:
+                self._found.popitem(last=False)
+        return value
+
+
+_totals: Kept[int] = Kept(10_000)
+_milestones: Kept[tuple[Milestone, ...]] = Kept(100)
 
 
 def content_state() -> str:
@@ -34,17 +63,28 @@ def content_state() -> str:
 def total_of(selection: Selection, state: str) -> int:
     """How many a list has; counted once in a state of the storage, since counting takes longer the more there are."""
     if not state:
-        return count(selection)
-    # As a digest: a filter may be long, and there may be many.
-    key = blake2b(repr((state, selection.counted, selection.parameters)).encode(), digest_size=32).digest()
-    with _lock:
-        found = _totals.get(key)
-        if found is not None:
-            _totals.move_to_end(key)
-            return found
-    found = count(selection)
-    with _lock:
-        _totals[key] = found
-        if len(_totals) > MOST_KEPT:
-            _totals.popitem(last=False)
-    return found
+        return selecting.count(selection)
+    key = _key(state, selection.counted, selection.parameters)
+    found = _totals.get(key)
+    return _totals.keep(key, selecting.count(selection)) if found is None else found
+
+
+def milestone_before(selection: Selection, state: str, offset: int) -> Milestone | None:
+    """From where to go on to a page far down a list, instead of passing over everything before it.
+
+    The way there is gone once in a state of the storage, and milestones are set on it for all that come later.
+    """
+    if not state or offset < STEP or selection.order != selecting.BY_NAME:
+        return None
+    key = _key(state, selection.source, selection.parameters)
+    known = _milestones.get(key) or ()
+    last = known[-1] if known else None
+    if offset - (last.place if last else 0) >= STEP:
+        known = _milestones.keep(key, (*known, *selecting.set_milestones(selection, STEP, offset, last)))
+    index = bisect_right(known, offset, key=lambda each: each.place)
+    return known[index - 1] if index else None
+
+
+def _key(*parts: object) -> bytes:
+    """As a digest: a filter may be long, and there may be many."""
+    return blake2b(repr(parts).encode(), digest_size=32).digest()
