@@ -6,6 +6,7 @@ Starting lazily here, and not in the settings, keeps `--help`, type checking and
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import NotSupportedError
 from django.db.backends.postgresql import base, operations
+from psycopg import DataError
 from psycopg.pq import Format
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -21,13 +23,17 @@ Statement = tuple[str, Parameters]
 # A cursor of psycopg, which the type stubs do not know; some are kept with each connection under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
+_seen_running = -1.0
 
 
 class DatabaseOperations(operations.DatabaseOperations):
     def last_executed_query(self, cursor: Any, sql: str, params: Any) -> Any:
         """For those who look at statements: with its values, though they were sent apart."""
         if isinstance(cursor, base.ServerBindingCursor):
-            return self.compose_sql(sql, params)
+            try:
+                return self.compose_sql(sql, params)
+            except DataError:
+                return None
         return super().last_executed_query(cursor, sql, params)
 
 
@@ -36,8 +42,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         if settings.EMBEDDED_POSTGRES is not None:
-            settings.EMBEDDED_POSTGRES.ensure_running()
+            self._see_that_it_runs(settings.EMBEDDED_POSTGRES)
         return super().get_new_connection(conn_params)
+
+    def _see_that_it_runs(self, embedded: Any) -> None:
+        """Each time; with a pool, where each request takes a connection, not more than once a second."""
+        global _seen_running
+        now = time.monotonic()
+        if not self.pool or now - _seen_running > 1:
+            embedded.ensure_running()
+            _seen_running = now
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
         """For statements of a fixed text that are sent again and again: parsed and planned once a connection.
