@@ -77,6 +77,7 @@ class ElementsView(WritingOperation):
     is_conditional = True
     writing_ids = {"POST": "updateElements"}
     writing_body = schema.Update
+    reads_without_body = True
     versions = ApiVersions.up_to("4.0")
     parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE, PAGE_SELECTION_KEY)
 
