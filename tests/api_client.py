@@ -66,6 +66,8 @@ def check_answer(method: str, path: str, response: Any) -> None:
     described = _resolve(openapi_document()["paths"][template][verb]["responses"][str(response.status_code)])
     for name, header in described.get("headers", {}).items():
         assert name in response or not header.get("required"), f"{name} is missing"
+    if method in ("GET", "HEAD") and response.status_code == 200:
+        assert ("ETag" in response) == ("ETag" in described.get("headers", {})), "not as the document says"
     if "content" not in described:
         assert (response.content, "Content-Type" in response) == (b"", False)
         return
