@@ -5,6 +5,7 @@ It also notes which operations were called, so that a test can name the ones tha
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from functools import cache
@@ -75,7 +76,10 @@ def check_answer(method: str, path: str, response: Any) -> None:
     assert media_type in described["content"], media_type
     if method != "HEAD":
         read = json.loads if media_type == "application/json" else bytes.decode
-        _validate(read(response.content), described["content"][media_type]["schema"])
+        content = response.content
+        if response.get("Content-Encoding") == "gzip":
+            content = gzip.decompress(content)
+        _validate(read(content), described["content"][media_type]["schema"])
 
 
 def find_operation(method: str, path: str) -> tuple[str, str] | None:

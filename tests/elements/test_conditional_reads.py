@@ -90,6 +90,7 @@ def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, 
             "Referrer-Policy": "same-origin",
             "Cross-Origin-Opener-Policy": "same-origin",
             "Content-Length": "0",
+            "Vary": "Accept-Encoding",
         }
     for tag in ('"other"', strong.replace('"', '"x', 1), f'"{first.content[:20].hex()}"'):
         anew = read(api, address, architect, tag)
