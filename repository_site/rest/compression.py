@@ -1,7 +1,7 @@
 """Answers of the API in fewer bytes, for clients that say they take them so (D137).
 
 Pages are left alone: they hold secrets of forms beside what a stranger can make a browser ask for, and the length of
-what is compressed would tell of them. Answers of the API hold no secret that the caller has not brought along.
+what is compressed would tell of them. So are errors. Successes of the API repeat nothing of what a GET asks for.
 """
 
 from __future__ import annotations

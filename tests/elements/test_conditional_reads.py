@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings as ChangedSettings
 
-from elements.api import operation
+from elements.api import operation, tags
 from elements.reading.streams import Stream
 from facets.blueprint import ElementType
 from facets.changes import rewrite_configuration
@@ -317,3 +318,21 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
     assert (again.status_code, again.content) == (200, late)
     assert again["ETag"] != begun["ETag"]
     assert read(api, PROCESSES, architect, again["ETag"]).status_code == 304
+
+
+# What no request shows.
+
+
+def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its modules, its style sheets and grammar, its libraries; not what Python makes of the modules."""
+    monkeypatch.setattr(tags, "PROJECT_DIR", tmp_path)
+    seen = set()
+    for number, name in enumerate(("requirements.txt", "elements/a.py", "elements/static/a.css", "storage/b.lark")):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{number}")
+        seen.add(tags.code_digest.__wrapped__())
+    assert len(seen) == 4
+    (tmp_path / "elements/__pycache__").mkdir()
+    (tmp_path / "elements/__pycache__/a.cpython-311.pyc").write_text("x")
+    assert tags.code_digest.__wrapped__() in seen

@@ -5,11 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from typing import Any
 
 import pytest
+from django.http import HttpRequest, StreamingHttpResponse
+from django.test import RequestFactory
 
 from repository_site.api_document import openapi_document
-from repository_site.rest.compression import WORTHWHILE, Codings, codings, compress, compress_pieces
+from repository_site.rest.compression import (
+    WORTHWHILE,
+    Codings,
+    CompressionMiddleware,
+    codings,
+    compress,
+    compress_pieces,
+)
 from storage.models import Storage
 from tests.api_client import ApiClient
 
@@ -56,6 +66,15 @@ def test_each_piece_can_be_read_when_it_comes() -> None:
     packed = list(compress_pieces(pieces))
     assert [reader.decompress(each) for each in packed] == [*pieces, b""]
     assert (reader.eof, gzip.decompress(b"".join(packed))) == (True, b"".join(pieces))
+
+
+def test_the_headers_of_a_stream_come_without_a_byte() -> None:
+    def answer(request: HttpRequest) -> StreamingHttpResponse:
+        return StreamingHttpResponse(iter(()), content_type="application/json")
+
+    asked = RequestFactory().head(DOCUMENT, headers={"Accept-Encoding": "gzip"})
+    response: Any = CompressionMiddleware(answer)(asked)
+    assert (response["Content-Encoding"], list(response)) == ("gzip", [])
 
 
 def test_the_same_bytes_are_always_compressed_to_the_same() -> None:
