@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "repository_site.middleware.ApiRequestMiddleware",
+    "repository_site.rest.compression.CompressionMiddleware",
     "storage.middleware.StoragePathMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -5,6 +5,7 @@ It also notes which operations were called, so that a test can name the ones tha
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from functools import cache
@@ -66,6 +67,8 @@ def check_answer(method: str, path: str, response: Any) -> None:
     described = _resolve(openapi_document()["paths"][template][verb]["responses"][str(response.status_code)])
     for name, header in described.get("headers", {}).items():
         assert name in response or not header.get("required"), f"{name} is missing"
+    if method in ("GET", "HEAD") and response.status_code == 200:
+        assert ("ETag" in response) == ("ETag" in described.get("headers", {})), "not as the document says"
     if "content" not in described:
         assert (response.content, "Content-Type" in response) == (b"", False)
         return
@@ -73,7 +76,10 @@ def check_answer(method: str, path: str, response: Any) -> None:
     assert media_type in described["content"], media_type
     if method != "HEAD":
         read = json.loads if media_type == "application/json" else bytes.decode
-        _validate(read(response.content), described["content"][media_type]["schema"])
+        content = response.content
+        if response.get("Content-Encoding") == "gzip":
+            content = gzip.decompress(content)
+        _validate(read(content), described["content"][media_type]["schema"])
 
 
 def find_operation(method: str, path: str) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Conditional reads: a client that says what it has is told when that is still what there is."""
+"""The headers of conditional requests: what a client says it has, and the answer that this is still what there is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from repository_site.problems import Unreadable
 
 ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
 ENTITY_TAGS = re.compile(rf"\s*{ENTITY_TAG.pattern}\s*(?:,\s*{ENTITY_TAG.pattern}\s*)*")
+ANY = "*"
+WEAK = "W/"
 
 
 def given_tags(header: str, name: str) -> list[str]:
@@ -19,14 +21,23 @@ def given_tags(header: str, name: str) -> list[str]:
     return ENTITY_TAG.findall(header)
 
 
+def known_tags(request: Request) -> str | None:
+    """What a reading client says it has. A POST that reads does so for clients that know no better: it has no 304."""
+    return request.headers.get("If-None-Match") if request.method in ("GET", "HEAD") else None
+
+
+def asks_for_any(request: Request) -> bool:
+    """Whether the client wants nothing of what there is, whatever it is."""
+    header = known_tags(request)
+    return header is not None and header.strip() == ANY
+
+
 def is_known(request: Request, tag: str) -> bool:
     """Whether the client has what this tag stands for. Proxies may have weakened it; for reading that is no matter."""
-    header = request.headers.get("If-None-Match")
-    if header is None or request.method not in ("GET", "HEAD"):
+    header = known_tags(request)
+    if header is None or header.strip() == ANY:
         return False
-    if header.strip() == "*":
-        return True
-    return tag in [each.removeprefix("W/") for each in given_tags(header, "If-None-Match")]
+    return tag.removeprefix(WEAK) in [each.removeprefix(WEAK) for each in given_tags(header, "If-None-Match")]
 
 
 def not_modified(tag: str) -> HttpResponse:

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from elements.api import schema
-from elements.api.operation import ElementOperation
+from elements.api.tags import ConditionalOperation, Prepared
 from elements.diagrams.layout import Direction
 from elements.filters.syntax import listed, printable
 from elements.reading.pictures import draw_diagram
@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 @extend_schema(
     tags=["diagrams"], summary="Picture of a diagram", parameters=schema.PICTURE_PARAMETERS, responses=schema.PICTURE
 )
-class DiagramView(ElementOperation):
+class DiagramView(ConditionalOperation):
     """The diagram of an element, or of one of its versions, as SVG; each shape leads to the page of its element."""
 
     operation_id = "renderDiagram"
@@ -33,7 +33,7 @@ class DiagramView(ElementOperation):
     # A browser that is given the address asks for a page.
     answers = (SVG_TYPE, "text/html")
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         self.query(request).finish()
         culture = self._culture(names["cultureId"])
         direction = _direction(names["layoutKey"])
@@ -47,8 +47,11 @@ class DiagramView(ElementOperation):
         def page(of: Identity) -> str:
             return pages(types[of.type])[str(culture)] + of.version
 
-        picture = draw_diagram(self.reader, row, culture, direction, link=page)
-        return HttpResponse(picture.encode(), content_type=SVG_TYPE, headers={"Content-Security-Policy": POLICY})
+        def draw() -> HttpResponse:
+            picture = draw_diagram(self.reader, row, culture, direction, link=page)
+            return HttpResponse(picture.encode(), content_type=SVG_TYPE, headers={"Content-Security-Policy": POLICY})
+
+        return Prepared(draw)
 
     def _culture(self, text: str) -> int:
         known = listed(self.configuration.cultures.data)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
-from hashlib import blake2b
+from functools import cached_property
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -14,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
+from elements.api.conditions import asks_for_any
 from elements.api.parameters import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
 from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
@@ -30,19 +30,9 @@ from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
-from repository_site.environment import PROJECT_DIR
 from repository_site.problems import NotFound, Unreadable
 from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from storage.tenancy import tenant_scope
-
-
-@cache
-def code_digest() -> str:
-    """Of our modules: after an upgrade an answer may look different although nothing in the storage has changed."""
-    packages = ("elements", "facets", "repository_site", "storage")
-    files = sorted(file for package in packages for file in (PROJECT_DIR / package).rglob("*.py"))
-    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=16).hexdigest()
-
 
 # Elements that are read and written at a time when a whole list is asked for.
 BATCH = 500
@@ -111,17 +101,8 @@ class ElementOperation(ConfiguredOperation):
 
     @cached_property
     def content_state(self) -> str:
+        """Costs a statement: for what needs it only."""
         return content_state()
-
-    @property
-    def state_tag(self) -> str:
-        """Of an answer that follows from the content, the configuration and the request alone: all of them in one."""
-        storage, request = self.storage, self.request._request
-        parts = (
-            storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
-            request.get_full_path(), self.api_version, self.reader.audience.sees_drafts, code_digest(),
-        )  # fmt: skip
-        return f'"{blake2b(repr(parts).encode(), digest_size=16).hexdigest()}"'
 
     def answer_list(
         self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
@@ -131,7 +112,7 @@ class ElementOperation(ConfiguredOperation):
         rows = self._read_page(assembler, selection, BATCH + 1, 0, for_reporting)
         if len(rows) <= BATCH:
             return answer(counted(self.list_name, assembler.elements(rows)))
-        if self.request.method == "HEAD":
+        if self.request.method == "HEAD" or asks_for_any(self.request):
             # Not read for its headers alone; and, as with GET, without a length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
         stream = Stream(stream_counted(self.list_name, self._batches(assembler, selection, for_reporting)))

@@ -13,7 +13,6 @@ from rest_framework.request import Request
 
 from elements import derived
 from elements.api import schema
-from elements.api.conditions import is_known, not_modified
 from elements.api.operation import ElementOperation, view_names, view_vocabulary, vocabulary_of
 from elements.api.parameters import (
     EXPAND,
@@ -25,7 +24,8 @@ from elements.api.parameters import (
     SELECT,
     Query,
 )
-from elements.api.writing import DeletingOperation, WritingOperation, entity_tag, refuse_many
+from elements.api.tags import ConditionalOperation, Prepared
+from elements.api.writing import DeletingOperation, WritingOperation, refuse_many
 from elements.contexts import accepts
 from elements.filters.binding import Vocabulary
 from elements.info import element_info
@@ -70,17 +70,17 @@ def list_selection(operation: ElementOperation, view: CompiledView) -> Selection
 
 
 @extend_schema(tags=["elements"], summary="Elements of a view", parameters=schema.LIST, responses=schema.ELEMENT_LIST)
-class ElementsView(WritingOperation):
+class ElementsView(ConditionalOperation, WritingOperation):
     """The roots of a hierarchical view, every element of a flat one; paged, or streamed as a whole."""
 
     operation_id = "listElements"
-    is_conditional = True
     writing_ids = {"POST": "updateElements"}
     writing_body = schema.Update
+    reads_without_body = True
     versions = ApiVersions.up_to("4.0")
     parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE, PAGE_SELECTION_KEY)
 
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         query = self.query(request)
         allowed = view_names(self.configuration, view)
@@ -88,13 +88,12 @@ class ElementsView(WritingOperation):
         condition = self.condition(query, view_vocabulary(self.configuration, view))
         paging = query.paging()
         query.finish()
-        tag = self.state_tag
-        if is_known(request, tag):
-            return not_modified(tag)
-        selection = list_selection(self, view).matching(condition)
-        response = self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
-        response["ETag"] = tag
-        return response
+
+        def list_elements() -> HttpResponseBase:
+            selection = list_selection(self, view).matching(condition)
+            return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
+
+        return Prepared(list_elements, is_whole=paging is None)
 
     @extend_schema(summary="Update and create elements", responses=schema.ELEMENT_LIST)
     def post(self, request: Request, **names: str) -> HttpResponseBase:
@@ -116,7 +115,7 @@ class ElementsView(WritingOperation):
 
 
 @extend_schema(tags=["elements"], summary="One element", parameters=schema.ONE, responses=schema.Elements)
-class ElementView(DeletingOperation):
+class ElementView(ConditionalOperation, DeletingOperation):
     """One element by its id, or one of its versions by the version's id."""
 
     operation_id = "getElement"
@@ -124,7 +123,7 @@ class ElementView(DeletingOperation):
     versions = ApiVersions.up_to("4.0")
     parameters = ELEMENT_PARAMETERS
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         query = self.query(request)
         allowed = view_names(self.configuration, view)
@@ -132,10 +131,12 @@ class ElementView(DeletingOperation):
         condition = self.condition(query, view_vocabulary(self.configuration, view))
         query.finish()
         row = self.element_in(view, names["elementId"])
-        rows = [row] if self.matches(row, condition) else []
-        response = answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
-        response["ETag"] = entity_tag(row)
-        return response
+
+        def show() -> HttpResponse:
+            rows = [row] if self.matches(row, condition) else []
+            return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+
+        return Prepared(show, row)
 
     @extend_schema(summary="Delete an element or a draft", parameters=[], responses={200: schema.Success})
     def delete(self, request: Request, **names: str) -> HttpResponseBase:
@@ -145,14 +146,14 @@ class ElementView(DeletingOperation):
 @extend_schema(
     tags=["elements"], summary="Attributes of an element", parameters=schema.PART, responses=schema.AttributeMap
 )
-class AttributesView(ElementOperation):
+class AttributesView(ConditionalOperation):
     """The attributes that the view shows, or those that `$select` names."""
 
     operation_id = "listAttributes"
     versions = ApiVersions.up_to("1.0")
     parameters: ClassVar[tuple[str, ...]] = (FILTER, SELECT)
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         query = self.query(request)
         select = query.select(view_names(self.configuration, view))
@@ -161,9 +162,14 @@ class AttributesView(ElementOperation):
         row = self.element_in(view, names["elementId"])
         if "attributeName" in names:
             select = self._only(names["attributeName"], row)
-        rows = [row] if self.matches(row, condition) else []
-        found = Assembler(self.reader, view, Wanted(frozenset({ATTRIBUTES}), select)).elements(rows)
-        return answer(counted("values", found[0].get(ATTRIBUTES, {}) if found else {}))
+        wanted = Wanted(frozenset({ATTRIBUTES}), select)
+
+        def list_attributes() -> HttpResponse:
+            rows = [row] if self.matches(row, condition) else []
+            found = Assembler(self.reader, view, wanted).elements(rows)
+            return answer(counted("values", found[0].get(ATTRIBUTES, {}) if found else {}))
+
+        return Prepared(list_attributes)
 
     def _only(self, name: str, row: VersionRow) -> frozenset[str]:
         type = self.reader.types[row.type]
@@ -185,10 +191,10 @@ class AttributeView(AttributesView):
     parameters = (FILTER,)
 
 
-class RelatedOperation(ElementOperation):
+class RelatedOperation(ConditionalOperation):
     versions = ApiVersions.up_to("1.0")
 
-    def answer_contexts(self, request: Request, view: CompiledView, named: str | None, element_id: str) -> HttpResponse:
+    def prepare_contexts(self, request: Request, view: CompiledView, named: str | None, element_id: str) -> Prepared:
         """All contexts of an element, or the one that is named; `$filter` is about what they refer to."""
         query = self.query(request)
         allowed = view_names(self.configuration, view)
@@ -200,8 +206,12 @@ class RelatedOperation(ElementOperation):
         type = self.reader.types[row.type]
         if named is not None and not any(each.key == named and each.related for each in type.properties):
             raise NotFound(f"The type {type.key} has no related context {named}.")
-        assembler = RelatedAssembler(self.reader, view, wanted)
-        return answer(counted("values", assembler.contexts(row, condition, with_attributes=named is not None)))
+
+        def list_contexts() -> HttpResponse:
+            assembler = RelatedAssembler(self.reader, view, wanted)
+            return answer(counted("values", assembler.contexts(row, condition, with_attributes=named is not None)))
+
+        return Prepared(list_contexts)
 
     def _target_vocabulary(self, view: CompiledView, named: str | None) -> Vocabulary:
         key = ("target vocabulary", view.facet.facet.name, view.view.name)
@@ -236,8 +246,8 @@ class RelatedView(RelatedOperation):
     operation_id = "listRelated"
     parameters = (FILTER, SELECT, EXPAND)
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
-        return self.answer_contexts(request, self.view_of(names), None, names["elementId"])
+    def prepare(self, request: Request, **names: str) -> Prepared:
+        return self.prepare_contexts(request, self.view_of(names), None, names["elementId"])
 
 
 @extend_schema(
@@ -252,28 +262,32 @@ class RelatedContextView(RelatedOperation):
     operation_id = "getRelated"
     parameters = (FILTER, EXPAND)
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
-        return self.answer_contexts(request, self.view_of(names), names["relatedId"], names["elementId"])
+    def prepare(self, request: Request, **names: str) -> Prepared:
+        return self.prepare_contexts(request, self.view_of(names), names["relatedId"], names["elementId"])
 
 
 @extend_schema(tags=["elements"], summary="Children of an element", responses=schema.ELEMENT_LIST)
-class ChildrenView(ElementOperation):
+class ChildrenView(ConditionalOperation):
     """The children in their order, as far as the view contains their types, each as the view shows it."""
 
     operation_id = "listChildren"
     versions = ApiVersions.up_to("4.0")
 
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         self.query(request).finish()
         row = self.element_in(view, names["elementId"])
-        assembler = Assembler(self.reader, view, Wanted())
-        selection = selecting.children_of(self.reader.audience, row.element, assembler.child_types)
-        return self.answer_list(assembler, selection, None)
+
+        def list_children() -> HttpResponseBase:
+            assembler = Assembler(self.reader, view, Wanted())
+            selection = selecting.children_of(self.reader.audience, row.element, assembler.child_types)
+            return self.answer_list(assembler, selection, None)
+
+        return Prepared(list_children, is_whole=True)
 
 
 @extend_schema(tags=["elements"], summary="Content of a diagram", responses=schema.Content)
-class ContentView(WritingOperation):
+class ContentView(ConditionalOperation, WritingOperation):
     """The shapes of the element's diagram in their order, with what each shows and what precedes it."""
 
     operation_id = "getContent"
@@ -282,11 +296,15 @@ class ContentView(WritingOperation):
     writing_ids = {"POST": "createContent"}
     writing_body = schema.ContentToDraw
 
-    def read(self, request: Request, **names: str) -> HttpResponse:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         self.query(request).finish()
         row = self.element_in(view, names["elementId"])
-        return answer(counted("elements", ContentAssembler(self.reader, view, content_wanted()).shapes(row)))
+
+        def list_shapes() -> HttpResponse:
+            return answer(counted("elements", ContentAssembler(self.reader, view, content_wanted()).shapes(row)))
+
+        return Prepared(list_shapes)
 
     @extend_schema(summary="Draw in a diagram", responses=schema.DrawnContent)
     def post(self, request: Request, **names: str) -> HttpResponseBase:
@@ -327,14 +345,14 @@ class InfoView(ElementOperation):
 @extend_schema(
     tags=["elements"], summary="Versions of an element", parameters=schema.ONE, responses=schema.ELEMENT_LIST
 )
-class VersionsView(ElementOperation):
+class VersionsView(ConditionalOperation):
     """All versions, oldest first, each with the release history."""
 
     operation_id = "listVersions"
     versions = ApiVersions.up_to("4.0")
     parameters = ELEMENT_PARAMETERS
 
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         view = self.view_of(names)
         query = self.query(request)
         allowed = view_names(self.configuration, view)
@@ -347,17 +365,21 @@ class VersionsView(ElementOperation):
         condition = self.condition(query, view_vocabulary(self.configuration, view))
         query.finish()
         row = self.element_in(view, names["elementId"])
-        selection = selecting.versions_of(self.reader.audience, row.element).matching(condition)
-        return self.answer_list(Assembler(self.reader, view, wanted), selection, None)
+
+        def list_versions() -> HttpResponseBase:
+            selection = selecting.versions_of(self.reader.audience, row.element).matching(condition)
+            return self.answer_list(Assembler(self.reader, view, wanted), selection, None)
+
+        return Prepared(list_versions, is_whole=True)
 
 
-class ReportingOperation(ElementOperation):
+class ReportingOperation(ConditionalOperation):
     """Reads the facet through its view `reporting`, with attributes of its own (D14)."""
 
     versions = ApiVersions.up_to("4.0")
     list_name = "values"
 
-    def report(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
+    def prepare(self, request: Request, **names: str) -> Prepared:
         require_reporting(self.caller)
         view = self.configuration.facet(names["facetId"]).view(REPORTING)
         query = self.query(request)
@@ -377,8 +399,12 @@ class ReportingOperation(ElementOperation):
             selection = selecting.these_versions([row.version])
         else:
             selection = list_selection(self, view)
-        assembler = ReportAssembler(self.reader, view, wanted)
-        return self.answer_list(assembler, selection.matching(condition), paging, for_reporting=True)
+
+        def report() -> HttpResponseBase:
+            assembler = ReportAssembler(self.reader, view, wanted)
+            return self.answer_list(assembler, selection.matching(condition), paging, for_reporting=True)
+
+        return Prepared(report, is_whole=paging is None and "elementId" not in names)
 
     def _vocabulary(self, view: CompiledView) -> Vocabulary:
         def make() -> Vocabulary:
@@ -408,9 +434,6 @@ class ReportingView(ReportingOperation):
     operation_id = "listReporting"
     parameters = (*ELEMENT_PARAMETERS, PAGE, PAGE_SIZE)
 
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
-        return self.report(request, names)
-
 
 @extend_schema(tags=["reporting"], summary="One element for reporting", parameters=schema.ONE, responses=schema.Report)
 class ReportingElementView(ReportingOperation):
@@ -418,6 +441,3 @@ class ReportingElementView(ReportingOperation):
 
     operation_id = "getReporting"
     parameters = ELEMENT_PARAMETERS
-
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
-        return self.report(request, names)

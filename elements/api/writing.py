@@ -6,9 +6,10 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from elements.api.conditions import given_tags
+from elements.api.conditions import ANY, given_tags
 from elements.api.operation import ElementOperation
 from elements.api.parameters import Query
+from elements.api.tags import entity_tag, is_tag_of
 from elements.permissions import Permission
 from elements.reading.assembly import Assembler
 from elements.reading.projection import Wanted
@@ -21,11 +22,6 @@ from facets.configuration import CompiledView
 from repository_site.problems import PreconditionFailed, TooLarge, Unreadable
 from repository_site.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
-
-
-def entity_tag(row: VersionRow) -> str:
-    """It changes with every change of the version."""
-    return f'"{row.version}.{row.revision}"'
 
 
 class WritingOperation(ElementOperation):
@@ -43,23 +39,29 @@ class WritingOperation(ElementOperation):
         return writer
 
     def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
-        """`If-Match` names what the client has read. Asked under the lock of the element: of many, one gets through."""
+        """`If-Match` names what the client has read. Asked under the lock of the element: of many, one gets through.
+
+        It is about the version alone: children, targets and the configuration may have changed since (D135).
+        """
         header = request.headers.get("If-Match")
         if header is None:
             return
         if len(rows) != 1:
             raise Unreadable("If-Match is possible in a request with one element only.")
         row = rows[0]
-        if header.strip() == "*":
+        if header.strip() == ANY:
             matches = row is not None
         else:
             tags = given_tags(header, "If-Match")
-            matches = row is not None and entity_tag(row) in tags
+            matches = row is not None and any(is_tag_of(each, row) for each in tags)
         if not matches:
             raise PreconditionFailed("The element has changed since it was read; read it again.")
 
     def answer_versions(self, view: CompiledView, versions: list[str]) -> HttpResponse:
-        """Elements as operation 4 shows them, in this order."""
+        """Elements as operation 4 shows them, in this order.
+
+        Their tag is of the version alone: it is for `If-Match`, and no read answers it (D135).
+        """
         found = read_versions(versions)
         rows = [found[version] for version in versions]
         response = answer(counted(self.list_name, Assembler(self.reader, view, Wanted()).elements(rows)))

@@ -32,14 +32,20 @@ def accepts(header: str, media_types: Sequence[str]) -> bool:
     """
     if not header.strip():
         return True
-    weights: dict[str, float] = {}
-    for part in header.split(","):
-        media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        weights[media_range] = max(weights.get(media_range, 0.0), _weight(parameters))
+    given = weights(header)
     first, *others = media_types
     ranges = (first, f"{first.partition('/')[0]}/*", "*/*")
-    decisive = next((weights[each] for each in ranges if each in weights), 0.0)
-    return decisive > 0 or any(weights.get(each, 0.0) > 0 for each in others)
+    decisive = next((given[each] for each in ranges if each in given), 0.0)
+    return decisive > 0 or any(given.get(each, 0.0) > 0 for each in others)
+
+
+def weights(header: str) -> dict[str, float]:
+    """How much a client wants each of what it names; of what stands there twice, the more counts."""
+    found: dict[str, float] = {}
+    for part in header.split(","):
+        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        found[name] = max(found.get(name, 0.0), _weight(parameters))
+    return found
 
 
 def _weight(parameters: Sequence[Any]) -> float:

@@ -72,6 +72,8 @@ class Operation(APIView):
     """The methods that write, with the names of these operations in the OpenAPI document."""
     writing_versions: ClassVar[ApiVersions | None] = None
     """Of the methods that write, where they have a label of their own."""
+    reads_without_body: ClassVar[bool] = False
+    """Where POST writes: whether one with an empty body reads (D2)."""
     contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
     answers: ClassVar[tuple[str, ...]] = (JSON_TYPE,)
     """The media type of a success, then others that stand for it where a client asks for them. Errors are JSON (D3)."""
@@ -159,9 +161,11 @@ class Operation(APIView):
 
     @property
     def only_reads(self) -> bool:
-        return self.request.method in ("GET", "HEAD") or (
-            self.request.method == "POST" and "POST" not in self.writing_ids and hasattr(self, "read")
-        )
+        if self.request.method != "POST":
+            return self.request.method in ("GET", "HEAD")
+        if "POST" in self.writing_ids:
+            return self.reads_without_body and has_no_body(self.request)
+        return hasattr(self, "read")
 
     def once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         """What `change` answers; with an Idempotency-Key that was used before, what it answered then (D15)."""

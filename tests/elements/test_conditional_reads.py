@@ -1,24 +1,57 @@
-"""Lists with `If-None-Match`: 304 exactly while the answer would be the same."""
+"""Reads with `If-None-Match`: 304 exactly while the answer would be the same."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as current_settings
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings as ChangedSettings
 
+from elements.api import operation, tags
+from elements.reading.streams import Stream
 from facets.blueprint import ElementType
 from facets.changes import rewrite_configuration
+from repository_site.api_document import openapi_document
 from storage.models import Storage
 from storage.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import token_for
+from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
+REST = "/acme/handbook/_api/rest"
+PROCESSES = f"{REST}/facets/processes/views/detail/elements"
+ORDER = f"{PROCESSES}/{ID['order']}"
+# What the tag of each read looks like: of a list or a part, of a list that may be streamed, of a single element.
+STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
+READS = {
+    PROCESSES: WHOLE,
+    f"{PROCESSES}?$filter=StartsWith(name,'o')": WHOLE,
+    f"{PROCESSES}?$pageSize=2": STATE,
+    f"{PROCESSES}?$page=2&$pageSize=2": STATE,
+    f"{PROCESSES}?$pageSelectionKey={ID['order']}": STATE,
+    ORDER: SINGLE,
+    f"{ORDER}?$filter=IsNull(name)": SINGLE,
+    f"{ORDER}/attributes": STATE,
+    f"{ORDER}/attributes/name": STATE,
+    f"{ORDER}/related": STATE,
+    f"{ORDER}/related/systems": STATE,
+    f"{PROCESSES}/{ID['sales']}/children": WHOLE,
+    f"{PROCESSES}/{ID['order-3']}/content": STATE,
+    f"{ORDER}/versions": WHOLE,
+    f"{REST}/facets/processes/reporting": WHOLE,
+    f"{REST}/facets/processes/reporting?$page=1": STATE,
+    f"{REST}/facets/processes/reporting/{ID['order']}": STATE,
+    f"{REST}/diagram/{ID['order-3']}/render/1033/vertical": STATE,
+}
 
 
 @pytest.fixture
@@ -31,66 +64,275 @@ def read(api: ApiClient, address: str, token: str | None, tag: str | None = None
     return api.get(address, token=token, headers=given)
 
 
-@pytest.mark.parametrize("query", ["", "?$pageSize=2", "?$page=2&$pageSize=2", "?$filter=StartsWith(name,'o')"])
-def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, query: str) -> None:
-    first = read(api, PROCESSES + query, architect)
-    for tag in (first["ETag"], f"W/{first['ETag']}", f'"other", {first["ETag"]}', "*"):
-        again = read(api, PROCESSES + query, architect, tag)
-        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
-        assert again["Cache-Control"] == "private, no-cache"
-    assert read(api, PROCESSES + query, architect, '"other"').content == first.content
+def headers_of(response: Any) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
 
 
-def test_a_change_of_anything_in_the_storage_is_noticed(api: ApiClient, architect: str) -> None:
-    tag = read(api, PROCESSES, architect)["ETag"]
-    given = {"id": ID["crm"], "type": "system", "attributes": {"name": {"1033": "Other"}}}
-    systems = PROCESSES.replace("/processes/", "/it/")
-    changed = api.post(systems, {"elements": [given]}, "application/json", token=architect)
-    assert changed.status_code == 200
-    assert read(api, PROCESSES, architect, tag).status_code == 200
+def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> None:
+    given = {"id": ID[element], "type": type, "attributes": {"name": {"1033": "Other"}}}
+    address = f"{REST}/facets/{facet}/views/detail/elements"
+    assert api.post(address, {"elements": [given]}, "application/json", token=token).status_code == 200
 
 
-def test_what_decides_about_an_answer_decides_about_its_tag(api: ApiClient, handbook: Storage, architect: str) -> None:
+@pytest.mark.parametrize("address", READS)
+def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, address: str) -> None:
+    first = read(api, address, architect)
+    assert (first.status_code, bool(re.fullmatch(READS[address], first["ETag"]))) == (200, True)
+    strong = first["ETag"].removeprefix("W/")
+    for tag in (strong, f"W/{strong}", f'"other", {strong}', f'W/"a" ,W/{strong}, "b"', "*", " * "):
+        again = read(api, address, architect, tag)
+        assert (again.status_code, again.content) == (304, b"")
+        assert headers_of(again) == {
+            "ETag": first["ETag"],
+            "api-version": first["api-version"],
+            "Cache-Control": "private, no-cache",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Content-Length": "0",
+            "Vary": "Accept-Encoding",
+        }
+    for tag in ('"other"', strong.replace('"', '"x', 1), f'"{first.content[:20].hex()}"'):
+        anew = read(api, address, architect, tag)
+        assert (anew.content, headers_of(anew)) == (first.content, headers_of(first))
+
+
+def test_the_document_names_what_has_a_tag() -> None:
+    paths = openapi_document()["paths"].values()
+    operations = [operation for path in paths for operation in path.values()]
+    assert {each["operationId"] for each in operations if "304" in each["responses"]} == {
+        "listElements", "getElement", "listAttributes", "getAttribute", "listRelated", "getRelated", "listChildren",
+        "getContent", "listVersions", "listReporting", "getReporting", "renderDiagram",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("address", READS)
+def test_head_answers_as_get_does_and_a_post_that_reads_knows_no_conditions(
+    api: ApiClient, architect: str, address: str
+) -> None:
+    plain = read(api, address, architect)
+    head = api.head(address, token=architect)
+    assert (head.status_code, head.content, headers_of(head)) == (200, b"", headers_of(plain))
+    known = {"If-None-Match": plain["ETag"]}
+    again = api.head(address, token=architect, headers=known)
+    assert (again.status_code, again["ETag"]) == (304, plain["ETag"])
+    if address.endswith("/content"):
+        return  # POST draws there
+    for tag in (plain["ETag"], "*", "no list of tags"):
+        posted = api.post(address, "", "application/json", token=architect, headers={"If-None-Match": tag})
+        assert (posted.status_code, posted.content, headers_of(posted)) == (200, plain.content, headers_of(plain))
+
+
+@pytest.mark.parametrize("address", READS)
+def test_a_change_of_anything_in_the_storage_is_noticed(api: ApiClient, architect: str, address: str) -> None:
+    tag = read(api, address, architect)["ETag"]
+    rename(api, architect, "it", "system", "crm")
+    assert read(api, address, architect, tag).status_code == 200
+
+
+@pytest.mark.parametrize("address", [f"{PROCESSES}", f"{PROCESSES}?$pageSize=3", ORDER, f"{ORDER}/versions"])
+def test_what_decides_about_an_answer_decides_about_its_tag(
+    api: ApiClient, handbook: Storage, architect: str, address: str
+) -> None:
     # A token is an element, too: all of them are there before anything is read.
     viewer, administrator = token_for(handbook, Role.VIEWER), token_for(handbook, Role.ADMINISTRATOR)
     answers = [
-        read(api, PROCESSES, architect),
-        read(api, PROCESSES, viewer),
-        read(api, f"{PROCESSES}?$pageSize=2", architect),
-        read(api, PROCESSES.replace("detail", "list"), architect),
-        read(api, PROCESSES, architect, **{"api-version": "3.0"}),
-        read(api, PROCESSES, architect, host="localhost"),
+        read(api, address, architect),
+        read(api, address, viewer),
+        read(api, f"{address}{'&' if '?' in address else '?'}$select=name", architect),
+        read(api, address.replace("detail", "list"), architect),
+        read(api, address, architect, **{"api-version": "3.0"}),
+        read(api, address, architect, host="localhost"),
     ]
     assert [each.status_code for each in answers] == [200] * 6
     assert len({each["ETag"] for each in answers}) == 6
-    assert read(api, PROCESSES, administrator)["ETag"] == answers[0]["ETag"]
+    assert read(api, address, administrator)["ETag"] == answers[0]["ETag"]
 
 
-def test_another_configuration_is_noticed(api: ApiClient, handbook: Storage, architect: str) -> None:
-    tag = read(api, PROCESSES, architect)["ETag"]
+@pytest.mark.parametrize("address", READS)
+def test_another_configuration_is_noticed(api: ApiClient, handbook: Storage, architect: str, address: str) -> None:
+    tag = read(api, address, architect)["ETag"]
     rewrite_configuration(handbook, lambda blueprint: replace(blueprint, types=recoloured(blueprint.types)))
-    assert read(api, PROCESSES, architect, tag).status_code == 200
+    assert read(api, address, architect, tag).status_code == 200
 
 
 def recoloured(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
     return (replace(types[0], color="#123456"), *types[1:])
 
 
-def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architect: str) -> None:
-    tag = read(api, PROCESSES, architect)["ETag"]
+@pytest.mark.parametrize("address", [PROCESSES, ORDER])
+def test_another_time_zone_is_noticed(api: ApiClient, handbook: Storage, architect: str, address: str) -> None:
+    first = read(api, address, architect)
+    Storage.objects.filter(id=handbook.id).update(time_zone="Asia/Tokyo")
+    second = read(api, address, architect, first["ETag"])
+    assert (second.status_code, second["ETag"] != first["ETag"]) == (200, True)
+    assert second.content != first.content
+    Storage.objects.filter(id=handbook.id).update(time_zone="Europe/Berlin")
+    assert read(api, address, architect, first["ETag"]).status_code == 304
+
+
+def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, settings: ChangedSettings) -> None:
+    """How many there are on a page that nobody has named the size of follows from it."""
+    tag = read(api, f"{PROCESSES}?$page=1", architect)["ETag"]
+    settings.MAX_PAGE_SIZE = 2
+    second = read(api, f"{PROCESSES}?$page=1", architect, tag)
+    assert (second.status_code, second.json()["count"]) == (200, 2)
+
+
+@pytest.mark.parametrize("address", READS)
+def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architect: str, address: str) -> None:
+    """But the element that the address names: a tag must not say that there is something where there is nothing."""
+    tag = read(api, address, architect)["ETag"]
     with CaptureQueriesContext(connection) as captured:
-        assert read(api, PROCESSES, architect, tag).status_code == 304
+        assert read(api, address, architect, tag).status_code == 304
     touched = [each["sql"] for each in captured if "elements_element" in each["sql"]]
-    assert touched == []
+    is_list = re.search(r"(/elements|/reporting)([?].*)?$", address)
+    assert len(touched) == (0 if is_list else 1)
+    assert sum("elements_contentmark" in each["sql"] for each in captured) == 1
 
 
-def test_who_may_not_read_learns_nothing_by_a_tag(api: ApiClient, architect: str) -> None:
-    tag = read(api, PROCESSES, architect)["ETag"]
-    assert read(api, PROCESSES, "crt_wrong", tag).status_code == 401
-    assert read(api, PROCESSES.replace("/processes/", "/nothing/"), architect, "*").status_code == 404
+# Single elements: one tag for reading and for writing.
 
 
-@pytest.mark.parametrize("header", ["1a2b", '"open', "**", '"a" "b"'])
-def test_what_is_no_list_of_tags(api: ApiClient, architect: str, header: str) -> None:
-    refused = read(api, PROCESSES, architect, header)
+def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClient, architect: str) -> None:
+    """Its own version stays as it is; what the answer shows of others does not."""
+    sales = f"{PROCESSES}/{ID['sales']}?$resources=children"
+    first = read(api, sales, architect)
+    child = {"type": "subProcess", "rootPath": [{"id": ID["sales"]}], "attributes": {"name": {"1033": "New"}}}
+    assert api.post(PROCESSES, {"elements": [child]}, "application/json", token=architect).status_code == 200
+    second = read(api, sales, architect, first["ETag"])
+    assert second.status_code == 200
+    assert len(second.json()["elements"][0]["children"]) == len(first.json()["elements"][0]["children"]) + 1
+    assert version_tag(second["ETag"]) == version_tag(first["ETag"])
+    assert read(api, sales, architect, second["ETag"]).status_code == 304
+
+
+def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: ApiClient, architect: str) -> None:
+    tag = read(api, ORDER, architect)["ETag"]
+    elsewhere = read(api, ORDER.replace("detail", "list"), architect, **{"api-version": "2.0"})["ETag"]
+    rename(api, architect, "it", "system", "crm")
+
+    def change(text: str, tag: str) -> Any:
+        body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": text}}}]}
+        return api.post(PROCESSES, body, "application/json", token=architect, headers={"If-Match": tag})
+
+    version, revision = version_tag(tag).strip('"').split(".")
+    other = [f'"{version}.{int(revision) + 1}"', f'"{version}.{revision}0"', f'"{version}"', f"W/{tag}"]
+    other += [tag.replace(version, ID["order-2"]), f'"{tag.partition(".")[2]}']
+    assert [change("no", each).status_code for each in other] == [412] * len(other)
+    first = change("a", elsewhere)
+    assert (first.status_code, first["ETag"]) == (200, f'"{version}.{int(revision) + 1}"')
+    assert change("no", tag).status_code == 412
+    # As earlier releases gave them, and as writes answer them.
+    assert change("b", f'"x", {first["ETag"]}').status_code == 200
+
+
+def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> None:
+    body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "a"}}}]}
+    written = api.post(PROCESSES, body, "application/json", token=architect)
+    shown = read(api, ORDER, architect, written["ETag"])
+    assert (shown.status_code, shown.content) == (200, written.content)
+    assert version_tag(shown["ETag"]) == written["ETag"]
+
+
+# Who learns what.
+
+
+@pytest.mark.parametrize("address", READS)
+def test_who_may_not_read_learns_nothing_by_a_tag(
+    api: ApiClient, handbook: Storage, architect: str, address: str
+) -> None:
+    viewer = token_for(handbook, Role.VIEWER)
+    tag = read(api, address, architect)["ETag"]
+    for given in (tag, "*"):
+        assert read(api, address, "crt_wrong", given).status_code == 401
+        nowhere = address.replace("/processes/", "/nothing/").replace("/vertical", "/round")
+        assert read(api, nowhere, architect, given).status_code == 404
+        plain = read(api, address, viewer).status_code
+        assert plain in (200, 403, 404)
+        assert read(api, address, viewer, given).status_code == (304 if (plain, given) == (200, "*") else plain)
+
+
+def test_a_draft_is_not_revealed(api: ApiClient, handbook: Storage, architect: str) -> None:
+    viewer = token_for(handbook, Role.VIEWER)
+    draft = f"{PROCESSES}/{ID['invoice']}"
+    tag = read(api, draft, architect)["ETag"]
+    for given in (tag, "*", version_tag(tag)):
+        assert read(api, draft, viewer, given).status_code == 404
+    assert version_tag(read(api, ORDER, viewer)["ETag"]).startswith(f'"{ID["order-2"]}.')
+    assert version_tag(read(api, ORDER, architect)["ETag"]).startswith(f'"{ID["order-3"]}.')
+
+
+def test_any_is_not_what_is_not_there(api: ApiClient, architect: str) -> None:
+    missing = f"{PROCESSES}?$pageSelectionKey={ID['crm']}"
+    assert [read(api, missing, architect, tag).status_code for tag in (None, "*")] == [404, 404]
+
+
+@pytest.mark.parametrize("address", [PROCESSES, ORDER, f"{ORDER}/versions"])
+@pytest.mark.parametrize("header", ["1a2b", '"open', "**", '"a" "b"', "*, *", "w/'a'"])
+def test_what_is_no_list_of_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
+    refused = read(api, address, architect, header)
     assert (refused.status_code, "If-None-Match" in refused.json()["message"]) == (400, True)
+
+
+# Streams.
+
+
+def test_a_streamed_list_has_the_same_tag(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = read(api, PROCESSES, architect)
+    monkeypatch.setattr(operation, "BATCH", 1)
+    streamed = read(api, PROCESSES, architect)
+    assert hasattr(streamed, "was_streamed")
+    headers = headers_of(whole)
+    assert headers.pop("Content-Length") == str(len(whole.content))
+    assert (streamed.content, headers_of(streamed)) == (whole.content, headers)
+    head = api.head(PROCESSES, token=architect)
+    assert (head.content, headers_of(head)) == (b"", headers)
+    again = read(api, PROCESSES, architect, streamed["ETag"])
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", whole["ETag"])
+
+
+def test_a_list_that_is_not_sent_takes_no_place(
+    api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operation, "BATCH", 1)
+    tag = read(api, PROCESSES, architect)["ETag"]
+    taken = [Stream(iter(())) for _ in range(current_settings.POOL_SIZE // 2)]
+    statuses = [read(api, PROCESSES, architect, each).status_code for each in (tag, "*", '"other"')]
+    for each in taken:
+        each.close()
+    assert statuses == [304, 304, 429]
+
+
+def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_later(
+    api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tag is that of an earlier state, which never comes back: it can only lead to an answer too many."""
+    monkeypatch.setattr(operation, "BATCH", 1)
+    client = Client(headers={"Authorization": f"Bearer {architect}"})
+    begun: Any = client.get(PROCESSES)
+    rename(api, architect, "processes", "subProcess", "order")
+    late = b"".join(begun)
+    again = read(api, PROCESSES, architect, begun["ETag"])
+    assert (again.status_code, again.content) == (200, late)
+    assert again["ETag"] != begun["ETag"]
+    assert read(api, PROCESSES, architect, again["ETag"]).status_code == 304
+
+
+# What no request shows.
+
+
+def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its modules, its style sheets and grammar, its libraries; not what Python makes of the modules."""
+    monkeypatch.setattr(tags, "PROJECT_DIR", tmp_path)
+    seen = set()
+    for number, name in enumerate(("requirements.txt", "elements/a.py", "elements/static/a.css", "storage/b.lark")):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{number}")
+        seen.add(tags.code_digest.__wrapped__())
+    assert len(seen) == 4
+    (tmp_path / "elements/__pycache__").mkdir()
+    (tmp_path / "elements/__pycache__/a.cpython-311.pyc").write_text("x")
+    assert tags.code_digest.__wrapped__() in seen

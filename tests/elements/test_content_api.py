@@ -21,6 +21,7 @@ from tests.cycles import set_state
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, ID, NO_END, TYPE_NAMES, wire
 from tests.elements.test_element_parts_api import NOT_THERE, part
 from tests.factories import token_for
+from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
 
@@ -115,7 +116,7 @@ def one(api: ApiClient, token: str | None, element: str, view: str = "detail") -
 
 
 def tag(api: ApiClient, token: str, element: str) -> str:
-    return str(api.get(part(element, ""), token=token)["ETag"])
+    return version_tag(api.get(part(element, ""), token=token)["ETag"])
 
 
 def made(type: str, element: str, **more: str) -> dict[str, Any]:

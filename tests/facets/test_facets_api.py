@@ -111,7 +111,7 @@ def test_facets_below_4_0(api: ApiClient, small: Storage, languages: str, name: 
             {"name": "people", "displayName": "People", "views": f"{BASE}/people/views"},
         ],
     }
-    assert response["Vary"] == "Accept-Language"
+    assert response["Vary"] == "Accept-Language, Accept-Encoding"
 
 
 @pytest.mark.parametrize("spelling", ["things, étc.", "THINGS, ÉTC."])

@@ -1,0 +1,62 @@
+"""Reading while others write: every read is one snapshot, by whichever method. In a file of its own, since its
+transactions are real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from elements.api import operation
+from elements.reading.state import content_state
+from storage.models import Storage
+from storage.provisioning import remove_storage
+from storage.roles import Role
+from tests.api_client import ApiClient
+from tests.factories import StorageFactory, token_for
+
+pytestmark = pytest.mark.django_db(transaction=True)
+VIEW = "/acme/busy/_api/rest/facets/processes/views/detail/elements"
+
+
+@pytest.fixture
+def busy() -> Iterator[Storage]:
+    storage = StorageFactory.create(collection="acme", key="busy", template="standard")
+    yield storage
+    remove_storage(storage)
+
+
+def transaction_kind() -> tuple[Any, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')")
+        return tuple(cursor.fetchone())
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", ""), ("HEAD", ""), ("POST", ""), ("POST", " {} ")])
+def test_a_read_is_one_snapshot(
+    api: ApiClient, busy: Storage, monkeypatch: pytest.MonkeyPatch, method: str, body: str
+) -> None:
+    kinds = []
+
+    def observed() -> str:
+        kinds.append(transaction_kind())
+        return content_state()
+
+    monkeypatch.setattr(operation, "content_state", observed)
+    token = token_for(busy, Role.ARCHITECT)
+    response = api.generic(method, f"{VIEW}?$pageSize=1", body, "application/json", token=token)
+    assert (response.status_code, kinds) == (200, [("repeatable read", "on")])
+
+
+def test_what_never_reads_may_write_whatever_its_body(api: ApiClient, busy: Storage) -> None:
+    """Drawing with an empty body is refused for its body, and not because a key cannot be kept."""
+    token = token_for(busy, Role.ARCHITECT)
+    made = api.post(
+        VIEW, {"elements": [{"type": "mainProcess"}]}, "application/json", token=token, headers={"Idempotency-Key": "a"}
+    )
+    assert made.status_code == 200, made.json()
+    address = f"{VIEW}/{made.json()['elements'][0]['id']}/content"
+    refused = api.post(address, "", "application/json", token=token, headers={"Idempotency-Key": "b"})
+    assert (refused.status_code, refused.json()["type"]) == (400, "error")
