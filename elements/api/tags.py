@@ -68,6 +68,8 @@ class ConditionalOperation(ElementOperation):
         raise NotImplementedError
 
     def read(self, request: Request, **names: str) -> HttpResponseBase:
+        # An attempt that failed before this one has seen an earlier snapshot.
+        self.__dict__.pop("content_state", None)
         prepared = self.prepare(request, **names)
         tag = self._tag(prepared)
         if is_known(request, tag):
