@@ -62,7 +62,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "elementTypeName": type.element_type_name,
         "entityIds": [own_id, *(each.shape for each in drawn)],
         "entityTypeName": type.entity_type_name,
-        "facetTypeName": view.facet.facet.type_name,
+        "facetTypeName": view.facet.type_name,
         "facetViewKey": view.view.key,
         "hasDiagram": type.has_diagram,
         "hasEditPermission": Permission.EDIT in granted,

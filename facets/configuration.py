@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -27,8 +28,10 @@ from storage.models import Storage
 from storage.tenancy import tenant_scope
 
 T = TypeVar("T")
-# Compiled configurations a process keeps; the longest unused goes first.
-MAX_CACHED = 256
+# Of how many storages a process keeps the compiled configuration, and how many that differ, at a megabyte each; the
+# longest unused goes first.
+MAX_CACHED = 10_000
+MAX_DIFFERENT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class TypeInView:
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledView:
     view: View
-    facet: CompiledFacet
+    facet: Facet
+    """Not the compiled one: a circle would be freed by the garbage collector only, which seldom looks here."""
     types: Mapping[str, TypeInView]
     _folded: Mapping[str, TypeInView]
 
@@ -52,7 +56,7 @@ class CompiledView:
         """Ignoring letter case (D1)."""
         found = self._folded.get(key.casefold())
         if found is None:
-            words = {"key": key, "view": self.view.name, "facet": self.facet.facet.name}
+            words = {"key": key, "view": self.view.name, "facet": self.facet.name}
             raise NotFound(_("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words)
         return found
 
@@ -110,8 +114,11 @@ class CompiledCycle:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Configuration:
+    """Storages with the same configuration share all of it but the revision: a process that serves a thousand of them,
+    made from one template, holds it once."""
+
     revision: int
     cultures: CultureSet
     blueprint: Blueprint
@@ -121,9 +128,14 @@ class Configuration:
     cycles: Mapping[str, CompiledCycle]
     """By the key of a versioned type."""
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _original: Configuration | None = field(default=None, repr=False)
+    """The first of those that are alike, which lives as long as any of them."""
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What depends on nothing but this configuration, such as a whole answer, is made once and kept with it."""
+        """What depends on nothing but this configuration, such as a whole answer, is made once and kept with it.
+
+        It must know nothing else of the storage, such as its address, and not the revision.
+        """
         if key not in self._kept:
             self._kept[key] = make()
         return cast("T", self._kept[key])
@@ -152,6 +164,9 @@ class Configuration:
 
 
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()
+# The first of those that are alike, by what makes them so, for as long as one is in use.
+_originals: WeakValueDictionary[tuple[CultureSet, Blueprint, tuple[tuple[str, UUID], ...]], Configuration]
+_originals = WeakValueDictionary()
 _lock = threading.Lock()
 
 
@@ -166,7 +181,7 @@ def configuration_of(storage: Storage) -> Configuration:
     with _lock:
         _cache[storage.id] = compiled
         _cache.move_to_end(storage.id)
-        if len(_cache) > MAX_CACHED:
+        while len(_cache) > MAX_CACHED or (len(_originals) > MAX_DIFFERENT and len(_cache) > 1):
             _cache.popitem(last=False)
     return compiled
 
@@ -198,6 +213,15 @@ def _load(storage: Storage) -> Configuration:
 def compile_configuration(
     revision: int, cultures: CultureSet, blueprint: Blueprint, type_ids: Mapping[str, UUID]
 ) -> Configuration:
+    key = cultures, blueprint, tuple(type_ids.items())
+    original = _originals.get(key)
+    if original is not None:
+        return replace(original, revision=revision, _original=original)
+    found = _originals[key] = _compile(revision, cultures, blueprint, type_ids)
+    return found
+
+
+def _compile(revision: int, cultures: CultureSet, blueprint: Blueprint, type_ids: Mapping[str, UUID]) -> Configuration:
     types = {each.key: each for each in blueprint.types}
     layouts = {each.key: each for each in blueprint.layouts}
     return Configuration(
@@ -225,12 +249,11 @@ def _cycles(blueprint: Blueprint) -> dict[str, CompiledCycle]:
 
 def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:
     views: dict[str, CompiledView] = {}
-    compiled = CompiledFacet(facet, MappingProxyType(views))
     for view in facet.views:
         shown = {each.type: _type_in_view(each, types[each.type], layouts) for each in view.types}
         folded = {key.casefold(): value for key, value in shown.items()}
-        views[view.name.casefold()] = CompiledView(view, compiled, MappingProxyType(shown), MappingProxyType(folded))
-    return compiled
+        views[view.name.casefold()] = CompiledView(view, facet, MappingProxyType(shown), MappingProxyType(folded))
+    return CompiledFacet(facet, MappingProxyType(views))
 
 
 def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, Layout]) -> TypeInView:

@@ -83,7 +83,7 @@ def list_transitions(transitions: Iterable[Transition]) -> list[dict[str, str]]:
 def render_view_configuration(configuration: Configuration, view: CompiledView, type_key: str | None) -> bytes:
     """The whole answer of operation 14; it depends on the configuration alone and so is rendered once a revision."""
     shown = list(view.types.values()) if type_key is None else [view.type(type_key)]
-    key = (view.facet.facet.name, view.view.name, None if type_key is None else shown[0].type.key)
+    key = (view.facet.name, view.view.name, None if type_key is None else shown[0].type.key)
     return configuration.keep(
         ("config", *key), lambda: to_json(counted("values", [_type(each, configuration.cultures) for each in shown]))
     )

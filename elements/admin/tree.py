@@ -117,7 +117,7 @@ class Tree:
         address = ""
         if element in self.parents:
             others = [each for each in self.opened if each != element]
-            address = _address(self.view.facet.facet.name, others if is_open else [*others, element], f"at-{element}")
+            address = _address(self.view.facet.name, others if is_open else [*others, element], f"at-{element}")
         return Branch(
             named,
             address,

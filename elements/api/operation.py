@@ -62,7 +62,7 @@ class ElementOperation(ConfiguredOperation):
         """The version that the address names, when it is of a type that the view contains."""
         row = self.find_element(element_id)
         if row is None or self.reader.types[row.type].key not in view.types:
-            where = f"the view {view.view.name} of the facet {view.facet.facet.name}"
+            where = f"the view {view.view.name} of the facet {view.facet.name}"
             raise NotFound(f"There is no element {element_id.lower()} in {where}.")
         return row
 
@@ -184,7 +184,7 @@ class ElementOperation(ConfiguredOperation):
 
 
 def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:
-    key = ("vocabulary", view.facet.facet.name, view.view.name)
+    key = ("vocabulary", view.facet.name, view.view.name)
     types = [each.type for each in view.types.values()]
     return configuration.keep(key, lambda: vocabulary_of(configuration, types))
 
@@ -201,4 +201,4 @@ def view_names(configuration: Configuration, view: CompiledView) -> Names:
         contexts = frozenset(each.key for each in properties if each.related)
         return Names(frozenset(each.key for each in properties), contexts)
 
-    return configuration.keep(("names", view.facet.facet.name, view.view.name), make)
+    return configuration.keep(("names", view.facet.name, view.view.name), make)

@@ -214,7 +214,7 @@ class RelatedOperation(ConditionalOperation):
         return Prepared(list_contexts)
 
     def _target_vocabulary(self, view: CompiledView, named: str | None) -> Vocabulary:
-        key = ("target vocabulary", view.facet.facet.name, view.view.name)
+        key = ("target vocabulary", view.facet.name, view.view.name)
         if named is None:
             return self.configuration.keep(key, lambda: vocabulary_of(self.configuration, self._targets(view, None)))
         return vocabulary_of(self.configuration, self._targets(view, named))
@@ -410,7 +410,7 @@ class ReportingOperation(ConditionalOperation):
         def make() -> Vocabulary:
             return vocabulary_of(self.configuration, map(_reporting_type, (each.type for each in view.types.values())))
 
-        return self.configuration.keep(("reporting vocabulary", view.facet.facet.name), make)
+        return self.configuration.keep(("reporting vocabulary", view.facet.name), make)
 
 
 def _reporting_type(type: ElementType) -> ElementType:

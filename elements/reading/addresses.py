@@ -26,7 +26,7 @@ class Addresses:
         self._pages: dict[str, dict[str, str]] = {}
 
     def view(self, view: CompiledView) -> str:
-        facet = segment(view.facet.facet.name)
+        facet = segment(view.facet.name)
         return f"{self.facets_address}/{facet}/views/{segment(view.view.name)}/elements/"
 
     def detail(self, type: ElementType) -> str:

@@ -78,7 +78,7 @@ class Projection:
 def view_projection(configuration: Configuration, view: CompiledView, wanted: Wanted) -> Projection:
     """What a view shows, and `$select` and `$resources` leave of it. Kept with the configuration for usual requests."""
     if wanted.select is None:
-        key = ("projection", view.facet.facet.name, view.view.name, wanted.resources, wanted.also)
+        key = ("projection", view.facet.name, view.view.name, wanted.resources, wanted.also)
         return configuration.keep(key, lambda: _view_projection(configuration, view, wanted))
     return _view_projection(configuration, view, wanted)
 

@@ -139,7 +139,7 @@ class Update:
         row = self.stored.version_of(given.id, given.version)
         type = self.properties.types[row.type] if row else None
         if row is None or type is None or type.key not in self.view.types:
-            words = {"view": self.view.view.name, "facet": self.view.facet.facet.name}
+            words = {"view": self.view.view.name, "facet": self.view.facet.name}
             text = _("there is no such element in the view %(view)s of the facet %(facet)s") % words
             self.findings.add(Kind.NOT_FOUND, given.place, text)
             return None

@@ -46,7 +46,7 @@ def type_answers(configuration: Configuration, type_key: str) -> Iterator[ApiAns
 
 
 def _address(view: CompiledView) -> str:
-    return f"rest/facets/{segment(view.facet.facet.name)}/views/{segment(view.view.name)}/config"
+    return f"rest/facets/{segment(view.facet.name)}/views/{segment(view.view.name)}/config"
 
 
 def _names(names: dict[int, str]) -> dict[str, object]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -219,8 +221,11 @@ def test_nothing_of_it_can_be_changed(small: Storage) -> None:
         compiled.types["box"] = None
 
 
-def test_the_cache_is_bounded(small: Storage, other_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(configuration, "MAX_CACHED", 1)
+@pytest.mark.parametrize("limit", ["MAX_CACHED", "MAX_DIFFERENT"])
+def test_the_cache_is_bounded(
+    small: Storage, other_storage: Storage, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(configuration, limit, 1)
     forget_configurations()
     for storage in (fresh(small), fresh(other_storage)):
         with tenant_scope(storage):
@@ -237,3 +242,58 @@ def test_answers_are_rendered_once_a_revision(api: ApiClient, small: Storage, mo
 
     monkeypatch.setattr("facets.rendering._type", fail)
     assert api.get(address).content == first
+
+
+def test_storages_with_the_same_configuration_share_what_follows_from_it(small: Storage) -> None:
+    """But not what was changed in one of them."""
+    first, second, third = (StorageFactory.create(key=key, template="standard") for key in ("one", "two", "three"))
+    StorageFactory.create(key="four", template="standard", cultures=[1033], default_culture=1033)
+    other_cultures = read_storage("acme", "four")
+    assert other_cultures is not None
+    forget_configurations()
+    one, two, other = (configuration_of(fresh(each)) for each in (first, second, other_cultures))
+    assert one.types is two.types
+    assert one.revision != two.revision
+    assert [one.keep("made", object) is each.keep("made", object) for each in (two, other)] == [True, False]
+    with tenant_scope(third):
+        models.ElementType.objects.update(color="#123456")
+    changed = configuration_of(fresh(third))
+    assert {each.color for each in changed.types.values()} == {"#123456"}
+    assert "#123456" not in {each.color for each in configuration_of(fresh(first)).types.values()}
+    assert changed.keep("made", object) is not one.keep("made", object)
+
+
+def test_the_same_types_with_other_ids_are_another_configuration(small: Storage) -> None:
+    first, second = (StorageFactory.create(key=key, template="standard") for key in ("one", "two"))
+    forget_configurations()
+    blueprint, cultures = configuration_of(fresh(first)).blueprint, configuration_of(fresh(first)).cultures
+    ids = dict(configuration_of(fresh(second)).type_ids)
+    key, *_ = ids
+    other = configuration.compile_configuration(1, cultures, blueprint, {**ids, key: uuid4()})
+    same = configuration.compile_configuration(1, cultures, blueprint, ids)
+    assert other.type_ids[key] != ids[key]
+    assert other.types is not same.types
+    assert dict(same.type_ids) == ids
+
+
+def test_what_is_not_used_any_more_is_freed_at_once(api: ApiClient) -> None:
+    """Processes that serve look for circles of objects very seldom."""
+
+    def count() -> int:
+        return sum(type(each) is configuration.CompiledView for each in gc.get_objects())
+
+    StorageFactory.create(key="short", template="standard", anonymous="read")
+    forget_configurations()
+    gc.collect()
+    before = count()
+    assert (
+        api.get("/acme/short/_api/rest/facets/processes/views/detail/elements?$filter=name -eq 'x'").status_code == 200
+    )
+    gc.collect()  # of the request itself
+    assert count() > before
+    gc.disable()
+    try:
+        forget_configurations()
+        assert count() == before
+    finally:
+        gc.enable()
