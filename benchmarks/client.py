@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from copy import copy
 from dataclasses import dataclass
 
 
@@ -25,8 +26,17 @@ class Reply:
 class Client:
     def __init__(self, port: int, token: str = "") -> None:
         self.port = port
-        self.always = f"Host: 127.0.0.1:{port}\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
+        self.always = self._always(token)
         self.socket = self._connect()
+
+    def _always(self, token: str) -> str:
+        return f"Host: 127.0.0.1:{self.port}\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
+
+    def called_by(self, token: str) -> Client:
+        """Somebody else on the same connection, and so with the same worker."""
+        other = copy(self)
+        other.always = self._always(token)
+        return other
 
     def _connect(self) -> socket.socket:
         found = socket.create_connection(("127.0.0.1", self.port), timeout=120)
@@ -41,14 +51,15 @@ class Client:
     def close(self) -> None:
         self.socket.close()
 
-    def get(self, path: str, more: str = "") -> Reply:
-        return self.send(f"GET {path} HTTP/1.1\r\n{self.always}{more}\r\n".encode())
+    def get(self, path: str, more: str = "", keeps: bool = True) -> Reply:
+        """Without `keeps` the body is read and forgotten, for answers that are larger than one would keep."""
+        return self.send(f"GET {path} HTTP/1.1\r\n{self.always}{more}\r\n".encode(), keeps)
 
     def post(self, path: str, body: bytes = b"") -> Reply:
         head = f"POST {path} HTTP/1.1\r\n{self.always}Content-Type: application/json\r\n"
         return self.send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
-    def send(self, request: bytes) -> Reply:
+    def send(self, request: bytes, keeps: bool = True) -> Reply:
         started = time.perf_counter()
         self.socket.sendall(request)
         received = bytearray()
@@ -58,7 +69,7 @@ class Client:
         body = received[end + 4 :]
         length = _length(head)
         if length is None:
-            body = self._chunks(body)
+            body = self._chunks(body, keeps)
         else:
             while len(body) < length:
                 body += self._receive()
@@ -71,7 +82,7 @@ class Client:
             raise ConnectionError("the server closed the connection")
         return piece
 
-    def _chunks(self, received: bytearray) -> bytearray:
+    def _chunks(self, received: bytearray, keeps: bool) -> bytearray:
         """The body of an answer that comes in chunks."""
         body, place = bytearray(), 0
         while True:
@@ -82,7 +93,8 @@ class Client:
                 received += self._receive()
             if not size:
                 return body
-            body += received[end + 2 : end + 2 + size]
+            if keeps:
+                body += received[end + 2 : end + 2 + size]
             place = end + 4 + size
             if place > 8_000_000:
                 del received[:place]
