@@ -11,13 +11,14 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import report
-from benchmarks.growth import make_sizes, make_storages, measure_sizes, measure_storages
+from benchmarks.crowds import make_storages, measure_storages
 from benchmarks.installation import BYPASS, COLLECTION
 from benchmarks.measuring import Send, Work, check
-from benchmarks.memory import measure_mixed, measure_whole_lists
+from benchmarks.memory import measure_mixed
 from benchmarks.report import Bar
 from benchmarks.run import MEGABYTE, SCALES, Run
 from benchmarks.site import ELEMENTS, FLOOR, OURS, PARTS, PLAIN, SERVICE, WRITTEN, Site, StorageClient, storage_key
+from benchmarks.sizes import make_sizes, measure_sizes, measure_whole_lists
 from benchmarks.stages import SERVER, read_timing
 from repository_site.environment import PROJECT_DIR
 
@@ -30,13 +31,13 @@ class Benchmark(Run):
         for key in (storage_key(ELEMENTS), WRITTEN):
             self.installation.sample(key, ELEMENTS)
             step(1)
-        make_sizes(self)
         self.installation.settle()
+        make_sizes(self)
         make_storages(self)
 
     def everything(self) -> list[Work]:
         self.make()
-        site = Site.start(self.installation, self.scale.sizes)
+        site = Site.start(self.installation)
         works = self.works(site)
         self.stages(site)
         self.row_level_security(site)
@@ -44,7 +45,7 @@ class Benchmark(Run):
         self.transfer()
         if self.scale.sizes:
             measure_sizes(self, site)
-            measure_whole_lists(self, site)
+            measure_whole_lists(self)
         measure_mixed(self, site)
         # The others leave the machine to those that are compared now.
         self.installation.close()
@@ -143,6 +144,8 @@ class Benchmark(Run):
         self.installation.manage("export_storage", COLLECTION, storage_key(ELEMENTS), str(file))
         exporting = time.perf_counter() - started
         versions = sum(1 for line in file.open("rb") if b'"attributes"' in line)
+        if self.installation.storage_id("imported"):  # from a run that was broken off
+            self.installation.manage("remove_storage", COLLECTION, "imported", "--yes")
         self.installation.manage("provision_storage", COLLECTION, "imported")
         started = time.perf_counter()
         self.installation.manage("import_storage", COLLECTION, "imported", str(file))

@@ -28,16 +28,17 @@ def print_attributes(count: int) -> None:
 
 
 def write_tokens(file: Path) -> None:
-    """One for each storage, in one process: a command each would take a second each. Those in the file are kept."""
+    """One for each storage, in one process: a command each would take a second each. Those in the file are kept. They
+    stand under the ids of storages: a key may come to mean another storage."""
     from storage.contexts import Context, ContextType
     from storage.models import Storage
     from storage.roles import Role
     from storage.tokens import issue_token
 
     tokens: dict[str, str] = orjson.loads(file.read_bytes()) if file.exists() else {}
-    for storage in Storage.objects.select_related("collection").exclude(key__in=tokens):
+    for storage in Storage.objects.select_related("collection").exclude(id__in=tokens):
         context = Context(ContextType.STORAGE, storage.collection, storage)
-        tokens[storage.key] = issue_token(context, "benchmark", [Role.ADMINISTRATOR]).value
+        tokens[str(storage.id)] = issue_token(context, "benchmark", [Role.ADMINISTRATOR]).value
     unfinished = file.with_suffix(".unfinished")
     unfinished.touch(mode=0o600)
     unfinished.write_bytes(orjson.dumps(tokens))

@@ -185,16 +185,14 @@ class Installation:
         return [attributes["name"]["1033"] for attributes in self.generated]
 
     def tokens(self) -> dict[str, str]:
-        """Of all storages, by their keys; kept in the folder."""
+        """Of administrators of all storages, by the keys of these; they are kept for the next run."""
         file = self.folder / "tokens.json"
         self.run("-m", "benchmarks.inside", "tokens", str(file))
-        found: dict[str, str] = orjson.loads(file.read_bytes())
-        return found
-
-    def token(self, key: str, role: str) -> str:
-        """A new one each time: the value of an earlier one is known to nobody."""
-        name = f"{role} {time.time_ns()}"
-        return self.manage("issue_token", COLLECTION, key, "--name", name, "--role", role).strip()
+        found = orjson.loads(file.read_bytes())
+        with self.database("postgres") as connection:
+            return {
+                key: found[str(storage)] for storage, key in connection.execute("SELECT id, key FROM storage_storage")
+            }
 
     def serve(self) -> Server:
         return self._start([sys.executable, "manage.py", "serve", "--no-migrate", "--workers", str(WORKERS)], {})

@@ -12,13 +12,9 @@ from benchmarks.installation import Server
 from benchmarks.measuring import check
 from benchmarks.report import Bar
 from benchmarks.run import MEGABYTE, Run
-from benchmarks.site import ELEMENTS, OURS, WRITTEN, Site, StorageClient, storage_key
+from benchmarks.site import ELEMENTS, OURS, WRITTEN, Site, StorageClient
 
 INTERVAL = 0.01
-WHOLE_LISTS = 3
-# Ten times as many elements are some 400 MB more of JSON. A service that keeps what it has sent would be seen at once;
-# what is allowed is what an allocator keeps of batches of different sizes.
-MOST_FOR_LONGER_LISTS = 20
 
 
 @dataclass
@@ -48,30 +44,6 @@ def watched(server: Server) -> Iterator[Peak]:
     finally:
         is_over.set()
         watcher.join()
-
-
-def measure_whole_lists(run: Run, site: Site) -> None:
-    """W7: the memory of a worker does not depend on the length of a list."""
-    sizes = (ELEMENTS, run.scale.sizes[0])
-    step = run.task("Memory of whole lists", len(sizes) * WHOLE_LISTS)
-    peaks: list[float] = []
-    for size in sizes:
-        # A server for each: what one list has left in memory would hide what the other takes.
-        server = site.installation.serve()
-        storage = site.client_of(storage_key(size), server)
-        for number in range(100):
-            check("memory of whole lists", storage.one(number))
-        with watched(server) as peak:
-            for _ in range(WHOLE_LISTS):
-                check("memory of whole lists", storage.whole_list(keeps=False))
-                step(1)
-        server.stop()
-        peaks.append(peak.megabytes)
-    small, large = (f"{size:,}" for size in sizes)
-    title = f"W7 memory of a worker for {large} elements, more than for {small}"
-    run.bars.append(Bar(title, peaks[1] - peaks[0], MOST_FOR_LONGER_LISTS, unit=" MB"))
-    text = f"W7, the whole list: at most {peaks[0]:.0f} MB with {small} elements, {peaks[1]:.0f} MB with {large}.\n"
-    run.sections.append(("Memory of a worker", text))
 
 
 def measure_mixed(run: Run, site: Site) -> None:

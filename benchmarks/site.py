@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import quote
@@ -35,11 +35,8 @@ WRITTEN = "written"
 """A storage of the same size for what writes: drafts would make the answers of the other less alike."""
 
 
-SIZED = "s"
-
-
 def storage_key(count: int) -> str:
-    return f"{SIZED}{count}"
+    return f"s{count}"
 
 
 @dataclass
@@ -96,11 +93,9 @@ class Site:
     lives: list[int] = field(default_factory=lambda: list(TEMPORARY))
 
     @classmethod
-    def start(cls, installation: Installation, sizes: Sequence[int] = ()) -> Site:
-        """`sizes` are those of larger storages; like those of the works, they have been made before."""
+    def start(cls, installation: Installation) -> Site:
+        """The storages have been made before."""
         key = storage_key(ELEMENTS)
-        keys = (key, WRITTEN, *map(storage_key, sizes))
-        tokens = {each: installation.token(each, "administrator") for each in keys}
         service = installation.serve()
         environ = {
             "BENCHMARK_STORAGE": installation.storage_id(key),
@@ -112,7 +107,7 @@ class Site:
         floor = installation.serve_program("benchmarks.floor:application", **environ)
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
         plain = installation.serve_program("benchmarks.plain:application", **environ, **settings)
-        site = cls(installation, service, floor, plain, tokens)
+        site = cls(installation, service, floor, plain, installation.tokens())
         site.make_drafts()
         site.compare_answers()
         return site
@@ -122,8 +117,7 @@ class Site:
         return self.client_of(storage_key(ELEMENTS))
 
     def client_of(self, key: str, server: Server | None = None) -> StorageClient:
-        elements = ELEMENTS if key == WRITTEN else int(key.removeprefix(SIZED))
-        return StorageClient((server or self.service).client(self.tokens[key]), key, elements)
+        return StorageClient((server or self.service).client(self.tokens[key]), key)
 
     def make_drafts(self) -> None:
         storage = self.client_of(WRITTEN)
