@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import time
-from copy import copy
 from dataclasses import dataclass
 
 
@@ -23,37 +22,50 @@ class Reply:
         return None
 
 
-class Client:
-    def __init__(self, port: int, token: str = "") -> None:
+class Connection:
+    def __init__(self, port: int) -> None:
         self.port = port
-        self.always = self._always(token)
         self.socket = self._connect()
-
-    def _always(self, token: str) -> str:
-        return f"Host: 127.0.0.1:{self.port}\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
-
-    def called_by(self, token: str) -> Client:
-        """Somebody else on the same connection, and so with the same worker."""
-        other = copy(self)
-        other.always = self._always(token)
-        return other
 
     def _connect(self) -> socket.socket:
         found = socket.create_connection(("127.0.0.1", self.port), timeout=120)
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return found
 
-    def reconnect(self) -> None:
-        """The workers share the port; a new connection may reach another of them."""
-        self.close()
+    def again(self) -> None:
+        self.socket.close()
         self.socket = self._connect()
 
-    def close(self) -> None:
-        self.socket.close()
+    def receive(self) -> bytes:
+        piece = self.socket.recv(262_144)
+        if not piece:
+            raise ConnectionError("the server closed the connection")
+        return piece
+
+
+class Client:
+    def __init__(self, connection: Connection, token: str = "") -> None:
+        self.connection = connection
+        host = f"Host: 127.0.0.1:{connection.port}\r\n"
+        self.always = host + (f"Authorization: Bearer {token}\r\n" if token else "")
+
+    def called_by(self, token: str) -> Client:
+        """Somebody else on the same connection, and so with the same worker."""
+        return Client(self.connection, token)
+
+    def reconnect(self) -> None:
+        """The workers share the port; a new connection may reach another of them."""
+        self.connection.again()
 
     def get(self, path: str, more: str = "", keeps: bool = True) -> Reply:
         """Without `keeps` the body is read and forgotten, for answers that are larger than one would keep."""
-        return self.send(f"GET {path} HTTP/1.1\r\n{self.always}{more}\r\n".encode(), keeps)
+        request = f"GET {path} HTTP/1.1\r\n{self.always}{more}\r\n".encode()
+        try:
+            return self.send(request, keeps)
+        except ConnectionError:
+            # The server closes what nobody has used for a while, as when others take long.
+            self.reconnect()
+            return self.send(request, keeps)
 
     def post(self, path: str, body: bytes = b"") -> Reply:
         head = f"POST {path} HTTP/1.1\r\n{self.always}Content-Type: application/json\r\n"
@@ -61,10 +73,10 @@ class Client:
 
     def send(self, request: bytes, keeps: bool = True) -> Reply:
         started = time.perf_counter()
-        self.socket.sendall(request)
+        self.connection.socket.sendall(request)
         received = bytearray()
         while (end := received.find(b"\r\n\r\n")) < 0:
-            received += self._receive()
+            received += self.connection.receive()
         head = bytes(received[:end])
         body = received[end + 4 :]
         length = _length(head)
@@ -72,25 +84,19 @@ class Client:
             body = self._chunks(body, keeps)
         else:
             while len(body) < length:
-                body += self._receive()
+                body += self.connection.receive()
         seconds = time.perf_counter() - started
         return Reply(int(head[9:12]), head, bytes(body), seconds)
-
-    def _receive(self) -> bytes:
-        piece = self.socket.recv(262_144)
-        if not piece:
-            raise ConnectionError("the server closed the connection")
-        return piece
 
     def _chunks(self, received: bytearray, keeps: bool) -> bytearray:
         """The body of an answer that comes in chunks."""
         body, place = bytearray(), 0
         while True:
             while (end := received.find(b"\r\n", place)) < 0:
-                received += self._receive()
+                received += self.connection.receive()
             size = int(received[place:end], 16)
             while len(received) < end + 4 + size:
-                received += self._receive()
+                received += self.connection.receive()
             if not size:
                 return body
             if keeps:

@@ -29,6 +29,7 @@ class Crowd:
     storages: list[StorageClient] = field(init=False)
     first: list[float] = field(default_factory=list)
     """How long the first request of each storage took."""
+    asked: int = 0
 
     @classmethod
     def of(cls, run: Run, count: int) -> Crowd:
@@ -52,21 +53,22 @@ class Crowd:
         client = self.server.client()
         self.storages = [StorageClient(client.called_by(tokens[key]), key, ELEMENTS_EACH) for key in self.keys]
 
-    def warm(self, run: Run) -> None:
-        step = run.task(f"First requests of {self.count:,}", self.count)
-        for storage in self.storages:
-            reply = storage.page()
-            check("first request", reply)
+    def warm(self) -> None:
+        is_first = self.asked < self.count
+        reply = self.ask(lambda storage, number: storage.page(), 0)
+        check("first request", reply)
+        if is_first:
             self.first.append(reply.seconds)
-            step(1)
 
     @property
     def first_request(self) -> str:
         return f"{1000 * statistics.median(self.first):.2f}"
 
     def ask(self, call: Call, number: int) -> Reply:
-        """Another storage with each number; all of them before any again."""
-        return call(self.storages[number * 37 % self.count], number)
+        """Another storage with each request, whatever it is about; all of them before any again."""
+        storage = self.storages[self.asked % self.count]
+        self.asked += 1
+        return call(storage, number)
 
 
 def make_storages(run: Run) -> None:
@@ -80,8 +82,13 @@ def measure_storages(run: Run) -> None:
         for crowd in crowds:
             crowd.start()
         names = crowds[0].installation.names
+        step = run.task("First requests", run.scale.storages[-1])
+        for _ in range(run.scale.storages[-1]):
+            # All of them: the server would close a connection on which nothing is asked for long.
+            for crowd in crowds:
+                crowd.warm()
+            step(1)
         for crowd in crowds:
-            crowd.warm(run)
             check_filters(crowd.storages[-1], names)
         works = [
             Work(title, {label(crowd.count): _asking(crowd, call) for crowd in crowds})

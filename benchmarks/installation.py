@@ -21,7 +21,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from benchmarks.client import Client
+from benchmarks.client import Client, Connection
 from benchmarks.generating import Step, copy_storage, grow_storage
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.environment import PROJECT_DIR
@@ -229,7 +229,7 @@ class Server:
     port: int
 
     def client(self, token: str = "") -> Client:
-        return Client(self.port, token)
+        return Client(Connection(self.port), token)
 
     def wait(self, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
