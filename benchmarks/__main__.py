@@ -1,4 +1,4 @@
-"""Measure, and write RESULTS.md. The storages it makes are kept in var/benchmark for next time."""
+"""Measure, and write RESULTS.md. The storages it makes are kept for next time."""
 
 from __future__ import annotations
 
@@ -6,69 +6,56 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import report
-from benchmarks.client import Reply
-from benchmarks.installation import BYPASS, COLLECTION, Installation
-from benchmarks.measuring import Send, Work, check, in_turns
+from benchmarks.crowds import make_storages, measure_storages
+from benchmarks.installation import BYPASS, COLLECTION
+from benchmarks.measuring import Send, Work, check
+from benchmarks.memory import measure_mixed
 from benchmarks.report import Bar
-from benchmarks.site import (
-    ELEMENTS,
-    FILTERS,
-    FLOOR,
-    OURS,
-    PARTS,
-    PLAIN,
-    SERVICE,
-    WRITTEN,
-    Site,
-    StorageClient,
-    filtered,
-    storage_key,
-)
+from benchmarks.run import MEGABYTE, SCALES, Run
+from benchmarks.site import ELEMENTS, FLOOR, OURS, PARTS, PLAIN, SERVICE, WRITTEN, Site, StorageClient, storage_key
+from benchmarks.sizes import make_sizes, measure_sizes, measure_whole_lists
 from benchmarks.stages import SERVER, read_timing
 from repository_site.environment import PROJECT_DIR
 
-ROUNDS = {"short": 4, "usual": 20, "long": 20}
-SIZES = {"short": (), "usual": (100_000,), "long": (100_000, 1_000_000)}
-REQUESTS = {"short": 500, "usual": 10_000, "long": 10_000}
-MEGABYTE = 1_000_000
-Call = Callable[[StorageClient, int], Reply]
 
-
-class Run:
-    def __init__(self, mode: str, folder: Path, progress: Progress) -> None:
-        self.mode, self.progress = mode, progress
-        self.installation = Installation(folder)
-        self.sections: list[tuple[str, str]] = []
-        self.bars: list[Bar] = []
+class Benchmark(Run):
+    def make(self) -> None:
+        """What is measured; what is there from an earlier run is kept."""
+        step = self.task("Storages of the works", 2)
+        self.installation.prepare()
+        for key in (storage_key(ELEMENTS), WRITTEN):
+            self.installation.sample(key, ELEMENTS)
+            step(1)
+        self.installation.settle()
+        make_sizes(self)
+        make_storages(self)
 
     def everything(self) -> list[Work]:
-        preparing = self.progress.add_task("Preparing storages and servers", total=None)
-        self.installation.prepare()
+        self.make()
         site = Site.start(self.installation)
-        self.progress.update(preparing, total=1, completed=1)
         works = self.works(site)
         self.stages(site)
         self.row_level_security(site)
         self.configuration(site)
         self.transfer()
-        if SIZES[self.mode]:
-            self.growth(site)
-        self.memory(site)
+        if self.scale.sizes:
+            measure_sizes(self, site)
+            measure_whole_lists(self)
+        measure_mixed(self, site)
+        # The others leave the machine to those that are compared now.
+        self.installation.close()
+        if self.scale.storages:
+            measure_storages(self)
         return works
-
-    def turns(self, title: str, works: Sequence[Work], rounds: int) -> None:
-        task = self.progress.add_task(title, total=rounds * len(works))
-        in_turns(works, rounds, lambda: self.progress.advance(task))
 
     def works(self, site: Site) -> list[Work]:
         works = site.works()
-        self.turns("The works", works, ROUNDS[self.mode])
+        self.turns("The works", works, self.scale.rounds)
         self.sections.append(("The works", report.works_table(works)))
         w1, w2, w3, w4 = works[:4]
         whole = works[-1]
@@ -101,7 +88,7 @@ class Run:
             "W3": lambda number: written.update(OURS[number % len(OURS)]),
         }
         found: dict[str, dict[str, float]] = {}
-        rounds = 10 * ROUNDS[self.mode]
+        rounds = 10 * self.scale.rounds
         task = self.progress.add_task("Where the time goes", total=len(calls) * rounds)
         for name, call in calls.items():
             taken: dict[str, list[float]] = {}
@@ -130,14 +117,14 @@ class Run:
         unguarded = site.client_of(key, server)
         guarded = site.storage
         work = Work("W1", {"with": lambda _: guarded.page(), "without": lambda _: unguarded.page()}, times=10)
-        self.turns("Row-level security", [work], ROUNDS[self.mode])
+        self.turns("Row-level security", [work], self.scale.rounds)
         server.stop()
         self.bars.append(Bar("W1 with row-level security, times without", work.ratio("with", "without"), 1.15))
 
     def configuration(self, site: Site) -> None:
         """What the first request costs beyond the next: after a start, and after a change of the configuration."""
         extra: dict[str, list[float]] = {"a start": [], "a change": []}
-        for _ in range(1 if self.mode == "short" else 3):
+        for _ in range(3 if self.scale.rounds > 4 else 1):
             server = self.installation.serve()
             storage = site.client_of(storage_key(ELEMENTS), server)
             extra["a start"].append(_first_and_next(storage))
@@ -157,6 +144,8 @@ class Run:
         self.installation.manage("export_storage", COLLECTION, storage_key(ELEMENTS), str(file))
         exporting = time.perf_counter() - started
         versions = sum(1 for line in file.open("rb") if b'"attributes"' in line)
+        if self.installation.storage_id("imported"):  # from a run that was broken off
+            self.installation.manage("remove_storage", COLLECTION, "imported", "--yes")
         self.installation.manage("provision_storage", COLLECTION, "imported")
         started = time.perf_counter()
         self.installation.manage("import_storage", COLLECTION, "imported", str(file))
@@ -169,52 +158,6 @@ class Run:
         text = f"W8, of {versions:,} versions, by the commands, their start included.\n\n"
         self.sections.append(("Transfer", text + report.table(["", "versions a second"], rows)))
 
-    def growth(self, site: Site) -> None:
-        clients = {f"{ELEMENTS:,}": site.storage}
-        for count in SIZES[self.mode]:
-            key = storage_key(count)
-            self.installation.sample(key, count)
-            token = self.installation.token(key, "administrator")
-            clients[f"{count:,}"] = StorageClient(site.service.client(token), key, count)
-        calls: dict[str, Call] = {
-            "W1 list of 100": lambda storage, number: storage.page(),
-            "W2 one element": lambda storage, number: storage.one(number * 7),
-            "W4 page 90": lambda storage, number: storage.page(90),
-            "last page": lambda storage, number: storage.page(storage.elements // 100),
-            **filter_calls(),
-        }
-        works = [
-            Work(title, {size: _bound(call, storage) for size, storage in clients.items()}, times=3)
-            for title, call in calls.items()
-        ]
-        self.turns("Growth", works, max(3, ROUNDS[self.mode] // 4))
-        found = {work.title: {size: work.figures(size).median for size in work.measured} for work in works}
-        text = "Elements in one storage; the first column in milliseconds, the others as ratios to it.\n\n"
-        self.sections.append(("Growth", text + report.growth_table(found)))
-
-    def memory(self, site: Site) -> None:
-        storage, count = site.storage, REQUESTS[self.mode]
-        task = self.progress.add_task("Memory", total=count)
-        for number in range(count):
-            if number % 50 == 0:
-                storage.client.reconnect()
-            reply = storage.page(1 + number % 90) if number % 10 == 0 else storage.one(number)
-            check("memory", reply)
-            self.progress.advance(task)
-        most = max(worker.memory_info().rss for worker in site.service.workers()) / MEGABYTE
-        self.bars.append(Bar(f"Memory of a worker after {count:,} requests", most, 200, unit=" MB"))
-
-
-def filter_calls() -> dict[str, Call]:
-    def call(written: str) -> Call:
-        return lambda storage, number: filtered(storage, written)
-
-    return {f"W5 {name}": call(written) for name, written in FILTERS.items()}
-
-
-def _bound(call: Call, storage: StorageClient) -> Send:
-    return lambda number: call(storage, number)
-
 
 def _first_and_next(storage: StorageClient) -> float:
     """How much longer the first of two requests takes."""
@@ -226,20 +169,30 @@ def _first_and_next(storage: StorageClient) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--short", dest="mode", action="store_const", const="short", help="two minutes, for every day")
-    mode.add_argument("--long", dest="mode", action="store_const", const="long", help="with a million elements")
+    helps = {
+        "short": "two minutes, for every day",
+        "long": "with a million elements, and a thousand storages",
+        "smoke": "tries the benchmark itself; its results go into the folder of its data",
+    }
+    for name, text in helps.items():
+        mode.add_argument(f"--{name}", dest="mode", action="store_const", const=name, help=text)
     parser.set_defaults(mode="usual")
     parser.add_argument("--folder", type=Path, default=PROJECT_DIR / "var" / "benchmark", help="where its data is kept")
+    parser.add_argument("--only-make", action="store_true", help="make the data, measure nothing")
     options = parser.parse_args()
     columns = (TextColumn("{task.description:32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns) as progress:
-        run = Run(options.mode, options.folder, progress)
+        run = Benchmark(SCALES[options.mode], options.folder, progress)
         try:
+            if options.only_make:
+                run.make()
+                return
             works = run.everything()
         finally:
             run.installation.close()
     bars = report.table(["what must hold", "bar", "measured", "holds"], [bar.cells for bar in run.bars])
-    report.write([("What must hold", bars), *run.sections], works, options.mode)
+    into = options.folder if options.mode == "smoke" else report.FOLDER
+    report.write([("What must hold", bars), *run.sections], works, options.mode, into)
     sys.exit(0 if all(bar.holds for bar in run.bars) else 1)
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
+import orjson
 import psutil
 import psycopg
 from psycopg import sql
 
-from benchmarks.client import Client
+from benchmarks.client import Client, Connection
+from benchmarks.generating import Step, copy_storage, grow_storage
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.environment import PROJECT_DIR
 
@@ -23,6 +30,10 @@ BYPASS = "benchmark_bypass"
 """A role that row-level security does not bind: for the floor and the plain comparison, and to measure its cost."""
 COLLECTION = "bench"
 WORKERS = 2
+GENERATED = 10_000
+"""So many elements are made by the generator; those beyond are copies."""
+COMPARED = 1_000
+"""So many elements of a storage are compared with what the generator makes today."""
 
 
 @dataclass
@@ -70,7 +81,11 @@ class Installation:
             connection.execute("UPDATE facets_facet SET position = position WHERE storage_id = %s", [storage])
 
     def manage(self, *words: str) -> str:
-        command = [sys.executable, "manage.py", *words]
+        return self.run("manage.py", *words)
+
+    def run(self, *words: str) -> str:
+        """A Python program in the environment of this installation."""
+        command = [sys.executable, *words]
         done = subprocess.run(
             command, cwd=PROJECT_DIR, env=self.environ, stdout=subprocess.PIPE, text=True, check=False
         )
@@ -88,18 +103,96 @@ class Installation:
             row = connection.execute("SELECT time_zone FROM storage_storage WHERE key = %s", [key]).fetchone()
         return str(row[0]) if row else "UTC"
 
-    def sample(self, key: str, count: int) -> str:
-        """A storage of generated elements; made once and kept for the next run."""
-        if not self.storage_id(key):
-            self.manage("sample_storage", COLLECTION, key, str(count))
-            with self.database("postgres") as connection:
-                connection.execute("VACUUM ANALYZE")
-        return self.storage_id(key)
+    def sample(self, key: str, count: int, step: Step = lambda count: None) -> str:
+        """A storage of generated elements; made once and kept for the next run.
 
-    def token(self, key: str, role: str) -> str:
-        """A new one each time: the value of an earlier one is known to nobody."""
-        name = f"{role} {time.time_ns()}"
-        return self.manage("issue_token", COLLECTION, key, "--name", name, "--role", role).strip()
+        Making it may be broken off at any time: it gets its key when it is whole.
+        """
+        if self.storage_id(key):
+            step(count)
+        elif count <= GENERATED:
+            self.manage("sample_storage", COLLECTION, key, str(count))
+            step(count)
+        else:
+            unfinished = self.sample(f"unfinished-{key}", GENERATED, step)
+            with self.database("postgres") as connection:
+                grow_storage(connection, unfinished, key, GENERATED, count, step)
+        storage = self.storage_id(key)
+        self._check(storage, count)
+        return storage
+
+    def copies(self, source: str, keys: Sequence[str], step: Step) -> None:
+        """Storages that are like the source; those that are there are kept."""
+        with self.database("postgres") as connection:
+            there = {row[0] for row in connection.execute("SELECT key FROM storage_storage")}
+            for key in keys:
+                if key not in there:
+                    copy_storage(connection, source, key)
+                step(1)
+
+    def settle(self) -> None:
+        """Statistics and visibility of rows as they would be after a while, when there are new storages or tables."""
+        state = self._state()
+        note = self.folder / "settled"
+        if not note.exists() or note.read_text() != state:
+            with self.database("postgres") as connection:
+                connection.execute("VACUUM (ANALYZE)")
+                connection.execute("CHECKPOINT")
+            note.write_text(state)
+
+    def _state(self) -> str:
+        """Of storages and schema."""
+        statements = ("SELECT key FROM storage_storage ORDER BY key", "SELECT name FROM django_migrations ORDER BY id")
+        with self.database("postgres") as connection:
+            names = [row[0] for statement in statements for row in connection.execute(statement)]
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()
+
+    def _check(self, storage: str, count: int) -> None:
+        """What an older generator, or an older way to copy, has made is not to be mistaken for what is measured."""
+        compared = min(count, COMPARED)
+        first, last, end = (UUID(int=(4 << 64) + number) for number in (0, compared - 1, count - 1))
+        with self.database("postgres") as connection:
+            connection.execute("SELECT set_config('repository.storage', %s, false)", [storage])
+            values = {"storage": storage, "first": first, "last": last, "end": end}
+            rows = connection.execute(
+                "SELECT attributes FROM elements_elementversion"
+                " WHERE storage_id = %(storage)s AND (id BETWEEN %(first)s AND %(last)s OR id = %(end)s) ORDER BY id",
+                values,
+            ).fetchall()
+            versions = connection.execute(
+                "SELECT count(*) FROM elements_elementversion"
+                " WHERE storage_id = %(storage)s AND id BETWEEN %(first)s AND %(end)s",
+                values,
+            ).fetchone()
+            # Storages that nobody has changed since there are marks have none; this leaves one, as any change does.
+            connection.execute(
+                "UPDATE elements_element SET position = position WHERE storage_id = %s AND id = %s",
+                [storage, UUID(int=3 << 64)],
+            )
+        attributes = [row[0] for row in rows]
+        is_whole = versions == (count,) and attributes[-1]["name"]["1033"].endswith(f" {count - 1}")
+        if not is_whole or attributes[:compared] != self.generated[:compared]:
+            sys.exit(f"error: the storages in {self.folder} are not what the generator makes; remove it to begin anew")
+
+    @cached_property
+    def generated(self) -> list[dict[str, Any]]:
+        """The attributes of the first processes, as the generator makes them now."""
+        found: list[dict[str, Any]] = orjson.loads(self.run("-m", "benchmarks.inside", "attributes", str(COMPARED)))
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        return [attributes["name"]["1033"] for attributes in self.generated]
+
+    def tokens(self) -> dict[str, str]:
+        """Of administrators of all storages, by the keys of these; they are kept for the next run."""
+        file = self.folder / "tokens.json"
+        self.run("-m", "benchmarks.inside", "tokens", str(file))
+        found = orjson.loads(file.read_bytes())
+        with self.database("postgres") as connection:
+            return {
+                key: found[str(storage)] for storage, key in connection.execute("SELECT id, key FROM storage_storage")
+            }
 
     def serve(self) -> Server:
         return self._start([sys.executable, "manage.py", "serve", "--no-migrate", "--workers", str(WORKERS)], {})
@@ -136,7 +229,7 @@ class Server:
     port: int
 
     def client(self, token: str = "") -> Client:
-        return Client(self.port, token)
+        return Client(Connection(self.port), token)
 
     def wait(self, seconds: float = 60) -> None:
         end = time.monotonic() + seconds

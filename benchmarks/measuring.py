@@ -11,6 +11,9 @@ from benchmarks.client import Reply
 Send = Callable[[int], Reply]
 """Sends the request with this number; the number chooses among elements, pages and so on."""
 
+SLOW = 1.0
+"""Seconds; whoever takes longer is asked once a round."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -45,14 +48,19 @@ class Work:
     title: str
     contenders: dict[str, Send]
     times: int = 20
-    """How often in a round; contenders that are slow by nature do it less often, see `slowness`."""
+    """How often in a round; contenders that are slow do it less often, see `slowness`."""
     slowness: dict[str, int] = field(default_factory=dict)
     measured: dict[str, list[float]] = field(default_factory=dict)
 
     def warm(self, times: int = 3) -> None:
-        for send in self.contenders.values():
-            for number in range(times):
-                check(self.title, send(number))
+        """With other numbers than those that are measured: what these ask for is to be new."""
+        for name, send in self.contenders.items():
+            for number in range(-times, 0):
+                reply = send(number)
+                check(self.title, reply)
+                if reply.seconds > SLOW:
+                    self.slowness[name] = self.times
+                    break
 
     def run(self, turn: int) -> None:
         names = list(self.contenders)

@@ -128,7 +128,7 @@ def picture(works: Sequence[Work]) -> str:
     )
 
 
-def write(sections: Sequence[tuple[str, str]], works: Sequence[Work], mode: str) -> Path:
+def write(sections: Sequence[tuple[str, str]], works: Sequence[Work], mode: str, folder: Path) -> Path:
     text = "# What it costs\n\n"
     text += f"Written by `python -m benchmarks{'' if mode == 'usual' else f' --{mode}'}`. {machine()}\n\n"
     text += (
@@ -138,8 +138,8 @@ def write(sections: Sequence[tuple[str, str]], works: Sequence[Work], mode: str)
     )
     for title, body in sections:
         text += f"\n## {title}\n\n{body}"
-    (FOLDER / "results.svg").write_text(picture(works), encoding="utf-8")
-    path = FOLDER / "RESULTS.md"
+    (folder / "results.svg").write_text(picture(works), encoding="utf-8")
+    path = folder / "RESULTS.md"
     path.write_text(text, encoding="utf-8")
     sys.stdout.write(f"{path} has been written.\n")
     return path

@@ -6,11 +6,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from urllib.parse import quote
 from uuid import UUID
 
 import orjson
 
 from benchmarks.client import Client, Reply
+from benchmarks.filters import FILTERS, Filters
 from benchmarks.installation import BYPASS, COLLECTION, Installation, Server
 from benchmarks.measuring import Work
 
@@ -56,11 +58,14 @@ class StorageClient:
     def page(self, number: int = 1, more: str = "") -> Reply:
         return self.client.get(f"{self.view}?{PARTS}&$page={number}&$pageSize=100{more}")
 
+    def filtered(self, written: str) -> Reply:
+        return self.page(1, f"&$filter={quote(written)}")
+
     def one(self, number: int) -> Reply:
         return self.client.get(f"{self.view}/{process_id(number % self.elements)}")
 
-    def whole_list(self) -> Reply:
-        return self.client.get(f"{self.view}?{PARTS}")
+    def whole_list(self, keeps: bool = True) -> Reply:
+        return self.client.get(f"{self.view}?{PARTS}", keeps=keeps)
 
     def update(self, number: int) -> Reply:
         changed = {"scope": {"1033": f"changed {random.random()}"}}  # noqa: S311  not a secret
@@ -89,14 +94,12 @@ class Site:
 
     @classmethod
     def start(cls, installation: Installation) -> Site:
+        """The storages have been made before."""
         key = storage_key(ELEMENTS)
-        storage = installation.sample(key, ELEMENTS)
-        written = installation.sample(WRITTEN, ELEMENTS)
-        tokens = {each: installation.token(each, "administrator") for each in (key, WRITTEN)}
         service = installation.serve()
         environ = {
-            "BENCHMARK_STORAGE": storage,
-            "BENCHMARK_WRITTEN": written,
+            "BENCHMARK_STORAGE": installation.storage_id(key),
+            "BENCHMARK_WRITTEN": installation.storage_id(WRITTEN),
             "BENCHMARK_BASE": f"http://127.0.0.1:{service.port}/{COLLECTION}/{key}",
             "BENCHMARK_ZONE": installation.time_zone(key),
             "BENCHMARK_DATABASE": installation.address(BYPASS),
@@ -104,7 +107,7 @@ class Site:
         floor = installation.serve_program("benchmarks.floor:application", **environ)
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
         plain = installation.serve_program("benchmarks.plain:application", **environ, **settings)
-        site = cls(installation, service, floor, plain, tokens)
+        site = cls(installation, service, floor, plain, installation.tokens())
         site.make_drafts()
         site.compare_answers()
         return site
@@ -173,9 +176,10 @@ class Site:
         ]
 
     def filters(self, storage: StorageClient) -> list[Work]:
+        filters = Filters(self.installation.names, storage.elements)
         return [
-            Work(f"W5 {name}", {SERVICE: partial(_filtered_again, storage, written)}, times=5)
-            for name, written in FILTERS.items()
+            Work(f"W5 {title}", {SERVICE: partial(_filtered, storage, filters, kind)}, times=5)
+            for title, kind in FILTERS.items()
         ]
 
     def lives_of_elements(self, storage: StorageClient) -> list[Work]:
@@ -195,22 +199,8 @@ class Site:
         ]
 
 
-# What W5 asks for; the names of the sample are a word and a number.
-FILTERS = {
-    "name -eq": "name -eq 'order 123'",
-    "StartsWith": "StartsWith(name, 'order 12')",
-    "-in": "name -in ('order 123', 'check 77', 'stock 4711')",
-    "date range": "changedOn -gt 2026-01-02T03:04:06",
-    "Contains": "Contains(name, 'r 12')",
-}
-
-
-def filtered(storage: StorageClient, written: str) -> Reply:
-    return storage.page(1, "&$filter=" + written.replace(" ", "%20").replace("'", "%27"))
-
-
-def _filtered_again(storage: StorageClient, written: str, _: int) -> Reply:
-    return filtered(storage, written)
+def _filtered(storage: StorageClient, filters: Filters, kind: Callable[[Filters, int], str], number: int) -> Reply:
+    return storage.filtered(kind(filters, number))
 
 
 def _same(ours: Reply, floor: Reply) -> None:
