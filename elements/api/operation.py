@@ -42,11 +42,14 @@ class ElementOperation(ConfiguredOperation):
     """`parameters` are the `$` parameters it takes; any other is refused, since it would have no effect."""
 
     parameters: ClassVar[tuple[str, ...]] = ()
+    content_state: str = ""
+    """Of the snapshot that is read; costs a statement, and is known where it is needed."""
 
     @cached_property
     def reader(self) -> Reader:
         audience = Audience(sees_drafts(self.caller))
-        return Reader(self.configuration, audience, ZoneInfo(self.storage.time_zone), self.storage_address)
+        zone = ZoneInfo(self.storage.time_zone)
+        return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
 
     @property
     def storage_address(self) -> str:
@@ -98,11 +101,6 @@ class ElementOperation(ConfiguredOperation):
     def list_name(self) -> str:
         """What a list of elements is called at this api-version (D5)."""
         return "elements" if self.api_version == "4.0" else "values"
-
-    @cached_property
-    def content_state(self) -> str:
-        """Costs a statement: for what needs it only."""
-        return content_state()
 
     def answer_list(
         self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
@@ -160,6 +158,7 @@ class ElementOperation(ConfiguredOperation):
         """In a scope of its own, since that of the request has ended when these are read; closing it ends the scope."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
             limit_idleness(settings.STREAM_TIMEOUT)
+            assembler.read_in(content_state())
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
                 yield total, assembler.elements([found[version] for version in versions])

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from elements.api.conditions import WEAK, asks_for_any, is_known, not_modified
 from elements.api.operation import ElementOperation
 from elements.reading.rows import VersionRow
+from elements.reading.state import content_state
 from repository_site.environment import PROJECT_DIR
 
 PACKAGES = ("elements", "facets", "repository_site", "storage")
@@ -68,8 +69,9 @@ class ConditionalOperation(ElementOperation):
         raise NotImplementedError
 
     def read(self, request: Request, **names: str) -> HttpResponseBase:
+        self.content_state = content_state()
         # An attempt that failed before this one has seen an earlier snapshot.
-        self.__dict__.pop("content_state", None)
+        self.__dict__.pop("reader", None)
         prepared = self.prepare(request, **names)
         tag = self._tag(prepared)
         if is_known(request, tag):

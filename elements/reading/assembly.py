@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import orjson
 
 from elements import derived
 from elements.reading import rows
-from elements.reading.addresses import Addresses
+from elements.reading.addresses import DETAIL, Addresses
 from elements.reading.attributes import AttributeWriter, Values, without_author_note
+from elements.reading.identities import Identities, Texts
 from elements.reading.links import NO_LINKS, Links, ask_links, read_links
 from elements.reading.projection import (
     ATTRIBUTES,
@@ -48,6 +49,12 @@ class Reader:
     audience: Audience
     zone: ZoneInfo
     storage_address: str
+    state: str = ""
+    """Of the content, if it is known: lets others profit from what was read."""
+
+    @cached_property
+    def identities(self) -> Identities:
+        return Identities(self.audience, self.state)
 
     @cached_property
     def addresses(self) -> Addresses:
@@ -108,6 +115,9 @@ class Gathered:
 class Assembler:
     """Elements as one view shows them, operations 3, 4, 9 and 13."""
 
+    leads_to: ClassVar[str] = DETAIL
+    """What kind of address references have."""
+
     def __init__(self, reader: Reader, view: CompiledView, wanted: Wanted) -> None:
         self.reader = reader
         self.view = view
@@ -116,8 +126,13 @@ class Assembler:
         self.view_address = reader.addresses.view(view)
         self.writer = ReferenceWriter(self.reference)
         self.writer_in_view = ReferenceWriter(self.reference_in_view)
-        # By version, for one batch.
+        # Of one batch, by version; and of references, by element.
         self._attributes: dict[str, dict[str, Values]] = {}
+        self._texts: Texts = {}
+
+    def read_in(self, state: str) -> None:
+        """From here on in another snapshot, of a content in this state."""
+        self.reader = replace(self.reader, state=state)
 
     @property
     def needs_attributes(self) -> bool:
@@ -126,8 +141,11 @@ class Assembler:
     def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
         # Most of the work that needs nothing but the rows, done while the database looks for all the rest.
         gathered = self.gather(batch, lambda: self._write_attributes(batch))
-        self.writer.begin(gathered.links)
-        self.writer_in_view.begin(gathered.links)
+        self.writer.begin()
+        self.writer_in_view.begin()
+        reader = self.reader
+        # Where references lead follows from the configuration and the address of the storage.
+        self._texts = reader.identities.texts((reader.configuration.revision, reader.storage_address, self.leads_to))
         return [self._element(row, gathered) for row in batch]
 
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
@@ -138,7 +156,7 @@ class Assembler:
         children = inquiry.add(rows.children_of(audience, elements if CHILDREN in resources else (), self.child_types))
         shapes = inquiry.add(rows.shapes_of(self._drawn(batch) if CONTENT in resources else ()))
         parents = inquiry.add(rows.parents_of(above))
-        links = ask_links(inquiry, audience, batch, self.projection, all_versions=VERSIONS in resources)
+        links = ask_links(inquiry, self.reader.identities, batch, self.projection, all_versions=VERSIONS in resources)
         inquiry.ask(meanwhile)
         drawn, path = shapes(), parents()
         found = links({shape.element for each in drawn.values() for shape in each} | path.keys())
@@ -200,7 +218,7 @@ class Assembler:
     def related(self, row: VersionRow, gathered: Gathered) -> Wire:
         contexts = self.contexts_of(row)
         if not self.wanted.expand:
-            return self.writer.related(row, contexts, gathered.links)
+            return self.writer.related(row, contexts, gathered.links, self._texts)
         return self.references(gathered.links.related(row, contexts), gathered.expansions)
 
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
@@ -258,7 +276,7 @@ def expand(reader: Reader, versions: Sequence[str], *, with_attributes: bool = F
     """The related maps of targets, whose references have no address; for operation 8 they have attributes instead."""
     whole = whole_projection(reader.configuration)
     found = rows.read_versions(versions, with_attributes=False)
-    links = read_links(reader.audience, list(found.values()), whole)
+    links = read_links(reader.identities, list(found.values()), whole)
     related = {version: links.related(row, whole.types[row.type].contexts) for version, row in found.items()}
     innermost = {target for contexts in related.values() for targets in contexts.values() for target in targets}
     attributes = _attributes(reader, innermost, whole) if with_attributes else {}

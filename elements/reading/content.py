@@ -21,10 +21,10 @@ class ContentAssembler(Assembler):
 
     def shapes(self, owner: VersionRow) -> list[Wire]:
         shapes = rows.read_shapes([owner.version]).get(owner.version, [])
-        identities = rows.read_identities(self.reader.audience, {each.element for each in shapes})
+        identities = self.reader.identities.read({each.element for each in shapes})
         visible = [shape for shape in shapes if shape.element in identities]
         drawn = rows.read_versions([identities[each.element].version for each in visible], with_attributes=True)
-        links = read_links(self.reader.audience, list(drawn.values()), self.projection)
+        links = read_links(self.reader.identities, list(drawn.values()), self.projection)
         by_id = {shape.shape: shape for shape in visible}
         flows = rows.read_predecessors(list(by_id))
         names = _names(self.reader.configuration)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from elements import derived
 from elements.reading import rows
+from elements.reading.identities import Identities
 from elements.reading.projection import Projection
-from elements.reading.rows import Audience, Identity, KnownVersion, VersionRow
+from elements.reading.rows import Identity, KnownVersion, VersionRow
 from repository_site.database.statements import Inquiry
 
 # The columns of a row that hold callers, in the order of contexts.
@@ -52,17 +53,17 @@ class Links:
 NO_LINKS = Links({}, {}, {})
 
 
-def read_links(audience: Audience, versions: Sequence[VersionRow], projection: Projection) -> Links:
+def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> Links:
     """What these versions refer to, on its own."""
     inquiry = Inquiry()
-    links = ask_links(inquiry, audience, versions, projection)
+    links = ask_links(inquiry, identities, versions, projection)
     inquiry.ask()
     return links(())
 
 
 def ask_links(
     inquiry: Inquiry,
-    audience: Audience,
+    identities: Identities,
     versions: Sequence[VersionRow],
     projection: Projection,
     *,
@@ -74,14 +75,14 @@ def ask_links(
     # An element without versions has one row, which has its own id.
     versioned = (row.element for row in versions if projection.types[row.type].type.is_versioned)
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
-    known = inquiry.add(rows.known_versions_of(audience, dict.fromkeys(versioned) if wants_known else ()))
+    known = inquiry.add(rows.known_versions_of(identities.audience, dict.fromkeys(versioned) if wants_known else ()))
 
     def find(others: Iterable[str]) -> Links:
         held = references()
         targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-        return Links(held, known(), rows.read_identities(audience, targets))
+        return Links(held, known(), identities.read(targets))
 
     return find
 

@@ -1,7 +1,7 @@
 """References as JSON that is made already: the same text for all that refer to a target.
 
 Most of a list is references, and they differ in little but their ids. So one of each kind is made as every other part
-of an answer is, and the ids of the others are written into its text.
+of an answer is, and the ids of the others are written into its text. Texts are kept with the identities of targets.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from elements import derived
+from elements.reading.identities import MOST_KEPT, Texts
 from elements.reading.links import CALLER_FIELDS, Links
 from elements.reading.rows import Identity, VersionRow
 
@@ -32,34 +33,45 @@ class ReferenceWriter:
     def __init__(self, make: Callable[[Identity], dict[str, Any]]) -> None:
         self._make = make
         self._forms: dict[tuple[str, str, str], Form] = {}
-        self._visible = _Texts({}, self._text)
 
-    def begin(self, links: Links) -> None:
+    def begin(self) -> None:
         """With the next batch: a list of any length must not fill the memory."""
         self._forms.clear()
-        self._visible = _Texts(links.identities, self._text)
 
     def references(self, targets: Iterable[Identity]) -> orjson.Fragment | None:
         """None when there are none."""
         texts = [self._text(each) for each in targets]
         return _list(texts) if texts else None
 
-    def related(self, row: VersionRow, contexts: Iterable[str], links: Links) -> dict[str, orjson.Fragment]:
-        """What `Links.related` says of a version of the batch, written."""
+    def related(
+        self, row: VersionRow, contexts: Iterable[str], links: Links, texts: Texts
+    ) -> dict[str, orjson.Fragment]:
+        """What `Links.related` says of a version, written. `texts` are what was written before in the same way."""
         found: dict[str, orjson.Fragment] = {}
-        held, visible = links.references.get(row.version, NOTHING), self._visible
+        held = links.references.get(row.version, NOTHING)
+
+        def write(target: str) -> str:
+            """Empty for what the reader does not get to see."""
+            identity = links.identities.get(target)
+            if identity is None:
+                return ""
+            text = self._text(identity)
+            if len(texts) < MOST_KEPT:
+                texts[target] = text
+            return text
+
         for context in contexts:
             if context in held:
-                texts = [text for target in held[context] if (text := visible[target])]
+                written = [text for target in held[context] if (text := texts.get(target) or write(target))]
             elif context in CALLER_FIELDS:
                 caller = getattr(row, CALLER_FIELDS[context])
-                texts = [text] if caller and (text := visible[caller]) else []
+                written = [text] if caller and (text := texts.get(caller) or write(caller)) else []
             elif context == derived.RELEASE_HISTORY:
-                texts = [self._text(each.identity) for each in links.known.get(row.element, ()) if each.was_released]
+                written = [self._text(each.identity) for each in links.known.get(row.element, ()) if each.was_released]
             else:
                 continue
-            if texts:
-                found[context] = _list(texts)
+            if written:
+                found[context] = _list(written)
         return found
 
     def _text(self, target: Identity) -> str:
@@ -73,20 +85,6 @@ class ReferenceWriter:
         texts = IDS_IN_TEXT.split(orjson.dumps(first).decode())
         places = [IDS.index(each) for each in texts[1::2]]
         found = self._forms[kind] = "%s".join(each.replace("%", "%%") for each in texts[::2]), itemgetter(*places)
-        return found
-
-
-class _Texts(dict[str, str]):
-    """By element; empty for what the reader does not get to see."""
-
-    def __init__(self, identities: Mapping[str, Identity], write: Callable[[Identity], str]) -> None:
-        super().__init__()
-        self._identities = identities
-        self._write = write
-
-    def __missing__(self, element: str) -> str:
-        target = self._identities.get(element)
-        found = self[element] = "" if target is None else self._write(target)
         return found
 
 

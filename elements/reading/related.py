@@ -13,7 +13,7 @@ from elements.reading.selection import these_versions, version_ids
 class RelatedAssembler(Assembler):
     def contexts(self, row: VersionRow, condition: Condition | None, *, with_attributes: bool) -> Wire:
         """The contexts of one element. `condition` tests the targets; `with_attributes` is for what is innermost."""
-        found = read_links(self.reader.audience, [row], self.projection).related(row, self.contexts_of(row))
+        found = read_links(self.reader.identities, [row], self.projection).related(row, self.contexts_of(row))
         if condition is not None:
             found = _matching(found, condition)
         to_expand = {each.version for context in self.wanted.expand for each in found.get(context, ())}

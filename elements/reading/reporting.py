@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from elements.reading import rows
+from elements.reading.addresses import REPORTING
 from elements.reading.assembly import Assembler, Gathered, Reader, Wire, add_part
 from elements.reading.links import Links, read_links
 from elements.reading.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
@@ -16,6 +17,8 @@ from facets.configuration import CompiledView
 
 class ReportAssembler(Assembler):
     """As every other list, but what stands below an element is written out, and addresses lead to reporting."""
+
+    leads_to = REPORTING
 
     def __init__(self, reader: Reader, view: CompiledView, wanted: Wanted) -> None:
         self.with_versions = VERSIONS in wanted.resources
@@ -46,7 +49,7 @@ class ReportAssembler(Assembler):
         below = {target.version for found in gathered.children.values() for target in found}
         below |= {target.version for row in batch for target in gathered.drawn(row)}
         found = rows.read_versions(below, with_attributes=self.needs_attributes, for_reporting=True)
-        links = read_links(self.reader.audience, list(found.values()), self.projection)
+        links = read_links(self.reader.identities, list(found.values()), self.projection)
         return replace(gathered, below=found, links_below=links)
 
     def children(self, row: VersionRow, gathered: Gathered) -> list[Wire]:

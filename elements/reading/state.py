@@ -50,14 +50,15 @@ _milestones: Kept[tuple[Milestone, ...]] = Kept(100)
 
 
 def content_state() -> str:
-    """Empty while nobody has changed anything since marks are made.
+    """Of the storage of the scope. Empty while nobody has changed anything since marks are made.
 
     Whoever goes on to change something in the same transaction makes another mark: the one that was read is taken. That
     is forgotten by a rollback to a savepoint from before the reading; requests that read do not change anything.
     """
-    sql = """SELECT coalesce(string_agg(id::text, ' ' ORDER BY id), ''), set_config('repository.marked', '', true)
-        FROM elements_contentmark"""
-    return str(look_up(sql)[0][0])
+    sql = """SELECT string_agg(id::text, ' ' ORDER BY id), current_setting('repository.storage'),
+        set_config('repository.marked', '', true) FROM elements_contentmark"""
+    [(marks, storage, _)] = look_up(sql)
+    return f"{storage} {marks}" if marks else ""
 
 
 def total_of(selection: Selection, state: str) -> int:

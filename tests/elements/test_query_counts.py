@@ -17,6 +17,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elements.reading import identities
 from elements.sample import sample_lines
 from storage.models import Storage
 from storage.roles import Role
@@ -57,6 +58,12 @@ OPERATIONS = {
     "getReporting": f"facets/processes/reporting/{ROOT}",
     "renderDiagram": f"diagram/{ROOT}/render/1033/vertical",
 }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the first request in a state of the storage has it; later ones need not ask for what they refer to."""
+    monkeypatch.setattr(identities, "MOST_KEPT", 0)
 
 
 def drawn(lines: Iterable[bytes], count: int) -> Iterator[bytes]:

@@ -1,0 +1,151 @@
+"""What elements refer to is kept between requests, and answers are what they would be without that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from elements.api import operation
+from elements.models import Element, ElementVersion
+from elements.reading import identities
+from elements.reading.identities import Identities
+from elements.reading.rows import Audience
+from storage.models import Storage
+from storage.roles import Role
+from storage.tenancy import tenant_scope
+from tests.api_client import ApiClient
+from tests.elements.handbook import ID
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+FACETS = "/acme/handbook/_api/rest/facets"
+PROCESSES = f"{FACETS}/processes/views/detail/elements"
+READS = [
+    PROCESSES,
+    f"{PROCESSES}?$pageSize=2",
+    f"{PROCESSES}?$expandRelated=systems,owner",
+    f"{PROCESSES}/{ID['order']}",
+    f"{PROCESSES}/{ID['order']}/related",
+    f"{PROCESSES}/{ID['order']}/content",
+    f"{FACETS}/processes/reporting",
+]
+
+
+@pytest.fixture(autouse=True)
+def _begin_with_nothing(settings: Settings) -> Iterator[None]:
+    settings.ALLOWED_HOSTS = ["*"]
+    identities._kept.clear()
+    yield
+    identities._kept.clear()
+
+
+@pytest.fixture
+def architect(handbook: Storage) -> str:
+    return token_for(handbook, Role.ARCHITECT)
+
+
+def read(api: ApiClient, address: str, token: str | None, **headers: str) -> bytes:
+    response = api.get(address, token=token, headers=headers)
+    assert response.status_code == 200, response.content
+    return b"".join(response) if response.streaming else response.content
+
+
+def change(handbook: Storage) -> None:
+    """A mark of its own, so that something can be kept."""
+    with tenant_scope(handbook):
+        Element.objects.filter(id=ID["order"]).update(position=7)
+
+
+@pytest.mark.parametrize("address", READS)
+def test_answers_are_the_same_from_what_is_kept(
+    handbook: Storage, api: ApiClient, architect: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each audience and each address of the storage its own."""
+    change(handbook)
+    tokens = [architect] if "reporting" in address else [architect, None]
+    asked = [(token, host) for token in tokens for host in ("a", "b")]
+    kept = [read(api, address, token, Host=host) for _ in range(3) for token, host in asked]
+    assert identities._kept
+    monkeypatch.setattr(identities, "MOST_KEPT", 0)
+    identities._kept.clear()
+    fresh = [read(api, address, token, Host=host) for token, host in asked]
+    assert kept == fresh * 3
+    assert len(set(fresh)) == len(asked)
+
+
+def test_targets_are_looked_for_once_in_a_state(handbook: Storage, api: ApiClient, architect: str) -> None:
+    def looked() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            read(api, PROCESSES, architect)
+        return sum("v.id = e.newest_id WHERE e.id = ANY" in each["sql"] for each in captured)
+
+    change(handbook)
+    assert [looked(), looked()] == [1, 0]
+    change(handbook)
+    assert [looked(), looked()] == [1, 0]
+
+
+def test_a_change_of_a_target_is_seen_at_once(handbook: Storage, api: ApiClient, architect: str) -> None:
+    change(handbook)
+    address = f"{PROCESSES}/{ID['order']}/related"
+    before = read(api, address, architect)
+    with tenant_scope(handbook):
+        target = next(each for each in Element.objects.all() if str(each.id).encode() in before and each.newest_id)
+        ElementVersion.objects.filter(element=target).update(stereotype="another kind")
+    after = read(api, address, architect)
+    assert b"another kind" not in before
+    assert b"another kind" in after
+
+
+def test_without_a_state_nothing_is_kept(handbook: Storage, api: ApiClient, architect: str) -> None:
+    """Writes answer what they have written, and see what nobody else may see yet."""
+    given: dict[str, Any] = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "wide"}}}]}
+    response = api.post(PROCESSES, given, "application/json", token=architect)
+    assert response.status_code == 200, response.content
+    assert not identities._kept
+    with tenant_scope(handbook):
+        names = Identities(Audience(sees_drafts=True))
+        first = names.read([ID["order"]])
+        ElementVersion.objects.filter(element__id=ID["order"]).update(stereotype="another kind")
+        assert names.read([ID["order"]]) != first
+
+
+def test_a_stream_keeps_what_it_reads_for_the_state_that_it_reads(
+    handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody changes a target after the headers were made and before the first piece is read."""
+    monkeypatch.setattr(operation, "BATCH", 1)
+    change(handbook)
+    read(api, PROCESSES, architect)
+    response: Any = Client().get(PROCESSES, headers={"Authorization": f"Bearer {architect}"})
+    assert response.streaming
+    with tenant_scope(handbook):
+        ElementVersion.objects.all().update(stereotype="another kind")
+    streamed = b"".join(response)
+    assert b"another kind" in streamed
+    assert streamed == read(api, PROCESSES, architect)
+    monkeypatch.setattr(identities, "MOST_KEPT", 0)
+    identities._kept.clear()
+    assert streamed == read(api, PROCESSES, architect)
+
+
+def test_no_more_is_kept_than_is_allowed(
+    handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identities, "MOST_KEPT", 5)
+    for _ in range(3):
+        change(handbook)
+        for token in (architect, None):
+            for address in READS[:-1]:
+                read(api, address, token)
+        assert sum(len(each.found) for each in identities._kept.values()) <= 2 * 5
+    monkeypatch.setattr(identities, "MOST_WAYS", 2)
+    for number in range(5):
+        read(api, PROCESSES, architect, Host=f"host-{number}")
+    assert max(len(each.texts) for each in identities._kept.values()) <= 2
