@@ -94,8 +94,11 @@ class Floor:
         )
         with self.pool.connection() as connection:
             found = connection.execute(TYPES_SQL, [self.storage]).fetchall()
-        self.types = {row[0]: row[1:] for row in found}
-        self.listed = [row[0] for row in found if row[1] in ("mainProcess", "subProcess")]
+            self.types = {row[0]: row[1:] for row in found}
+            self.listed = [row[0] for row in found if row[1] in ("mainProcess", "subProcess")]
+            # Once: what is read here does not change, and the service remembers totals, too.
+            total = connection.execute(COUNT_SQL, {"storage": self.storage, "types": self.listed}).fetchone()
+            self.total = total[0] if total else 0
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path, query = environ["PATH_INFO"], dict(each.split("=") for each in environ["QUERY_STRING"].split("&") if each)
@@ -116,10 +119,9 @@ class Floor:
     def page(self, page: int, size: int, headers: Headers) -> bytes:
         values = {"storage": self.storage, "types": self.listed, "limit": size, "offset": (page - 1) * size}
         with self.pool.connection() as connection:
-            total = connection.execute(COUNT_SQL, values, prepare=False).fetchone()
             wanted = [row[0] for row in connection.execute(PAGE_SQL, values, prepare=False)]
             elements = self.elements(connection, self.rows(connection, wanted))
-        headers.append(("X-Total-Count", str(total[0] if total else 0)))
+        headers.append(("X-Total-Count", str(self.total)))
         return orjson.dumps({"count": len(elements), "elements": elements})
 
     def one(self, element: str) -> bytes:
@@ -157,8 +159,7 @@ class Floor:
     def whole_list(self) -> Iterator[bytes]:
         values = {"storage": self.storage, "types": self.listed}
         with self.pool.connection() as connection, connection.cursor("keys") as cursor:
-            total = connection.execute(COUNT_SQL, values).fetchone()
-            yield b'{"count":%d,"elements":[' % (total[0] if total else 0)
+            yield b'{"count":%d,"elements":[' % self.total
             cursor.execute(KEYS_SQL, values)
             separator = b""
             while keys := cursor.fetchmany(BATCH):
