@@ -143,6 +143,16 @@ def test_long_names_and_letter_case(
     assert (element in found(api, architect, written)) is is_found
 
 
+@pytest.mark.parametrize("part", ["100%", "a_b", "c\\\\d", "%", "_", "\\\\"])
+def test_signs_with_a_meaning_for_the_database_mean_themselves(api: ApiClient, architect: str, part: str) -> None:
+    element = make(api, architect, **{"1033": f"x {part} y"})
+    make(api, architect, **{"1033": "x 100 aXb cd y"})
+    ends = make(api, architect, **{"1033": f"x {part}"})
+    assert sorted(found(api, architect, f"Contains(name, '{part}')")) == sorted([element, ends])
+    assert found(api, architect, f"EndsWith(name, '{part}')") == [ends]
+    assert found(api, architect, f"StartsWith(name, 'X {part} ')") == [element]
+
+
 def test_another_version_of_the_element_does_not_count(handbook: Storage, api: ApiClient, architect: str) -> None:
     """Names of all versions are kept; what is listed is the one that the reader gets to see."""
     element = make(api, architect, **{"1033": "Before"})
