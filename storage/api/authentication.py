@@ -12,7 +12,7 @@ from storage.contexts import Context
 from storage.models import AnonymousAccess
 from storage.roles import Role
 from storage.staff import staff_caller
-from storage.tokens import recognise_token
+from storage.tokens import present_digest, recognise_token
 
 TOKEN_NAME = "symbio-auth-token"
 
@@ -28,6 +28,13 @@ def authenticate(request: Request, context: Context) -> Caller:
         address = request.META.get("REMOTE_ADDR", "")
         return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, f"address:{address}")
     raise Unauthenticated("This needs a credential: send an API token as Authorization: Bearer <token>.")
+
+
+def digest_in_header(request: Request) -> bytes:
+    """Of the token that a header seems to hold, so that it can be looked for early; empty when there is none."""
+    header = request.META.get("HTTP_AUTHORIZATION", "")
+    value = header.partition(" ")[2] if header[:7].lower() == "bearer " else request.headers.get(TOKEN_NAME, "")
+    return present_digest(value.strip()) if value.strip() else b""
 
 
 def presented_token(request: Request, context: Context) -> str | None:

@@ -31,7 +31,7 @@ from repository_site.rest.throttling import Throttle
 from repository_site.rest.versioning import NAME as VERSION_HEADER
 from repository_site.rest.versioning import ApiVersions
 from storage.addresses import public_base
-from storage.api.authentication import authenticate
+from storage.api.authentication import authenticate, digest_in_header
 from storage.callers import Caller, CallerKind
 from storage.contexts import Context, ContextType, find_context
 from storage.cultures import preferred_culture
@@ -107,7 +107,7 @@ class Operation(APIView):
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
         try:
-            self.context = find_context(collectionId, storageId)
+            self.context = find_context(collectionId, storageId, digest_in_header(request))
         except NotFound:
             throttle_address(request._request)
             raise

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from repository_site.problems import Invalid, Unauthenticated
 from storage.callers import UserGrant, set_user_lookup
-from storage.contexts import Context, ContextType
+from storage.contexts import Context, ContextType, find_context
 from storage.models import ApiToken, Storage, StorageMembership
 from storage.roles import Role
-from storage.tokens import issue_token, recognise_token, revoke_token, token_digest
+from storage.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, collection_token, site_token, storage_context, token_for
 
@@ -215,3 +215,26 @@ def test_sessions_that_are_not_staff_count_for_nothing(api: ApiClient, storage: 
     StorageMembership.objects.create(account=account, storage=storage, roles=["viewer"])
     api.force_login(account)
     assert api.get(INFO).status_code == 401
+
+
+def test_a_token_that_is_read_with_the_storage_holds_nowhere_else(
+    api: ApiClient, storage: Storage, other_storage: Storage
+) -> None:
+    """Neither in another storage, nor of one that has another of the same name, nor when it has ended."""
+    own, foreign = token_for(storage), token_for(other_storage)
+    digest = present_digest(own)
+    assert find_context("acme", "handbook").token is None
+    assert find_context("acme", "handbook", present_digest(foreign)).token is None
+    assert find_context("rival", "handbook", digest).token is None
+    found = find_context("acme", "handbook", digest)
+    assert found.token == ApiToken.objects.get(storage=storage)
+    assert recognise_token(own, found).label == f"token:{found.token.id}"
+    with pytest.raises(Unauthenticated):
+        recognise_token(foreign, found)
+    for name in ("Authorization", "symbio-auth-token"):
+        for value, status in ((own, 200), (foreign, 401), (f"{own} x", 401), (f" {own} ", 200)):
+            headers = {name: f"Bearer {value}" if name == "Authorization" else value}
+            response = api.get("/acme/handbook/_api/rest/info", headers=headers)
+            assert (name, value, response.status_code) == (name, value, status)
+    revoke_token(found.token)
+    assert api.get("/acme/handbook/_api/rest/info", token=own).status_code == 401

@@ -161,6 +161,6 @@ def test_api_version(api: ApiClient, open_storage: Storage, headers: dict[str, s
 def test_the_statements_of_one_request(api: ApiClient, storage: Storage, django_assert_num_queries: Any) -> None:
     token = token_for(storage)
     api.get("/acme/handbook/_api/rest/info", token=token)
-    # storage; token; savepoint, scope, cultures, scope back, release.
-    with django_assert_num_queries(7):
+    # storage and token; savepoint, scope, cultures, scope back, release.
+    with django_assert_num_queries(6):
         api.get("/acme/handbook/_api/rest/info", token=token)
