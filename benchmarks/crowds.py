@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from benchmarks import report
 from benchmarks.client import Reply
-from benchmarks.growth import Call, calls, check_filters, label, medians
+from benchmarks.growth import PLAIN_PAGE, Call, calls, check_filters, label, medians
 from benchmarks.installation import Installation, Server
 from benchmarks.measuring import Work, check
 from benchmarks.memory import resident
@@ -17,6 +17,8 @@ from benchmarks.run import Run
 from benchmarks.site import StorageClient
 
 ELEMENTS_EACH = 1_000
+# Without a factor in common with the number of storages.
+STRIDE = 617
 
 
 @dataclass
@@ -70,6 +72,10 @@ class Crowd:
         self.asked += 1
         return call(storage, number)
 
+    def ask_for_a_while(self, call: Call, number: int) -> Reply:
+        """As clients do: one storage a round, the next round another one."""
+        return call(self.storages[number // Work.times * STRIDE % self.count], number)
+
 
 def make_storages(run: Run) -> None:
     for count in run.scale.storages:
@@ -90,9 +96,16 @@ def measure_storages(run: Run) -> None:
             step(1)
         for crowd in crowds:
             check_filters(crowd.storages[-1], names)
+        called = calls(names)
         works = [
-            Work(title, {label(crowd.count): _asking(crowd, call) for crowd in crowds})
-            for title, call in calls(names).items()
+            *(
+                Work(title, {label(each.count): _asking(each, call) for each in crowds})
+                for title, call in called.items()
+            ),
+            Work(
+                f"{PLAIN_PAGE}, another storage each",
+                {label(each.count): _wandering(each, called[PLAIN_PAGE]) for each in crowds},
+            ),
         ]
         run.turns("Growth of an installation", works, run.scale.growth_rounds)
         beyond = [[label(crowd.count), crowd.first_request, f"{resident(crowd.server):.0f}"] for crowd in crowds]
@@ -102,8 +115,9 @@ def measure_storages(run: Run) -> None:
     fewest, most = label(run.scale.storages[0]), label(run.scale.storages[-1])
     run.bars.append(Bar(f"W1 with {most} storages, times with {fewest}", works[0].ratio(most, fewest), 1.2))
     text = (
-        f"Storages of {ELEMENTS_EACH:,} elements in one installation, each request to another of them; the first column"
-        " in milliseconds, the others as ratios to it.\n\n"
+        f"Storages of {ELEMENTS_EACH:,} elements in one installation; the first column in milliseconds, the others as"
+        " ratios to it. One storage is asked for a while, then another one; in the last row another one with each"
+        " request, so that nothing of it is at hand in any cache.\n\n"
     )
     head = ["storages", "first request of a storage, ms", "memory of a worker in the end, MB"]
     tables = f"{report.growth_table(medians(works))}\n{report.table(head, beyond)}"
@@ -111,4 +125,8 @@ def measure_storages(run: Run) -> None:
 
 
 def _asking(crowd: Crowd, call: Call) -> Callable[[int], Reply]:
+    return lambda number: crowd.ask_for_a_while(call, number)
+
+
+def _wandering(crowd: Crowd, call: Call) -> Callable[[int], Reply]:
     return lambda number: crowd.ask(call, number)

@@ -14,7 +14,7 @@ import orjson
 from benchmarks.client import Client, Reply
 from benchmarks.filters import FILTERS, Filters
 from benchmarks.installation import BYPASS, COLLECTION, Installation, Server
-from benchmarks.measuring import Work
+from benchmarks.measuring import Work, check
 
 SERVICE, FLOOR, PLAIN = "service", "floor", "plain DRF"
 PARTS = "$resources=attributes,related,children"
@@ -143,6 +143,10 @@ class Site:
             changed = {"attributes": {"scope": {"1033": f"changed {random.random()}"}}}  # noqa: S311  not a secret
             return floor.post(f"/{process_id(THEIRS[number % len(THEIRS)])}", orjson.dumps(changed))
 
+        def page_after_change(number: int) -> Reply:
+            check("change", written.update(OURS[number % len(OURS)]))
+            return written.page(1)
+
         def page(number: int) -> dict[str, Callable[[int], Reply]]:
             return {
                 SERVICE: lambda _: storage.page(number),
@@ -152,6 +156,7 @@ class Site:
 
         return [
             Work("W1 list of 100", page(1), times=10, slowness={PLAIN: 10}),
+            Work("W1 after a change", {SERVICE: page_after_change}, times=5),
             Work(
                 "W2 one element",
                 {

@@ -73,9 +73,9 @@ def ask_links(
     of other elements that are given to it."""
     references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
     # An element without versions has one row, which has its own id.
-    versioned = (row.element for row in versions if projection.types[row.type].type.is_versioned)
+    versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
-    known = inquiry.add(rows.known_versions_of(identities.audience, dict.fromkeys(versioned) if wants_known else ()))
+    known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
 
     def find(others: Iterable[str]) -> Links:
         held = references()

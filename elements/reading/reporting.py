@@ -38,7 +38,7 @@ class ReportAssembler(Assembler):
 
     def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
         """Those of versioned elements, oldest first."""
-        versioned = [row.element for row in batch if self.reader.types[row.type].is_versioned]
+        versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
         known = rows.read_known_versions(self.reader.audience, versioned)
         wanted = [each.identity.version for found in known.values() for each in found]
         read = rows.read_versions(wanted, for_reporting=True)

@@ -229,23 +229,31 @@ def parents_of(elements: Collection[str]) -> Question[Parents]:
 Known = dict[str, list[KnownVersion]]
 
 
-def read_known_versions(audience: Audience, elements: Collection[str]) -> Known:
-    return ask(known_versions_of(audience, elements))
+def read_known_versions(audience: Audience, owners: Collection[VersionRow]) -> Known:
+    return ask(known_versions_of(audience, owners))
 
 
-def known_versions_of(audience: Audience, elements: Collection[str]) -> Question[Known]:
-    """The versions of elements that the reader may see, oldest first."""
+def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Question[Known]:
+    """The versions of the elements of these rows that the reader may see, oldest first, by element."""
+    elements = {row.element: row for row in owners}
 
     def understand(rows: list[Row]) -> Known:
         found: Known = {}
-        for *identity, was_released in rows:
-            known = KnownVersion(Identity(*identity), was_released)
-            found.setdefault(known.identity.element, []).append(known)
+        for element, version, state, stereotype, was_released in rows:
+            owner = elements[element]
+            identity = Identity(element, owner.creation, owner.type, version, state, stereotype)
+            found.setdefault(element, []).append(KnownVersion(identity, was_released))
         return found
 
     if not elements:
         return Question("", (), understand)
-    visible = "" if audience.sees_drafts else " AND v.id = e.published_id"
-    sql = f"""SELECT {IDENTITY}, v.released_on IS NOT NULL OR v.category = ANY(%s) FROM {VERSION_AND_ELEMENT}
-        WHERE v.element_id = ANY(%s::uuid[]){visible} ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
-    return Question(sql, [sorted(EVER_PUBLISHED), id_array(elements)], understand)
+    parameters: list[object] = [sorted(EVER_PUBLISHED), id_array(elements)]
+    visible = ""
+    if not audience.sees_drafts:
+        visible = " AND v.id = ANY(%s::uuid[])"
+        parameters.append(id_array(row.published for row in elements.values() if row.published))
+    released = "v.released_on IS NOT NULL OR v.category = ANY(%s)"
+    sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
+        FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
+        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
+    return Question(sql, parameters, understand)

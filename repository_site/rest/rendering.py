@@ -15,7 +15,11 @@ SVG_TYPE = "image/svg+xml"
 
 
 def to_json(payload: Any) -> bytes:
-    return orjson.dumps(payload, default=_exactly, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        # Almost all keys are texts; to be ready for others takes half as long again.
+        return orjson.dumps(payload, default=_exactly)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(payload, default=_exactly, option=orjson.OPT_NON_STR_KEYS)
 
 
 def canonical_json(payload: Any) -> bytes:
