@@ -156,7 +156,6 @@ class Site:
 
         return [
             Work("W1 list of 100", page(1), times=10, slowness={PLAIN: 10}),
-            Work("W1 after a change", {SERVICE: page_after_change}, times=5),
             Work(
                 "W2 one element",
                 {
@@ -173,6 +172,7 @@ class Site:
                 times=20,
             ),
             Work("W4 page 90 of 100", page(90), times=10, slowness={PLAIN: 10}),
+            Work("W1 after a change", {SERVICE: page_after_change}, times=5),
             *self.filters(storage),
             *self.lives_of_elements(written),
             Work(
