@@ -22,9 +22,6 @@ from storage.cultures import INVARIANT_CULTURE
 
 Values = Mapping[str, Any]
 INVARIANT = str(INVARIANT_CULTURE)
-# Moments whose text is kept at a time: lists may be of any length.
-MOST_WRITTEN = 2_000
-
 
 Derive = Callable[[VersionRow], Values | None]
 """The values that a row gives an attribute."""
@@ -43,7 +40,9 @@ class AttributeWriter:
         # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
         # the projection, which is kept with it so that no other can have the same.
         self._steps: dict[int, tuple[TypeProjection, Steps]] = {}
-        self._written: dict[datetime, Values] = {}
+        # A version is changed, released and valid at one moment more often than not.
+        self._last: datetime | None = None
+        self._written: Values = {}
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
         found = self.with_author_note(row, shown)
@@ -85,7 +84,11 @@ class AttributeWriter:
 
             def write(row: VersionRow) -> Values | None:
                 instant: datetime | None = moment(row)
-                return None if instant is None else self._written.get(instant) or self._write(instant)
+                if instant is None:
+                    return None
+                if instant != self._last:
+                    self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self.zone)}
+                return self._written
 
             return write
         derivation = DERIVATIONS[name]
@@ -95,13 +98,6 @@ class AttributeWriter:
             return None if value is None else {INVARIANT: value}
 
         return derive
-
-    def _write(self, instant: datetime) -> Values:
-        """Once for each: a version is changed, released and valid at one moment, and almost none has an end."""
-        if len(self._written) > MOST_WRITTEN:
-            self._written.clear()
-        found = self._written[instant] = {INVARIANT: wire_datetime(instant, self.zone)}
-        return found
 
     def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
         """Of the version's own page, unless another ending is given."""

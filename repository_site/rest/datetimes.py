@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 
+# Kept, since what is read often has not changed since; an entry takes some 300 bytes.
+@lru_cache(maxsize=20_000)
 def wire_datetime(instant: datetime, zone: ZoneInfo) -> str:
     local = instant.astimezone(zone)
     # By hand, which takes half as long as `isoformat`: that asks the zone once more, for an offset that is not wanted.
