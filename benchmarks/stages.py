@@ -66,8 +66,9 @@ def application() -> Callable[..., Any]:
 
 
 def _hang_in() -> None:
-    from django.db.backends.signals import connection_created
+    from django.db.backends.utils import CursorWrapper
 
+    from repository_site.database.base import DatabaseWrapper
     from repository_site.rest import rendering
     from storage.api import operation
     from storage.tenancy import tenant_scope
@@ -94,15 +95,15 @@ def _hang_in() -> None:
     operation.Operation._answer = watch.around(ASSEMBLY, operation.Operation._answer)  # type: ignore[method-assign]
     rendering.to_json = watch.around(JSON, rendering.to_json)
 
-    def timed_statement(execute: Any, sql: Any, parameters: Any, many: Any, context: Any) -> Any:
+    # Not by what Django offers for watching statements: those that are watched are sent one by one.
+    look_up_all: Any = DatabaseWrapper.look_up_all
+
+    def timed_look_up(self: Any, statements: Any, meanwhile: Any = None) -> Any:
         with watch.of(SQL):
-            return execute(sql, parameters, many, context)
+            return look_up_all(self, statements, watch.around(ASSEMBLY, meanwhile) if meanwhile else None)
 
-    def add(connection: Any, **options: Any) -> None:
-        if timed_statement not in connection.execute_wrappers:
-            connection.execute_wrappers.append(timed_statement)
-
-    connection_created.connect(add, weak=False)
+    DatabaseWrapper.look_up_all = timed_look_up  # type: ignore[method-assign]
+    CursorWrapper.execute = watch.around(SQL, CursorWrapper.execute)  # type: ignore[method-assign]
 
 
 def read_timing(header: str) -> dict[str, float]:

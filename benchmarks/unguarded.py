@@ -28,16 +28,21 @@ def limited(sql: str) -> str:
 
 def application() -> Callable[..., Any]:
     """What the server calls in each worker process."""
-    from django.db.backends.signals import connection_created
+    from django.db.backends.utils import CursorWrapper
 
+    from repository_site.database.base import DatabaseWrapper
     from repository_site.server import worker_application
 
-    def statement(execute: Any, sql: Any, parameters: Any, many: Any, context: Any) -> Any:
-        return execute(limited(str(sql)), parameters, many, context)
+    # Not by what Django offers for watching statements: those that are watched are sent one by one.
+    execute: Any = CursorWrapper.execute
+    look_up_all: Any = DatabaseWrapper.look_up_all
 
-    def add(connection: Any, **options: Any) -> None:
-        if statement not in connection.execute_wrappers:
-            connection.execute_wrappers.append(statement)
+    def execute_limited(self: Any, sql: Any, parameters: Any = None) -> Any:
+        return execute(self, limited(str(sql)), parameters)
 
-    connection_created.connect(add, weak=False)
+    def look_up_limited(self: Any, statements: Any, meanwhile: Any = None) -> Any:
+        return look_up_all(self, [(limited(sql), parameters) for sql, parameters in statements], meanwhile)
+
+    CursorWrapper.execute = execute_limited  # type: ignore[method-assign, assignment]
+    DatabaseWrapper.look_up_all = look_up_limited  # type: ignore[method-assign]
     return worker_application()

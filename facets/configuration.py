@@ -31,7 +31,7 @@ T = TypeVar("T")
 # Of how many storages a process keeps the compiled configuration, and how many that differ, at a megabyte each; the
 # longest unused goes first.
 MAX_CACHED = 10_000
-MAX_DIFFERENT = 100
+MAX_DIFFERENT = 256
 
 
 @dataclass(frozen=True, slots=True)

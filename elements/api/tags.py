@@ -30,8 +30,9 @@ def code_digest() -> str:
         for file in (PROJECT_DIR / package).rglob("*")
         if file.is_file() and file.suffix != ".pyc"
     )
-    texts = (file.read_bytes() for file in (*found, PROJECT_DIR / "requirements.txt"))
-    return blake2b(b"".join(texts), digest_size=16).hexdigest()
+    files = (*found, PROJECT_DIR / "requirements.txt")
+    parts = [(str(file.relative_to(PROJECT_DIR)), blake2b(file.read_bytes()).digest()) for file in files]
+    return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def entity_tag(row: VersionRow) -> str:

@@ -7,12 +7,23 @@ from storage.migration_operations import IsolateTenantTable, StorageThroughOwner
 
 # What `elements.filters.syntax.fold_case` does to letters beyond ASCII, one by one.
 LETTERS = [letter for letter in map(chr, range(0x80, 0x20000)) if letter.lower()[0] != letter]
+# Of those letters that occur one after the other: `translate` would look for each character among all of them.
 FOLD = f"""
-CREATE FUNCTION elements_fold_case(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT CASE WHEN octet_length(value) = length(value) THEN lower(value COLLATE "C")
-        ELSE translate(lower(value COLLATE "C"), '{"".join(LETTERS)}', '{"".join(each.lower()[0] for each in LETTERS)}')
-        END
-$$
+CREATE FUNCTION elements_fold_case(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    letters CONSTANT text := '{"".join(LETTERS)}';
+    folded CONSTANT text := '{"".join(each.lower()[0] for each in LETTERS)}';
+    found text := lower(value COLLATE "C");
+    letter text;
+BEGIN
+    IF octet_length(value) > length(value) THEN
+        FOR letter IN SELECT DISTINCT matched[1] COLLATE "C" FROM regexp_matches(
+            value COLLATE "C", '([{"".join(LETTERS)}])', 'g') AS matched LOOP
+            found := replace(found, letter, substr(folded, strpos(letters, letter), 1));
+        END LOOP;
+    END IF;
+    RETURN found;
+END $$
 """
 NAMES_OF = """
 CREATE FUNCTION elements_names_of(attributes jsonb) RETURNS SETOF text LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -21,27 +32,29 @@ CREATE FUNCTION elements_names_of(attributes jsonb) RETURNS SETOF text LANGUAGE 
     WHERE jsonb_typeof(given.value) = 'string'
 $$
 """
+# Which versions are called otherwise is found by EXCEPT, which takes a time in proportion: nothing is known of how many
+# rows the tables of a trigger have, and a join of both might look at all of one for each of the other.
 KEEP = """
 CREATE FUNCTION elements_keep_names() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    changed uuid[];
 BEGIN
-    IF TG_OP = 'UPDATE' THEN
-        IF NOT EXISTS (
-            SELECT FROM after a JOIN before b ON b.storage_id = a.storage_id AND b.id = a.id
-            WHERE b.attributes -> 'name' IS DISTINCT FROM a.attributes -> 'name') THEN
-            RETURN NULL;
-        END IF;
-        DELETE FROM elements_versionname n USING after a JOIN before b ON b.storage_id = a.storage_id AND b.id = a.id
-            WHERE n.storage_id = a.storage_id AND n.version_id = a.id
-            AND b.attributes -> 'name' IS DISTINCT FROM a.attributes -> 'name';
-        INSERT INTO elements_versionname (storage_id, id, version_id, folded)
-            SELECT a.storage_id, gen_random_uuid(), a.id, name
-            FROM after a JOIN before b ON b.storage_id = a.storage_id AND b.id = a.id, elements_names_of(a.attributes) name
-            WHERE b.attributes -> 'name' IS DISTINCT FROM a.attributes -> 'name';
+    -- A storage that is being removed loses them with everything else.
+    IF TG_OP = 'DELETE' AND nullif(current_setting('repository.removing', true), '') IS NULL THEN
+        DELETE FROM elements_versionname n USING before b WHERE n.storage_id = b.storage_id AND n.version_id = b.id;
     ELSIF TG_OP = 'INSERT' THEN
         INSERT INTO elements_versionname (storage_id, id, version_id, folded)
             SELECT a.storage_id, gen_random_uuid(), a.id, name FROM after a, elements_names_of(a.attributes) name;
-    ELSE
-        DELETE FROM elements_versionname n USING before b WHERE n.storage_id = b.storage_id AND n.version_id = b.id;
+    ELSIF TG_OP = 'UPDATE' THEN
+        changed := ARRAY(SELECT id FROM (SELECT storage_id, id, attributes -> 'name' FROM after
+            EXCEPT SELECT storage_id, id, attributes -> 'name' FROM before) AS renamed);
+        IF cardinality(changed) > 0 THEN
+            DELETE FROM elements_versionname n USING after a
+                WHERE a.id = ANY(changed) AND n.storage_id = a.storage_id AND n.version_id = a.id;
+            INSERT INTO elements_versionname (storage_id, id, version_id, folded)
+                SELECT a.storage_id, gen_random_uuid(), a.id, name FROM after a, elements_names_of(a.attributes) name
+                WHERE a.id = ANY(changed);
+        END IF;
     END IF;
     RETURN NULL;
 END $$

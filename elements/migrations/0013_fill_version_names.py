@@ -16,6 +16,11 @@ def fill_names(apps, schema_editor):
                     " FROM elements_elementversion v, elements_names_of(v.attributes) name"
                     " WHERE NOT EXISTS (SELECT FROM elements_versionname n WHERE n.version_id = v.id)"
                 )
+                # A first mark for storages that nobody has changed since marks are made: what is kept needs one.
+                cursor.execute(
+                    "INSERT INTO elements_contentmark (id) SELECT gen_random_uuid()"
+                    " WHERE NOT EXISTS (SELECT FROM elements_contentmark)"
+                )
 
 
 class Migration(migrations.Migration):
@@ -28,8 +33,14 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(fill_names, migrations.RunPython.noop),
-        AddIndexConcurrently(
-            model_name='elementversion',
-            index=models.Index(fields=['storage_id', 'changed_on'], name='version_by_change'),
+        *(
+            AddIndexConcurrently(model_name='elementversion', index=models.Index(fields=['storage_id', column], name=name))
+            for column, name in [
+                ('changed_on', 'version_by_change'),
+                ('created_on', 'version_by_creation'),
+                ('released_on', 'version_by_release'),
+                ('valid_from', 'version_by_start'),
+                ('valid_until', 'version_by_end'),
+            ]
         ),
     ]

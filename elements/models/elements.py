@@ -85,8 +85,12 @@ class ElementVersion(TenantModel):
         ]
         indexes = [
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
-            # Clients ask for what has changed since they asked before.
+            # Clients ask for what has changed since they asked before, and for spans of the other times.
             models.Index(fields=["storage_id", "changed_on"], name="version_by_change"),
+            models.Index(fields=["storage_id", "created_on"], name="version_by_creation"),
+            models.Index(fields=["storage_id", "released_on"], name="version_by_release"),
+            models.Index(fields=["storage_id", "valid_from"], name="version_by_start"),
+            models.Index(fields=["storage_id", "valid_until"], name="version_by_end"),
             # The clock looks for what has had its time.
             models.Index(
                 fields=["storage_id", "valid_until"],

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from elements import derived
-from elements.reading.identities import MOST_KEPT, Texts
+from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.links import CALLER_FIELDS, Links
 from elements.reading.rows import Identity, VersionRow
 
@@ -48,7 +48,7 @@ class ReferenceWriter:
     ) -> dict[str, orjson.Fragment]:
         """What `Links.related` says of a version, written. `texts` are what was written before in the same way."""
         found: dict[str, orjson.Fragment] = {}
-        held = links.references.get(row.version, NOTHING)
+        held, most = links.references.get(row.version, NOTHING), most_of_a_kind()
 
         def write(target: str) -> str:
             """Empty for what the reader does not get to see."""
@@ -56,7 +56,7 @@ class ReferenceWriter:
             if identity is None:
                 return ""
             text = self._text(identity)
-            if len(texts) < MOST_KEPT:
+            if len(texts) < most:
                 texts[target] = text
             return text
 

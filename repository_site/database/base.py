@@ -6,6 +6,7 @@ Starting lazily here, and not in the settings, keeps `--help`, type checking and
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,14 @@ Statement = tuple[str, Parameters]
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
 _seen_running = -1.0
+_serial = itertools.count()
+# Cursors hold their last result; one of so many rows is not held until the next request.
+MOST_HELD = 2_000
+
+
+def _never_seen(sql: str) -> str:
+    """The driver looks at what a statement has done only the first time that it meets its text."""
+    return f"{sql} -- {next(_serial)}"
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -82,13 +91,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def forget_plans(self) -> None:
         """Prepared statements of this connection are prepared anew when they are sent next; outside of transactions."""
         with self._preparing(), self.wrap_database_errors:
-            self.connection.execute("DEALLOCATE ALL")
+            self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
     def _savepoint_rollback(self, sid: str) -> None:
         """Seen by the driver as an end of what was prepared: of several statements in one trip those after one that
         fails were not, though it takes them for prepared. Of whole transactions it knows that by itself."""
-        with self._preparing():
-            super()._savepoint_rollback(sid)  # type: ignore[misc]  # unknown to the stubs
+        with self._preparing(), self.cursor() as cursor:
+            cursor.execute(_never_seen(self.ops.savepoint_rollback_sql(sid)))
 
     @contextmanager
     def _preparing(self) -> Iterator[None]:
@@ -110,8 +119,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.validate_no_broken_transaction()
             with self.wrap_database_errors:
                 if len(statements) == 1 and meanwhile is None:
-                    return [cursors[0].execute(*statements[0]).fetchall()]
-                return self._look_up_together(statements, cursors, meanwhile)
+                    found = [cursors[0].execute(*statements[0]).fetchall()]
+                else:
+                    found = self._look_up_together(statements, cursors, meanwhile)
+            if sum(map(len, found)) > MOST_HELD:
+                delattr(self.connection, KEPT)
+            return found
 
     def _look_up_together(
         self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None

@@ -40,9 +40,9 @@ READS = [
 @pytest.fixture(autouse=True)
 def _begin_with_nothing(settings: Settings) -> Iterator[None]:
     settings.ALLOWED_HOSTS = ["*"]
-    identities._kept.clear()
+    identities.shelf.clear()
     yield
-    identities._kept.clear()
+    identities.shelf.clear()
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_answers_are_the_same_from_what_is_kept(
     tokens = [architect] if "reporting" in address else [architect, None]
     asked = [(token, host) for token in tokens for host in ("a", "b")]
     kept = [read(api, address, token, Host=host) for _ in range(3) for token, host in asked]
-    assert identities._kept
+    assert identities.shelf.states
     monkeypatch.setattr(identities, "MOST_KEPT", 0)
-    identities._kept.clear()
+    identities.shelf.clear()
     fresh = [read(api, address, token, Host=host) for token, host in asked]
     assert kept == fresh * 3
     assert len(set(fresh)) == len(asked)
@@ -108,7 +108,7 @@ def test_without_a_state_nothing_is_kept(handbook: Storage, api: ApiClient, arch
     given: dict[str, Any] = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "wide"}}}]}
     response = api.post(PROCESSES, given, "application/json", token=architect)
     assert response.status_code == 200, response.content
-    assert not identities._kept
+    assert not identities.shelf.states
     with tenant_scope(handbook):
         names = Identities(Audience(sees_drafts=True))
         first = names.read([ID["order"]])
@@ -131,21 +131,46 @@ def test_a_stream_keeps_what_it_reads_for_the_state_that_it_reads(
     assert b"another kind" in streamed
     assert streamed == read(api, PROCESSES, architect)
     monkeypatch.setattr(identities, "MOST_KEPT", 0)
-    identities._kept.clear()
+    identities.shelf.clear()
     assert streamed == read(api, PROCESSES, architect)
+
+
+def weight() -> int:
+    return sum(len(each.found) + sum(map(len, each.texts.values())) for each in identities.shelf.states)
 
 
 def test_no_more_is_kept_than_is_allowed(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identities, "MOST_KEPT", 5)
-    for _ in range(3):
+    """But for what the last request has added."""
+    for most in (8, 24):
+        monkeypatch.setattr(identities, "MOST_KEPT", most)
+        identities.shelf.clear()
+        for _ in range(3):
+            change(handbook)
+            for token in (architect, None):
+                for address in READS[:-1]:
+                    read(api, address, token)
+                    assert weight() <= 2 * most
+        assert weight() > 0
+
+
+def test_states_without_any_targets_are_forgotten_as_well(
+    handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identities, "MOST_STATES", 5)
+    for _ in range(10):
         change(handbook)
-        for token in (architect, None):
-            for address in READS[:-1]:
-                read(api, address, token)
-        assert sum(len(each.found) for each in identities._kept.values()) <= 2 * 5
+        read(api, f"{PROCESSES}/{ID['order']}/attributes/name", architect)
+        read(api, PROCESSES, architect)
+    assert len(identities.shelf.states) == 5
+
+
+def test_addresses_are_not_kept_without_end(
+    handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(identities, "MOST_WAYS", 2)
+    change(handbook)
     for number in range(5):
         read(api, PROCESSES, architect, Host=f"host-{number}")
-    assert max(len(each.texts) for each in identities._kept.values()) <= 2
+    assert [len(each.texts) for each in identities.shelf.states] == [1]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import NotSupportedError, connection
 
-from elements.api import operation
+from elements.api import tags
 from elements.reading import selection
 from elements.reading.state import content_state
 from storage.models import Storage
@@ -46,7 +46,7 @@ def test_a_read_is_one_snapshot(
         kinds.append(transaction_kind())
         return content_state()
 
-    monkeypatch.setattr(operation, "content_state", observed)
+    monkeypatch.setattr(tags, "content_state", observed)
     token = token_for(busy, Role.ARCHITECT)
     response = api.generic(method, f"{VIEW}?$pageSize=1", body, "application/json", token=token)
     assert (response.status_code, kinds) == (200, [("repeatable read", "on")])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from django.db import DatabaseError, NotSupportedError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from repository_site.database.base import DatabaseWrapper
+from repository_site.database.base import KEPT, MOST_HELD, DatabaseWrapper
 from repository_site.database.statements import Inquiry, Question, ask, look_up
 from storage.models import Storage
 from tests.api_client import ApiClient
@@ -128,3 +128,44 @@ def _type_of(table: str, column: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(sql, [table, column])
         return str(cursor.fetchone()[0])
+
+
+def test_plans_are_forgotten_as_often_as_needed(table: None) -> None:
+    """Also when there was none the first time: the driver must not go by what it has seen before."""
+    database = cast("DatabaseWrapper", connection)
+    for type, value in (("text", "1"), ("varchar(5)", "1"), ("varchar(6)", "1"), ("integer USING value::integer", 1)):
+        for _ in range(3):
+            look_up("SELECT value FROM changing")
+            look_up_all(1, 2)
+        widen("changing", "value", type)
+        with pytest.raises(NotSupportedError), transaction.atomic():
+            look_up("SELECT value FROM changing")
+        database.forget_plans()
+        for _ in range(3):
+            assert look_up("SELECT value FROM changing") == [(value,)]
+            assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+        database.forget_plans()
+        assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+@pytest.mark.django_db
+def test_a_savepoint_of_the_same_name_is_rolled_back_as_often_as_needed() -> None:
+    database: Any = connection
+    for _ in range(3):
+        for statements in ([(FAILS, [1]), (NUMBERS, [1])], [(NUMBERS, [1]), (FAILS, [1]), (NUMBERS, [2])]):
+            savepoint = "same"
+            database._savepoint(savepoint)
+            with pytest.raises(DatabaseError, match="division by zero"):
+                database.look_up_all(statements)
+            database._savepoint_rollback(savepoint)
+            database.needs_rollback = False
+            assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+@pytest.mark.django_db
+def test_large_results_are_not_held() -> None:
+    database: Any = connection
+    assert len(look_up_all(MOST_HELD + 1)[0]) == MOST_HELD + 1
+    assert not hasattr(database.connection, KEPT)
+    assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+    assert len(getattr(database.connection, KEPT)) == 2
