@@ -1,5 +1,6 @@
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models, transaction
+from django.db.migrations.operations import AddIndex
 
 
 def fill_names(apps, schema_editor):
@@ -23,6 +24,22 @@ def fill_names(apps, schema_editor):
                 )
 
 
+class AddIndexWhileOthersWork(AddIndexConcurrently):
+    """Where it is possible: not inside a transaction, which tests are in that go back and forth."""
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        inside = schema_editor.connection.in_atomic_block
+        (AddIndex if inside else AddIndexConcurrently).database_forwards(
+            self, app_label, schema_editor, from_state, to_state
+        )
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        inside = schema_editor.connection.in_atomic_block
+        (AddIndex if inside else AddIndexConcurrently).database_backwards(
+            self, app_label, schema_editor, from_state, to_state
+        )
+
+
 class Migration(migrations.Migration):
 
     atomic = False
@@ -34,7 +51,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunPython(fill_names, migrations.RunPython.noop),
         *(
-            AddIndexConcurrently(model_name='elementversion', index=models.Index(fields=['storage_id', column], name=name))
+            AddIndexWhileOthersWork(model_name='elementversion', index=models.Index(fields=['storage_id', column], name=name))
             for column, name in [
                 ('changed_on', 'version_by_change'),
                 ('created_on', 'version_by_creation'),
