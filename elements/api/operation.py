@@ -157,11 +157,13 @@ class ElementOperation(ConfiguredOperation):
     ) -> Iterator[tuple[int, Iterable[Any]]]:
         """In a scope of its own, since that of the request has ended when these are read; closing it ends the scope."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
-            limit_idleness(settings.STREAM_TIMEOUT)
             assembler.read_in(content_state())
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
-                yield total, assembler.elements([found[version] for version in versions])
+                elements = assembler.elements([found[version] for version in versions])
+                # Anew for each piece: the driver ends a trip of several statements with a message that stops the clock.
+                limit_idleness(settings.STREAM_TIMEOUT)
+                yield total, elements
 
     def _links(self, page: int, size: int, total: int) -> str:
         last = max(1, -(-total // size))
