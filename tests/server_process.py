@@ -109,6 +109,10 @@ class Server:
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(30)
 
+    def deadlocks(self) -> list[str]:
+        log = self.data_dir / "postgres.run" / "server.log"
+        return [line for line in log.read_text().splitlines() if "deadlock detected" in line]
+
     def left_over(self) -> list[str]:
         """Every process that has to do with this data folder or port."""
         found = []

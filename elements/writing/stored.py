@@ -1,7 +1,8 @@
 """What a change is about to touch, as it stands: read under locks, so that it stays so until the change is made.
 
-Elements are locked in the order of their ids, whoever comes: two changes of the same elements wait for each other and
-never for ever. Targets of references are locked lightly, only against being deleted meanwhile.
+Elements are locked in the order of their ids, diagrams before what lives in them, whoever comes: two changes of the
+same elements wait for each other and never for ever. Targets of references are locked lightly, only against being
+deleted meanwhile.
 """
 
 from __future__ import annotations
@@ -117,10 +118,14 @@ def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
 
 def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str]) -> None:
     """What lives only in a diagram follows the state of the version whose diagram it is, so that stays as it is until
-    the change is made. Before the elements themselves: who draws in a diagram locks it before what is in it."""
-    sql = """SELECT DISTINCT v.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
-        JOIN elements_elementversion v ON v.id = s.version_id
+    the change is made. Before the elements themselves: who draws in a diagram locks it before what is in it. So what
+    else the request names comes before them, too; it may be such a diagram."""
+    sql = """SELECT DISTINCT s.element_id::text, v.element_id::text FROM elements_shape s
+        JOIN elements_element e ON e.id = s.element_id JOIN elements_elementversion v ON v.id = s.version_id
         WHERE s.element_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
-    owners = {row[0] for row in fetch(sql, [sorted(elements), list(living_in_diagrams)])} - {*elements}
-    if owners:
-        fetch("SELECT 1 FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR SHARE", [sorted(owners)])
+    drawn = fetch(sql, [sorted(elements), list(living_in_diagrams)])
+    if drawn:
+        others = {*elements} - {element for element, _ in drawn}
+        strength = "NO KEY UPDATE" if others else "SHARE"
+        sql = f"SELECT 1 FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR {strength}"  # noqa: S608  ours
+        fetch(sql, [sorted(others | {owner for _, owner in drawn})])

@@ -425,6 +425,8 @@ def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> Non
     for edits, (element, content) in zip(every, frozen, strict=True):
         check_edits(house, edits, element, content)
     house.check()
+    # Whoever comes locks a diagram before what is in it, whatever the order of their ids.
+    assert house.server.deadlocks() == []
 
 
 def check_edits(house: House, edits: Edits, element: Body, content: list[Body]) -> None:
