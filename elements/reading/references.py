@@ -16,7 +16,7 @@ import orjson
 
 from elements import derived
 from elements.reading.identities import Texts, most_of_a_kind
-from elements.reading.links import CALLER_FIELDS, Links
+from elements.reading.links import CALLER_FIELDS, NOT_STORED, Links
 from elements.reading.rows import Identity, VersionRow
 
 # Stand for the ids in texts of references. Nobody can know them, so nothing that is stored is like them.
@@ -61,17 +61,17 @@ class ReferenceWriter:
             return text
 
         for context in contexts:
-            if context in held:
-                written = [text for target in held[context] if (text := texts.get(target) or write(target))]
-            elif context in CALLER_FIELDS:
-                caller = getattr(row, CALLER_FIELDS[context])
-                written = [text] if caller and (text := texts.get(caller) or write(caller)) else []
+            if targets := held.get(context):
+                written = [text for target in targets if (text := texts.get(target) or write(target))]
+            elif context not in NOT_STORED:
+                continue
             elif context == derived.RELEASE_HISTORY:
                 written = [self._text(each.identity) for each in links.known.get(row.element, ()) if each.was_released]
             else:
-                continue
+                caller = getattr(row, CALLER_FIELDS[context])
+                written = [text] if caller and (text := texts.get(caller) or write(caller)) else []
             if written:
-                found[context] = _list(written)
+                found[context] = orjson.Fragment(f"[{','.join(written)}]")
         return found
 
     def _text(self, target: Identity) -> str:

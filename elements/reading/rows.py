@@ -135,9 +135,14 @@ def references_of(versions: Collection[str], contexts: Collection[str] | None) -
     """Target ids by version and context, in their order; None means every context."""
 
     def understand(rows: list[Row]) -> References:
+        # By far the most rows of a list, so a look at the row before instead of one into each dictionary.
         found: References = {}
+        before: tuple[str, str] | None = None
         for version, context, target in rows:
-            found.setdefault(version, {}).setdefault(context, []).append(target)
+            if (version, context) != before:
+                before = version, context
+                targets = found.setdefault(version, {})[context] = []
+            targets.append(target)
         return found
 
     if not versions or (contexts is not None and not contexts):

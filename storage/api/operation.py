@@ -9,6 +9,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import structlog
@@ -204,7 +205,7 @@ class Operation(APIView):
         accepted = self.request.headers.get("Accept-Language", "")
         return {"displayName": names[preferred_culture(accepted, tuple(names), default)]}
 
-    @property
+    @cached_property
     def base(self) -> str:
         """What every address in the answer starts with."""
         return public_base(self.request._request)
