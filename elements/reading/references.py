@@ -71,7 +71,7 @@ class ReferenceWriter:
                 caller = getattr(row, CALLER_FIELDS[context])
                 written = [text] if caller and (text := texts.get(caller) or write(caller)) else []
             if written:
-                found[context] = orjson.Fragment(f"[{','.join(written)}]")
+                found[context] = _list(written)
         return found
 
     def _text(self, target: Identity) -> str:

@@ -52,8 +52,13 @@ class Selection:
         return f"{self.tables} WHERE {self._where}"
 
     @property
+    def is_whole(self) -> bool:
+        """No condition leaves out any but the types."""
+        return bool(self.without_versions)
+
+    @property
     def counted(self) -> str:
-        return f"{self.without_versions} AND {self._where}" if self.without_versions else self.source
+        return f"{self.without_versions} AND {self._where}" if self.is_whole else self.source
 
     @property
     def _where(self) -> str:
@@ -145,26 +150,23 @@ def read_page(
     for_reporting: bool = False,
 ) -> list[VersionRow]:
     """The rows of a page; without a limit, all. `start` is somewhere before it."""
-    if limit and not offset and not selection.parameters:
-        columns = rows.row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
-        return _read_first(selection, limit, columns)
     if start is not None:
         selection, offset = selection.matching(start.and_after), offset - start.place
-    # MATERIALIZED: inlined, the text would be made of each id that OFFSET then drops.
-    sql = f"""WITH page AS MATERIALIZED (
-            SELECT v.id FROM {selection.source} ORDER BY {selection.order} LIMIT %s OFFSET %s)
-        SELECT id::text FROM page"""  # noqa: S608  constants of ours
-    versions = [row[0] for row in fetch(sql, [*selection.parameters, limit, offset])]
+    versions = _find_page(selection, limit, offset)
     found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
     # Outside of a snapshot one may have gone in between.
     return [found[version] for version in versions if version in found]
 
 
-def _read_first(selection: Selection, limit: int, columns: str) -> list[VersionRow]:
-    """Where most clients begin: nothing is passed over, and nothing but the list itself is in the text. So it is one
-    statement, and it can be planned once."""
-    sql = f"SELECT {columns} FROM {selection.source} ORDER BY {selection.order} LIMIT {limit:d}"  # noqa: S608  ours
-    return [VersionRow(*row) for row in look_up(sql)]
+def _find_page(selection: Selection, limit: int | None, offset: int) -> list[str]:
+    # Where most clients begin: all that decides about the plan stands in the text, so it can be planned once.
+    is_first = selection.is_whole and limit and not offset
+    bounds = f"LIMIT {limit:d}" if is_first else "LIMIT %s OFFSET %s"
+    # MATERIALIZED: inlined, the text would be made of each id that OFFSET then drops.
+    sql = f"""WITH page AS MATERIALIZED (SELECT v.id FROM {selection.source} ORDER BY {selection.order} {bounds})
+        SELECT id::text FROM page"""  # noqa: S608  constants of ours
+    found = look_up(sql) if is_first else fetch(sql, [*selection.parameters, limit, offset])
+    return [row[0] for row in found]
 
 
 def set_milestones(selection: Selection, step: int, upto: int, last: Milestone | None) -> list[Milestone]:

@@ -2,7 +2,8 @@
 
 Elements are locked in the order of their ids, diagrams before what lives in them, whoever comes: two changes of the
 same elements wait for each other and never for ever. Targets of references are locked lightly, only against being
-deleted meanwhile.
+deleted meanwhile. Where somebody deletes a diagram whose parts another refers to, the two can still be caught in each
+other; the database ends one of them, and it is tried again.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
 def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str]) -> None:
     """What lives only in a diagram follows the state of the version whose diagram it is, so that stays as it is until
     the change is made. Before the elements themselves: who draws in a diagram locks it before what is in it. So what
-    else the request names comes before them, too; it may be such a diagram."""
+    else the request names comes before them, too; it may be such a diagram. In one order with one strength, that of the
+    stronger: taking more of what one holds already would be another way to wait for each other."""
     sql = """SELECT DISTINCT s.element_id::text, v.element_id::text FROM elements_shape s
         JOIN elements_element e ON e.id = s.element_id JOIN elements_elementversion v ON v.id = s.version_id
         WHERE s.element_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""

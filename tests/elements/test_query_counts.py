@@ -38,7 +38,7 @@ OPERATIONS = {
     "listElements": f"{VIEWS}/detail/elements",
     "listElements, tree": f"{VIEWS}/tree/elements",
     "listElements, a page": f"{VIEWS}/detail/elements?$page=1&$pageSize=1000",
-    "listElements, the page of an element": f"{VIEWS}/detail/elements?$pageSelectionKey={CHILD}&$pageSize=1",
+    "listElements, the page of an element": f"{VIEWS}/detail/elements?$pageSelectionKey={CHILD}",
     "listElements, filtered": f"{VIEWS}/detail/elements?$filter=Contains(attributes, 'order') AND NOT IsNull(systems)",
     "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
     "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",

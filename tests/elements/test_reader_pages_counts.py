@@ -21,9 +21,9 @@ ROOT = "/acme/large"
 HOUSE, MAIN, PROCESS = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 PAGES = {
     "start": ("/1033/", 9),
-    "tree": ("/1033/processes/", 13),
-    "opened tree": (f"/1033/processes/?open={PROCESS}", 15),
-    "list": ("/1033/it/?as=list", 11),
+    "tree": ("/1033/processes/", 14),
+    "opened tree": (f"/1033/processes/?open={PROCESS}", 16),
+    "list": ("/1033/it/?as=list", 12),
     "element": (f"/1033/processes/{PROCESS}", 26),
     "shape": (f"/1033/processes/{PROCESS}?shape=00000000-0000-4004-8000-000000000001", 26),
     "child": ("/1033/processes/00000000-0000-4001-8000-000000000001", 20),
