@@ -30,9 +30,9 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(rounds=1, requests=200, sizes=(20_000, 30_000), storages=(1, 3), growth_rounds=1),
-    "short": Scale(rounds=4, requests=500),
-    "usual": Scale(rounds=20, requests=10_000, sizes=(100_000,), storages=(1, 100)),
-    "long": Scale(rounds=20, requests=10_000, sizes=(100_000, 1_000_000), storages=(1, 100, 1_000)),
+    "short": Scale(rounds=2, requests=500),
+    "usual": Scale(rounds=8, requests=10_000, sizes=(100_000,), storages=(1, 100)),
+    "long": Scale(rounds=8, requests=10_000, sizes=(100_000, 1_000_000), storages=(1, 100, 1_000)),
 }
 
 

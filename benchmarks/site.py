@@ -155,7 +155,7 @@ class Site:
             }
 
         return [
-            Work("W1 list of 100", page(1), times=10, slowness={PLAIN: 10}),
+            Work("W1 list of 100", page(1), times=40, slowness={PLAIN: 10}),
             Work(
                 "W2 one element",
                 {
@@ -163,16 +163,16 @@ class Site:
                     FLOOR: lambda number: floor.get(f"/{process_id(number % ELEMENTS)}"),
                     PLAIN: lambda number: plain.get(f"/elements/{process_id(number % ELEMENTS)}/"),
                 },
-                times=40,
+                times=120,
                 slowness={PLAIN: 8},
             ),
             Work(
                 "W3 update of one element",
                 {SERVICE: lambda number: written.update(OURS[number % len(OURS)]), FLOOR: floor_update},
-                times=20,
+                times=40,
             ),
-            Work("W4 page 90 of 100", page(90), times=10, slowness={PLAIN: 10}),
-            Work("W1 after a change", {SERVICE: page_after_change}, times=5),
+            Work("W4 page 90 of 100", page(90), times=40, slowness={PLAIN: 10}),
+            Work("W1 after a change", {SERVICE: page_after_change}, times=12),
             *self.filters(storage),
             *self.lives_of_elements(written),
             Work(
@@ -183,7 +183,7 @@ class Site:
     def filters(self, storage: StorageClient) -> list[Work]:
         filters = Filters(self.installation.names, storage.elements)
         return [
-            Work(f"W5 {title}", {SERVICE: partial(_filtered, storage, filters, kind)}, times=5)
+            Work(f"W5 {title}", {SERVICE: partial(_filtered, storage, filters, kind)}, times=12)
             for title, kind in FILTERS.items()
         ]
 
