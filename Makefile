@@ -58,6 +58,7 @@ format: $(STAMP) ## put the code into its form
 
 docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.environment
+	@$(BIN)/python -m tests.permissions.matrix
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
 
 messages: $(STAMP) ## bring the translations up to date; lists the texts that have none yet

@@ -1,0 +1,193 @@
+"""Every operation by every caller on elements in every state, held against the matrix; and what must be true of it.
+
+`WRITE_PERMISSIONS=1` writes the matrix anew, for whoever has changed it on purpose; `make docs` then writes its page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from repository_site.api_document import openapi_document
+from storage.models import Storage
+from storage.roles import Role
+from tests.conftest import StorageMaker
+from tests.factories import token_for
+from tests.permissions.matrix import CALLERS, PAGE, SUBJECTS, Matrix, page, read, write
+from tests.permissions.operations import ABOUT_A_TASK, ABOUT_ELEMENTS, ABOUT_THE_STORAGE, Request, Subject
+from tests.release.house import ID, STATES, lines
+
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
+FREE, ROOF, THEIRS, UNKNOWN = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 5))
+FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
+NONE, TASK = "the storage", "the task"
+# Other ways to call the same: see D1, D2 and D19.
+OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
+ADMINISTRATIVE = {
+    "listAdministrationFacets", "listAdministrationViews", "listAdministrationElements", "getAdministrationElement",
+}  # fmt: skip
+"""Only for tokens of these contexts; tests/storage/test_administration_api.py has them by caller."""
+WRITING = {name for name, each in {**ABOUT_ELEMENTS, **ABOUT_A_TASK}.items() if each.method != "GET"}
+
+
+def draft(name: str, element: str, version: str) -> dict[str, Any]:
+    return {
+        "facetName": "processes", "id": element, "versionId": version, "type": "subProcess", "state": "inProcess",
+        "attributes": {"name": {"1033": name}, "version": {"127": "0.1"}},
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """See `tests/release/house.py`; with a draft that has no author, and something only the other tenant has."""
+    folder = tmp_path_factory.mktemp("permissions")
+    name = {"name": {"1033": "Roof"}}
+    roof = {"facetName": "processes", "id": ROOF, "creationId": ROOF, "type": "processHouse", "attributes": name}
+
+    def file(name: str, prefix: str, *more: dict[str, Any]) -> Path:
+        path = folder / name
+        path.write_text("".join(json.dumps(each) + "\n" for each in [*lines(prefix), *more]), encoding="utf-8")
+        return path
+
+    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
+    own = file("own.ndjson", "", roof, draft("Free", FREE, FREE_VERSION))
+    theirs = file("theirs.ndjson", "Rival ", draft("Theirs", THEIRS, THEIR_VERSION))
+    with (
+        filled_storage(own, collection="acme", **fields) as storage,
+        filled_storage(theirs, collection="rival", **fields) as rival,
+    ):
+        storage.rival = rival  # type: ignore[attr-defined]  # for the token of the stranger
+        yield storage
+
+
+@pytest.fixture
+def clients(house: Storage) -> dict[str, Client]:
+    rival: Storage = house.rival  # type: ignore[attr-defined]
+    tokens = {each.value: token_for(house, each) for each in Role}
+    tokens["approver"] = token_for(house, Role.APPROVER, user_id=ID["ben"])
+    tokens["author"] = token_for(house, Role.EDITOR, user_id=ID["anna"])
+    tokens["stranger"] = token_for(rival, Role.ADMINISTRATOR)
+    headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+    return {name: Client(headers=headers.get(name, {}), raise_request_exception=False) for name in CALLERS}
+
+
+def subjects() -> dict[str, Subject]:
+    found = {each: Subject(each, "processes", "subProcess", ID[each], ID[f"{each}-s1"]) for each in STATES}
+    found["without author"] = Subject("inProcess", "processes", "subProcess", FREE)
+    found["architectural"] = Subject("", "processes", "processHouse", ROOF)
+    found["another storage's"] = Subject("inProcess", "processes", "subProcess", THEIRS)
+    found["unknown"] = Subject("inProcess", "processes", "subProcess", UNKNOWN)
+    assert found.keys() == SUBJECTS.keys()
+    return found
+
+
+def status(client: Client, request: Request, subject: Subject) -> int:
+    """What it changes is taken back."""
+    with transaction.atomic():
+        path, content = f"/acme/house/_api/{request.path(subject)}", request.content(subject)
+        answer = client.generic(request.method, path, content, content_type="application/json")
+        b"".join(answer.streaming_content) if answer.streaming else None  # type: ignore[attr-defined]
+        transaction.set_rollback(True)
+    return int(answer.status_code)
+
+
+def ask(clients: Mapping[str, Client], request: Request, subject: Subject) -> list[int]:
+    return [status(client, request, subject) for client in clients.values()]
+
+
+@pytest.fixture
+def found(clients: dict[str, Client]) -> Matrix:
+    matrix: Matrix = {}
+    nothing = Subject(NONE, "processes", "subProcess", UNKNOWN)
+    for name, request in ABOUT_THE_STORAGE.items():
+        matrix[name] = {NONE: ask(clients, request, nothing)}
+    for name, request in ABOUT_ELEMENTS.items():
+        matrix[name] = {title: ask(clients, request, subject) for title, subject in subjects().items()}
+    address = f"/acme/house/_api/release/{ID['released']}/transitions/ReleasedToRequestToExpire?ignoreWarnings=true"
+    assert clients["author"].post(address, content_type="application/json").status_code == 200
+    [task] = clients["architect"].get("/acme/house/_api/rest/tasks?assignee=all&state=open").json()["values"]
+    for name, request in ABOUT_A_TASK.items():
+        about = {TASK: Subject(TASK, "", "", task["id"]), "unknown": Subject("", "", "", UNKNOWN)}
+        matrix[name] = {title: ask(clients, request, subject) for title, subject in about.items()}
+    return matrix
+
+
+def test_the_matrix(found: Matrix) -> None:
+    if os.environ.get("WRITE_PERMISSIONS"):
+        write(found)
+    assert found == read()
+
+
+def test_its_page() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(read()), "`make docs` writes it anew"
+
+
+def test_every_operation_is_in_it() -> None:
+    documented = {each["operationId"] for path in openapi_document()["paths"].values() for each in path.values()}
+    plain = set()
+    for name in documented:
+        for way in OTHER_WAYS:
+            name = name.replace(way, "")
+        plain.add(name)
+    assert {name.partition(",")[0] for name in read()} == plain - ADMINISTRATIVE
+
+
+def cells() -> Iterator[tuple[str, str, str, int]]:
+    for operation, rows in read().items():
+        for subject, row in rows.items():
+            for caller, code in zip(CALLERS, row, strict=True):
+                yield operation, subject, caller, code
+
+
+def test_who_is_not_known_gets_nothing() -> None:
+    assert {code for _, _, caller, code in cells() if caller in ("nobody", "stranger")} == {401}
+
+
+def test_what_another_storage_has_is_not_there() -> None:
+    for operation, rows in read().items():
+        if operation in ABOUT_ELEMENTS:
+            assert rows["another storage's"] == rows["unknown"], operation
+
+
+def test_viewers_change_nothing_and_see_what_is_published() -> None:
+    for operation, subject, caller, code in cells():
+        if caller != "viewer" or subject not in STATES:
+            continue
+        is_published = subject in ("released", "inEffect", "requestToExpire")
+        assert code != 200 or (operation not in WRITING and is_published), (operation, subject)
+        assert is_published or code in (403, 404), (operation, subject)
+
+
+def test_only_authors_and_architects_change_what_has_an_author() -> None:
+    allowed = ("author", "architect", "administrator")
+    changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
+    for operation, subject, caller, code in cells():
+        if operation in changing and subject in STATES and caller in CALLERS and caller not in allowed:
+            assert code in (401, 403, 404), (operation, subject, caller)
+
+
+def test_only_architects_change_what_is_architectural() -> None:
+    allowed = ("architect", "administrator")
+    for operation, subject, caller, code in cells():
+        if operation in WRITING and subject == "architectural" and caller not in allowed:
+            assert code != 200, (operation, caller)
+
+
+def test_nothing_but_a_draft_is_changed() -> None:
+    changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
+    for operation, subject, caller, code in cells():
+        if operation in changing and subject in STATES and subject != "inProcess":
+            assert code in (401, 403, 404, 409), (operation, subject, caller)
+
+
+def test_only_approvers_publish() -> None:
+    for operation, subject, caller, code in cells():
+        if operation == "applyTransition" and subject == "readyForRelease":
+            assert (code == 200) == (caller in ("approver", "architect", "administrator")), caller
