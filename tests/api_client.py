@@ -1,6 +1,7 @@
 """The suite's HTTP client: every answer below `_api` is held against the OpenAPI document, status, headers and body.
 
-It also notes which operations were called, so that a test can name the ones that no test calls.
+So is every request that was answered with success: what the service accepts must be described. It also notes which
+operations were called, so that a test can name the ones that no test calls.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 import re
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
@@ -40,6 +42,8 @@ class ApiClient(Client):
             # As one piece, so that a test reads it like any other.
             response = _joined(response)
         check_answer(method, path.partition("?")[0], response)
+        if response.status_code < 400:
+            check_request(method, path.partition("?")[0], response.wsgi_request)
         return response
 
 
@@ -82,6 +86,58 @@ def check_answer(method: str, path: str, response: Any) -> None:
         _validate(read(content), described["content"][media_type]["schema"])
 
 
+# Of HTTP itself, of our test client, and credentials: nothing that an operation could say more about.
+COMMON_HEADERS = {
+    "accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie", "host", "referer",
+    "symbio-auth-token", "transfer-encoding", "x-csrftoken", "x-forwarded-for", "x-forwarded-host",
+    "x-forwarded-proto",
+}  # fmt: skip
+COMMON_PARAMETERS = {"symbio-auth-token"}
+
+
+def check_request(method: str, path: str, request: HttpRequest) -> None:
+    """Path, parameters, headers and body of a request that the service has accepted."""
+    found = find_operation(method, path) if is_api_path(path) else None
+    if found is None:
+        return
+    template, verb = found
+    operation = openapi_document()["paths"][template][verb]
+    described = {(each["in"], each["name"].lower()): each for each in operation.get("parameters", [])}
+    values = _pattern(template).fullmatch(path.removesuffix("/"))
+    assert values is not None
+    given = {("path", name.lower()): value for name, value in values.groupdict().items()}
+    given |= {("query", name.lower()): value for name, value in request.GET.items() if name not in COMMON_PARAMETERS}
+    given |= {
+        ("header", name.lower()): value for name, value in request.headers.items() if name.lower() not in COMMON_HEADERS
+    }
+    for key, value in given.items():
+        assert key in described, f"{operation['operationId']} takes no {' '.join(key)}"
+        schema = described[key]["schema"]
+        _validate(_as_typed(unquote(value) if key[0] == "path" else value, schema), schema)
+    _check_body(operation, request)
+
+
+def _as_typed(text: str, schema: dict[str, Any]) -> Any:
+    """A parameter as the value that its text stands for."""
+    if schema.get("type") == "integer" and re.fullmatch("[0-9]+", text):
+        return int(text)
+    if schema.get("type") == "boolean" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return text
+
+
+def _check_body(operation: dict[str, Any], request: HttpRequest) -> None:
+    described, body = operation.get("requestBody"), request.body.strip()
+    if not body:
+        assert not (described or {}).get("required"), f"{operation['operationId']} has taken no body"
+        return
+    assert described is not None, f"{operation['operationId']} takes no body"
+    if body == b"{}" and not described.get("required"):
+        return
+    assert request.content_type in described["content"], request.content_type
+    _validate(json.loads(body), described["content"][request.content_type]["schema"])
+
+
 def find_operation(method: str, path: str) -> tuple[str, str] | None:
     verb = "get" if method == "HEAD" else method.lower()
     bare = path.removesuffix("/")
@@ -95,7 +151,12 @@ def find_operation(method: str, path: str) -> tuple[str, str] | None:
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     templates = sorted(openapi_document()["paths"], key=lambda template: template.count("{"))
-    return [(template, re.compile(re.sub(r"\{\w+\}", "[^/]+", template))) for template in templates]
+    return [(template, _pattern(template)) for template in templates]
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
 
 
 def _resolve(node: dict[str, Any]) -> dict[str, Any]:

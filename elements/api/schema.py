@@ -2,44 +2,83 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
+from elements.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE
 from elements.diagrams.layout import Direction
+from elements.filters.parsing import MAX_LENGTH
 from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
 from elements.reading.projection import RESOURCES
+from elements.type_schemas import DIALECT
+from elements.writing.drawing import MAX_INDEX
+from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
 from repository_site.rest.rendering import SVG_TYPE
-from repository_site.rest.schema import EXACTLY_ONE
+from repository_site.rest.schema import EXACTLY_ONE, MOST_ITEMS
 
 EXACTLY_ONE.update(
     Element=("versionId", "creationId"),
     Reference=("versionId", "creationId"),
     NestedReference=("versionId", "creationId"),
     Elements=("elements", "values"),
+    UpdateRequest=("elements", "values"),
+)
+MOST_ITEMS.update(
+    UpdateRequest={"elements": settings.MAX_ELEMENTS, "values": settings.MAX_ELEMENTS},
+    ContentToDrawRequest={"values": settings.MAX_ELEMENTS},
 )
 
 
-def _query(name: str, text: str, kind: type = str, **options: object) -> OpenApiParameter:
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=text, **options)  # type: ignore[arg-type]  # passed on
+def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
+    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
 
 
-_FILTER = _query("$filter", "Only what this expression is true for; see the reference of the filter language.")
-_RESOURCES = _query("$resources", f"What to include, separated by commas: {', '.join(RESOURCES)}.")
+def _number(name: str, text: str, most: int) -> OpenApiParameter:
+    return _query(name, text, type="integer", minimum=1, maximum=most)
+
+
+def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=text, response=[200])
+
+
+def without(parameters: list[OpenApiParameter]) -> list[OpenApiParameter]:
+    """For one method, or one class, of several that take these: it takes none of them."""
+    return [OpenApiParameter(each.name, location=each.location, exclude=True) for each in parameters]
+
+
+_RESOURCE = rf"\s*({'|'.join(RESOURCES)})\s*"
+_FILTER = _query(
+    "$filter",
+    "Only what this expression is true for; see the reference of the filter language.",
+    maxLength=MAX_LENGTH,
+)
+_RESOURCES = _query(
+    "$resources",
+    f"What to include, separated by commas: {', '.join(RESOURCES)}.",
+    pattern=f"^{_RESOURCE}(,{_RESOURCE})*$",
+)
 _SELECT = _query("$select", "Attributes and related contexts to include, separated by commas.")
 _EXPAND = _query("$expandRelated", "Related contexts to expand, separated by commas.")
-_PAGE = _query("$page", "Number of the page, from 1.", int)
-_PAGE_SIZE = _query("$pageSize", "Elements on a page.", int)
-_PAGE_SELECTION_KEY = _query("$pageSelectionKey", "Id of an element or version; its page is answered.")
+_PAGE = _number("$page", "Number of the page, from 1.", MAX_PAGE)
+_PAGE_SIZE = _number("$pageSize", f"Elements on a page; {DEFAULT_PAGE_SIZE} unless given.", settings.MAX_PAGE_SIZE)
+_PAGE_SELECTION_KEY = _query("$pageSelectionKey", "Id of an element or version; its page is answered.", format="uuid")
+_PAGE_HEADERS = [
+    _header("X-Total-Count", "Of paged answers: how many there are on all pages.", int),
+    _header("Link", "Of paged answers: the addresses of the first, previous, next and last page."),
+]
+WRITTEN = [_header("ETag", "Of an answer with one element: stands for its version, for `If-Match`.")]
 
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
-LIST = [*ONE, _PAGE, _PAGE_SIZE, _PAGE_SELECTION_KEY]
-REPORT = [*ONE, _PAGE, _PAGE_SIZE]
-PAGES = [_PAGE, _PAGE_SIZE]
+PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
+LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
+REPORT = [*ONE, *PAGES]
 PART = [_FILTER, _SELECT]
 FILTER_ONLY = [_FILTER]
+SELECT_ONLY = [_SELECT]
 RELATED = [_FILTER, _SELECT, _EXPAND]
 ONE_RELATED = [_FILTER, _EXPAND]
 
@@ -118,8 +157,7 @@ class Report(serializers.Serializer[None]):
 
 ELEMENT_LIST = OpenApiResponse(Elements)
 PICTURE_PARAMETERS = [
-    OpenApiParameter("elementId", str, OpenApiParameter.PATH, description="Id of an element or of a version."),
-    OpenApiParameter("cultureId", str, OpenApiParameter.PATH, description="A data culture; names are in it."),
+    OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="A data culture; names are in it."),
     OpenApiParameter("layoutKey", str, OpenApiParameter.PATH, description=" or ".join(Direction)),
 ]
 PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
@@ -182,28 +220,84 @@ class ElementInfos(serializers.Serializer[None]):
     values = ElementInfo(many=True)
 
 
-class ReferenceToWrite(serializers.Serializer[None]):
-    """An element by its id or that of one of its versions; or, where new ones can be made, its type and attributes."""
+@extend_schema_field({"description": "Of the server: accepted and passed over."})
+class ServerOwned(serializers.JSONField):
+    def __init__(self) -> None:
+        super().__init__(required=False)
 
-    id = serializers.UUIDField(required=False)
-    versionId = serializers.UUIDField(required=False)
-    type = serializers.CharField(required=False)
-    facetName = serializers.CharField(required=False)
-    stereotype = serializers.CharField(required=False)
-    attributes = attribute_map()
+
+@extend_schema_field(
+    {
+        "type": ["object", "null"],
+        "description": "Values by name and culture id; `null` takes a value away. What the server owns is passed over.",
+        "patternProperties": {f"^({'|'.join(sorted(SERVER_ATTRIBUTES))})$": {"readOnly": True}},
+        "additionalProperties": {"type": "object", "additionalProperties": True},
+    }
+)
+class AttributesToWrite(serializers.DictField):
+    """What `attribute_map` describes, for requests."""
+
+
+@extend_schema_field(
+    {
+        "type": ["object", "null"],
+        "description": "A context that is given replaces that context; those of the server are passed over.",
+        "patternProperties": {f"^({'|'.join(sorted(SERVER_CONTEXTS))})$": {"readOnly": True}},
+        "additionalProperties": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/ReferenceToWriteRequest"},
+        },
+    }
+)
+class RelatedToWrite(serializers.DictField):
+    """References by context."""
+
+
+class ReferenceToWrite(serializers.Serializer[None]):
+    """An element by its id or that of one of its versions; or, where new ones can be made, its type and attributes.
+
+    What was read may be posted back: whatever the server owns is accepted and passed over.
+    """
+
+    id = serializers.UUIDField(required=False, allow_null=True)
+    versionId = serializers.UUIDField(required=False, allow_null=True)
+    type = serializers.CharField(required=False, allow_null=True, help_text="In any letter case.")
+    facetName = serializers.CharField(required=False, allow_null=True, help_text="In any letter case.")
+    stereotype = serializers.CharField(required=False, allow_null=True, allow_blank=True)
+    attributes = AttributesToWrite(required=False)
+    state = ServerOwned()
+    related = ServerOwned()
+    rootPath = ServerOwned()
+    creationId = ServerOwned()
+    displayNames = ServerOwned()
+    expandUri = ServerOwned()
+    children = ServerOwned()
+    content = ServerOwned()
+    versions = ServerOwned()
+    properties = ServerOwned()
+    setReadOnly = ServerOwned()
 
 
 class ElementToWrite(ReferenceToWrite):
-    """What was read may be posted back: whatever the server owns is accepted and passed over."""
+    """With an id it is changed, without one it is made. What was read may be posted back: whatever the server owns is
+    accepted and passed over. `schema/types` has the exact rules of each type."""
 
-    state = serializers.CharField(required=False)
-    related = serializers.DictField(child=ReferenceToWrite(many=True), required=False)
-    rootPath = ReferenceToWrite(many=True, required=False)
+    state = serializers.CharField(
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="When given, as stored: states change by transitions.",
+    )
+    related = RelatedToWrite(required=False)
+    rootPath = ReferenceToWrite(many=True, required=False, allow_null=True, help_text="The first entry is the parent.")
 
 
 class Update(serializers.Serializer[None]):
-    count = serializers.IntegerField(required=False, help_text="When given, the number of elements.")
-    elements = ElementToWrite(many=True, help_text="`values` below 4.0.")
+    """`elements`, or `values`; with neither a body nor `{}` the operation reads."""
+
+    count = serializers.IntegerField(required=False, allow_null=True, help_text="When given, the number of elements.")
+    elements = ElementToWrite(many=True, required=False)
+    values = ElementToWrite(many=True, required=False, help_text="As it is called below 4.0.")
 
 
 class Success(serializers.Serializer[None]):
@@ -213,17 +307,20 @@ class Success(serializers.Serializer[None]):
 
 
 class ShapeInfo(serializers.Serializer[None]):
-    index = serializers.IntegerField(min_value=0, help_text="Local to the request.")
-    id = serializers.UUIDField(required=False, help_text="An existing shape to draw on from.")
-    predecessors = serializers.ListField(child=serializers.IntegerField(), required=False)
+    index = serializers.IntegerField(min_value=0, max_value=MAX_INDEX, help_text="Local to the request.")
+    id = serializers.UUIDField(required=False, allow_null=True, help_text="An existing shape to draw on from.")
+    predecessors = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_INDEX), required=False, allow_null=True
+    )
 
 
 class ContentItem(serializers.Serializer[None]):
     shapeInfo = ShapeInfo()
-    element = ReferenceToWrite(required=False)
+    element = ReferenceToWrite(required=False, allow_null=True)
 
 
 class ContentToDraw(serializers.Serializer[None]):
+    count = serializers.IntegerField(required=False, allow_null=True, help_text="When given, the number of values.")
     values = ContentItem(many=True)
 
 
@@ -250,3 +347,28 @@ class ElementChange(serializers.Serializer[None]):
 class Changes(serializers.Serializer[None]):
     count = serializers.IntegerField()
     values = ElementChange(many=True)
+
+
+TYPE_SCHEMA = {
+    "type": "object",
+    "description": "A JSON Schema, draft 2020-12.",
+    "properties": {
+        "$schema": {"const": DIALECT},
+        "title": {"type": "string"},
+        "x-type": {"type": "object", "additionalProperties": True},
+        "properties": {"type": "object", "additionalProperties": True},
+        "$defs": {"type": "object", "additionalProperties": True},
+    },
+    "required": ["$schema", "title", "x-type", "properties", "$defs"],
+    "additionalProperties": True,
+}
+
+
+@extend_schema_field(TYPE_SCHEMA)
+class TypeSchema(serializers.JSONField):
+    """One of a list."""
+
+
+class TypeSchemas(serializers.Serializer[None]):
+    count = serializers.IntegerField()
+    values = serializers.ListField(child=TypeSchema())

@@ -2,14 +2,17 @@
 
 from django.urls import path
 
-from elements.api import diagram_views, views, writing_views
+from elements.api import diagram_views, type_views, views, writing_views
 
 REST = "<str:collectionId>/<str:storageId>/_api/rest"
 FACET = f"{REST}/facets/<str:facetId>"
 ELEMENTS = f"{FACET}/views/<str:viewId>/elements"
 ELEMENT = f"{ELEMENTS}/<str:elementId>"
+TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
+    path(TYPES, type_views.TypeSchemasView.as_view()),
+    path(f"{TYPES}/<str:type>", type_views.TypeSchemaView.as_view()),
     path(ELEMENTS, views.ElementsView.as_view()),
     path(ELEMENT, views.ElementView.as_view()),
     path(f"{ELEMENT}/attributes", views.AttributesView.as_view()),

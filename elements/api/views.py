@@ -95,7 +95,7 @@ class ElementsView(ConditionalOperation, WritingOperation):
 
         return Prepared(list_elements, is_whole=paging is None)
 
-    @extend_schema(summary="Update and create elements", responses=schema.ELEMENT_LIST)
+    @extend_schema(summary="Update and create elements", parameters=schema.WRITTEN, responses=schema.ELEMENT_LIST)
     def post(self, request: Request, **names: str) -> HttpResponseBase:
         """With a body: update and create, operation 5."""
         if has_no_body(request):
@@ -138,7 +138,9 @@ class ElementView(ConditionalOperation, DeletingOperation):
 
         return Prepared(show, row)
 
-    @extend_schema(summary="Delete an element or a draft", parameters=[], responses={200: schema.Success})
+    @extend_schema(
+        summary="Delete an element or a draft", parameters=schema.without(schema.ONE), responses={200: schema.Success}
+    )
     def delete(self, request: Request, **names: str) -> HttpResponseBase:
         return self.delete_element(request, names)
 
@@ -181,7 +183,7 @@ class AttributesView(ConditionalOperation):
 @extend_schema(
     tags=["elements"],
     summary="One attribute of an element",
-    parameters=schema.FILTER_ONLY,
+    parameters=[*schema.FILTER_ONLY, *schema.without(schema.SELECT_ONLY)],
     responses=schema.AttributeMap,
 )
 class AttributeView(AttributesView):
@@ -329,6 +331,7 @@ class InfoView(ElementOperation):
     """Permissions and capabilities, computed for the caller by the rules that writing enforces."""
 
     operation_id = "getElementInfo"
+    speaks = True
     versions = ApiVersions.up_to("1.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:

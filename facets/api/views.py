@@ -38,6 +38,7 @@ class FacetsView(ConfiguredOperation):
     """The facets in their configured order, each with the address of its views."""
 
     operation_id = "listFacets"
+    speaks = True
     versions = ApiVersions.up_to("4.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:
@@ -50,6 +51,7 @@ class ViewsView(ConfiguredOperation):
     """The views of a facet in their configured order, each with the address of its elements."""
 
     operation_id = "listViews"
+    speaks = True
     versions = ApiVersions.up_to("4.0", default="1.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:

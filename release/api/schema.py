@@ -6,7 +6,9 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from elements.api import schema as element_schema
-from release.api.filters import TaskFilter
+from elements.values import LOCAL_DATE_TIME
+from release.api.filters import ALL, ME, TaskFilter
+from release.log import MAX_COMMENT
 from release.models import LifecycleEntry, Task
 from release.task_reading import AGES
 
@@ -16,9 +18,20 @@ IGNORE_WARNINGS = OpenApiParameter(
     OpenApiParameter.QUERY,
     description="Go on although the validation rules warn; also accepted as a further part of the address.",
 )
+_STATE = f"({'|'.join(Task.State.values)})"
+_GUID = {"type": "string", "format": "uuid"}
+_PERSON = {"anyOf": [{"enum": [ME, ALL]}, _GUID]}
+_TASK_FILTERS: dict[str, dict[str, object]] = {
+    "state": {"type": "string", "pattern": f"^{_STATE}(,{_STATE})*$"},
+    "type": {"type": "string"},
+    "element": _GUID,
+    "assignee": _PERSON,
+    "requester": _PERSON,
+    "stuck": {"type": "string", "enum": ["true", "false"]},
+}
 TASKS = [
     *(
-        OpenApiParameter(name, str, OpenApiParameter.QUERY, description=each.extra.get("help_text", ""))
+        OpenApiParameter(name, _TASK_FILTERS[name], OpenApiParameter.QUERY, description=each.extra.get("help_text", ""))
         for name, each in TaskFilter.base_filters.items()
     ),
     *element_schema.PAGES,
@@ -44,8 +57,15 @@ class PostedTransitions(serializers.Serializer[None]):
 class TransitionBody(serializers.Serializer[None]):
     """May be left out."""
 
-    comment = serializers.CharField(required=False, help_text="For the lifecycle log.")
-    validUntil = serializers.CharField(required=False, help_text="With a request to expire: when it is to end.")
+    comment = serializers.CharField(
+        required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT, help_text="For the lifecycle log."
+    )
+    validUntil = serializers.RegexField(
+        rf"^{LOCAL_DATE_TIME.pattern}$",
+        required=False,
+        allow_null=True,
+        help_text="With a request to expire: when it is to end, such as 2026-12-31T00:00:00.",
+    )
 
 
 class LifecycleStep(serializers.Serializer[None]):
@@ -106,12 +126,12 @@ class Tasks(serializers.Serializer[None]):
 class DecisionBody(serializers.Serializer[None]):
     """May be left out."""
 
-    comment = serializers.CharField(required=False)
+    comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 
 
 class DelegationBody(serializers.Serializer[None]):
     assignee = serializers.UUIDField(help_text="The user who is to decide.")
-    comment = serializers.CharField(required=False)
+    comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 
 
 class TaskCount(serializers.Serializer[None]):

@@ -57,13 +57,14 @@ class TransitionsView(ElementOperation):
 @extend_schema(
     tags=["release"],
     summary="Apply a transition",
-    parameters=[schema.IGNORE_WARNINGS],
+    parameters=[schema.IGNORE_WARNINGS, *element_schema.WRITTEN],
     responses=element_schema.ELEMENT_LIST,
 )
 class TransitionView(ReleaseOperation):
     """Answers the element as it is then; where the transition only asks for consent, it is unchanged."""
 
     operation_id = "applyTransition"
+    speaks = True
     writing_ids: ClassVar[dict[str, str]] = {"POST": "applyTransition"}
     writing_body = schema.TransitionBody
     warns = True
@@ -102,7 +103,12 @@ class TransitionView(ReleaseOperation):
         return True in found
 
 
-@extend_schema(tags=["release"], summary="Make a new version", responses=element_schema.ELEMENT_LIST)
+@extend_schema(
+    tags=["release"],
+    summary="Make a new version",
+    parameters=element_schema.WRITTEN,
+    responses=element_schema.ELEMENT_LIST,
+)
 class CreateVersionView(ReleaseOperation):
     """Of the published version, or of the newest that was: a copy in the first state of the release cycle."""
 

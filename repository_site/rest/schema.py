@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from repository_site.rest.versioning import ApiVersions
@@ -86,12 +87,33 @@ SECURITY_SCHEMES = {
         "name": "symbio-auth-token",
         "description": "Only where the storage allows it.",
     },
-    "session": {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "Staff of the back office."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "sessionid",
+        "description": "Staff of the back office, from the same browser. What writes also needs the header `X-CSRFToken`.",
+    },
 }
 PATH_PARAMETERS = {
-    "collectionId": "Id of the storage collection.",
-    "storageId": "Id of the storage, or `_admin` for an administrative context.",
+    "collectionId": (OpenApiTypes.STR, "Id of the storage collection; `_sysadmin` for the whole site."),
+    "storageId": (OpenApiTypes.STR, "Id of the storage, or `_admin` for an administrative context."),
+    "facetId": (OpenApiTypes.STR, "Name of the facet, in any letter case."),
+    "viewId": (OpenApiTypes.STR, "Name of the view, in any letter case."),
+    "elementId": (OpenApiTypes.UUID, "Id of an element or of a version."),
+    "attributeName": (OpenApiTypes.STR, "Name of the attribute."),
+    "relatedId": (OpenApiTypes.STR, "Name of the related context."),
+    "shapeId": (OpenApiTypes.UUID, "Id of a shape of the diagram."),
+    "taskId": (OpenApiTypes.UUID, "Id of the task."),
+    "transitionId": (OpenApiTypes.STR, "Name of the transition, in any letter case."),
+    "type": (OpenApiTypes.STR, "Name of the type, in any letter case."),
 }
+# What POST may carry where it has nothing to say.
+NO_BODY: dict[str, Any] = {
+    "description": "Nothing, or an empty object.",
+    "content": {"application/json": {"schema": {"type": "object", "maxProperties": 0}}},
+}
+REQUEST_ID_TEXT = "Chosen by the client, for the logs: up to 128 letters, digits and `._:-`. Others are replaced."
+LANGUAGE_TEXT = "Languages that the client prefers; names and messages follow it where they stand in one language only."
 
 
 WRITING_HEADERS = {
@@ -120,8 +142,12 @@ class OperationSchema(AutoSchema):
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation = super().get_operation(*args, **kwargs)
+        if operation and self.method == "POST" and "requestBody" not in operation:
+            operation["requestBody"] = NO_BODY
         if operation and self._writes():
             operation["x-writes"] = True
+        if operation and self._writes() and not getattr(self.view, "reads_without_body", False):
+            operation["x-needs-credential"] = True
         if operation and self._is_conditional:
             operation["x-conditional"] = True
         if operation and getattr(self.view, "warns", False):
@@ -143,8 +169,8 @@ class OperationSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         parameters = [
-            OpenApiParameter(name, str, OpenApiParameter.PATH, description=text)
-            for name, text in PATH_PARAMETERS.items()
+            OpenApiParameter(name, kind, OpenApiParameter.PATH, description=text)
+            for name, (kind, text) in PATH_PARAMETERS.items()
             if f"{{{name}}}" in self.path
         ]
         versions = getattr(self.view, "versions", None)
@@ -156,6 +182,11 @@ class OperationSchema(AutoSchema):
                 OpenApiParameter("api-version", str, place, enum=versions.supported, description=text)
                 for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
             ]
+        parameters.append(OpenApiParameter("X-Request-ID", str, OpenApiParameter.HEADER, description=REQUEST_ID_TEXT))
+        if getattr(self.view, "speaks", False):
+            parameters.append(
+                OpenApiParameter("Accept-Language", str, OpenApiParameter.HEADER, description=LANGUAGE_TEXT)
+            )
         if self._is_conditional:
             parameters.append(
                 OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description=CONDITION_TEXT)
@@ -170,6 +201,8 @@ class OperationSchema(AutoSchema):
 
 # Schemas of which exactly one of the named fields is there; apps add theirs.
 EXACTLY_ONE: dict[str, tuple[str, ...]] = {}
+# How long lists in schemas may be.
+MOST_ITEMS: dict[str, dict[str, int]] = {}
 
 
 def close_objects(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -186,6 +219,8 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
         _close(schema)
         if name in EXACTLY_ONE:
             schema["oneOf"] = [{"required": [field]} for field in EXACTLY_ONE[name]]
+        for field, most in MOST_ITEMS.get(name, {}).items():
+            schema["properties"][field]["maxItems"] = most
     for path in result["paths"].values():
         for operation in path.values():
             _complete(operation)
@@ -193,7 +228,8 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + [{}]
+    anonymous: list[dict[str, Any]] = [] if operation.pop("x-needs-credential", False) else [{}]
+    operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + anonymous
     has_version = any(parameter["name"] == "api-version" for parameter in operation.get("parameters", []))
     for status, response in operation["responses"].items():
         if status.startswith("2"):

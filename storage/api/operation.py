@@ -75,6 +75,8 @@ class Operation(APIView):
     """Of the methods that write, where they have a label of their own."""
     reads_without_body: ClassVar[bool] = False
     """Where POST writes: whether one with an empty body reads (D2)."""
+    speaks: ClassVar[bool] = False
+    """Whether it looks at `Accept-Language`."""
     contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
     answers: ClassVar[tuple[str, ...]] = (JSON_TYPE,)
     """The media type of a success, then others that stand for it where a client asks for them. Errors are JSON (D3)."""

@@ -53,6 +53,7 @@ class FacetsView(AdministrationOperation):
     """The one facet of the context: `storages` of a collection, or `collections` of the site."""
 
     operation_id = "listAdministrationFacets"
+    speaks = True
 
     def read(self, request: Request, **names: str) -> HttpResponse:
         facet = administrative_elements.facet_of(self.context)
@@ -67,6 +68,7 @@ class ViewsView(AdministrationOperation):
     """The views of the facet: `detail` and `list`."""
 
     operation_id = "listAdministrationViews"
+    speaks = True
     versions = ApiVersions.up_to("4.0", default="1.0")
 
     def read(self, request: Request, **names: str) -> HttpResponse:
