@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-all browser lint format docs messages screenshots bench shell lock
+.PHONY: help setup demo serve sample test test-long test-all browser lint format docs examples messages screenshots bench shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -60,6 +60,10 @@ docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.environment
 	@$(BIN)/python -m tests.permissions.matrix
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
+	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
+
+examples: $(STAMP) ## record the examples of the OpenAPI document anew, by a run against the demo storage
+	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -n 0 tests/repository_site/test_api_examples.py
 
 messages: $(STAMP) ## bring the translations up to date; lists the texts that have none yet
 	@$(BIN)/python -m repository_site.catalogue

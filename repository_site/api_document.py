@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from repository_site.api_examples import add_examples
+from repository_site.api_links import add_links
 from repository_site.rest.rendering import to_json
 from repository_site.rest.versioning import ApiVersions
 from storage.api.operation import ReadOperation
 from storage.contexts import ContextType
+
+SNAPSHOT = settings.PROJECT_DIR / "docs/reference/openapi.json"
 
 
 @cache
@@ -21,7 +27,14 @@ def openapi_document() -> dict[str, Any]:
     """The same for every storage and caller: it says what the API can do, never what a storage holds."""
     generator: Any = SchemaGenerator
     document: dict[str, Any] = generator().get_schema(request=None, public=True)
+    add_examples(document)
+    add_links(document)
     return document
+
+
+def snapshot() -> str:
+    """The document as it is kept in the repository: one line a value, in the order of the document."""
+    return json.dumps(openapi_document(), indent=1, ensure_ascii=False) + "\n"
 
 
 @cache

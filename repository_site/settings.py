@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from repository_site import environment
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.logs import logging_settings
+from repository_site.rest.texts import API_DESCRIPTION, API_TAGS
 from repository_site.secret_key import load_or_make_secret_key
 
 try:
@@ -189,8 +190,11 @@ REST_FRAMEWORK = {
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Content repository",
-    "DESCRIPTION": "Typed elements in facets and views, per storage, with versions and a release lifecycle.",
+    "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "0.1.0",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": "/", "description": "Where this document comes from."}],
+    "TAGS": [{"name": name, "description": text} for name, text in API_TAGS.items()],
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,

@@ -253,11 +253,8 @@ class RelatedToWrite(serializers.DictField):
     """References by context."""
 
 
-class ReferenceToWrite(serializers.Serializer[None]):
-    """An element by its id or that of one of its versions; or, where new ones can be made, its type and attributes.
-
-    What was read may be posted back: whatever the server owns is accepted and passed over.
-    """
+class WithWhatIsRead(serializers.Serializer[None]):
+    """What was read may be posted back."""
 
     id = serializers.UUIDField(required=False, allow_null=True)
     versionId = serializers.UUIDField(required=False, allow_null=True)
@@ -265,9 +262,6 @@ class ReferenceToWrite(serializers.Serializer[None]):
     facetName = serializers.CharField(required=False, allow_null=True, help_text="In any letter case.")
     stereotype = serializers.CharField(required=False, allow_null=True, allow_blank=True)
     attributes = AttributesToWrite(required=False)
-    state = ServerOwned()
-    related = ServerOwned()
-    rootPath = ServerOwned()
     creationId = ServerOwned()
     displayNames = ServerOwned()
     expandUri = ServerOwned()
@@ -278,7 +272,18 @@ class ReferenceToWrite(serializers.Serializer[None]):
     setReadOnly = ServerOwned()
 
 
-class ElementToWrite(ReferenceToWrite):
+class ReferenceToWrite(WithWhatIsRead):
+    """An element by its id or that of one of its versions; or, where new ones can be made, its type and attributes.
+
+    What was read may be posted back: whatever the server owns is accepted and passed over.
+    """
+
+    state = ServerOwned()
+    related = ServerOwned()
+    rootPath = ServerOwned()
+
+
+class ElementToWrite(WithWhatIsRead):
     """With an id it is changed, without one it is made. What was read may be posted back: whatever the server owns is
     accepted and passed over. `schema/types` has the exact rules of each type."""
 

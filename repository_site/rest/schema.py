@@ -91,7 +91,7 @@ SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "sessionid",
-        "description": "Staff of the back office, from the same browser. What writes also needs the header `X-CSRFToken`.",
+        "description": "Staff of the back office, from the same browser; writing also needs the header `X-CSRFToken`.",
     },
 }
 PATH_PARAMETERS = {
@@ -106,6 +106,7 @@ PATH_PARAMETERS = {
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
     "transitionId": (OpenApiTypes.STR, "Name of the transition, in any letter case."),
     "type": (OpenApiTypes.STR, "Name of the type, in any letter case."),
+    "ignoreWarnings": (OpenApiTypes.BOOL, "Whether to go on although the validation rules warn."),
 }
 # What POST may carry where it has nothing to say.
 NO_BODY: dict[str, Any] = {

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
 from jsonschema import ValidationError
 
-from repository_site.api_document import openapi_document
+from repository_site.api_document import SNAPSHOT, openapi_document, snapshot
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
@@ -35,6 +38,52 @@ def test_every_address_below_api_is_in_the_document() -> None:
     documented = {path.replace("{", "<str:").replace("}", ">") for path in openapi_document()["paths"]}
     addresses = {f"/{pattern}" for pattern in routes(get_resolver().url_patterns) if "_api/" in pattern}
     assert addresses == documented
+
+
+def test_every_method_of_an_address_is_in_the_document() -> None:
+    """And no other: HEAD goes with GET and is not named by itself."""
+    for route, view in views(get_resolver().url_patterns):
+        if "_api/" not in route or not hasattr(view, "view_class"):
+            continue
+        kind = view.view_class
+        possible = {name for name in kind.http_method_names if hasattr(kind, name)} - {"head", "options"}
+        path = f"/{route}".replace("<str:", "{").replace(">", "}")
+        assert set(openapi_document()["paths"][path]) == possible, path
+
+
+def views(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for pattern in patterns:
+        route = prefix + str(getattr(pattern.pattern, "_route", ""))
+        if isinstance(pattern, URLResolver):
+            yield from views(pattern.url_patterns, route)
+        else:
+            yield route, pattern.callback
+
+
+def test_the_snapshot_is_the_document() -> None:
+    """So that a review sees every change of what clients meet."""
+    assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), f"{SNAPSHOT}: `make docs` writes it anew"
+
+
+def test_the_command_writes_the_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("write_openapi", "--into", str(tmp_path / "it.json"))
+    assert (tmp_path / "it.json").read_text(encoding="utf-8") == snapshot()
+    call_command("write_openapi")
+    assert capsys.readouterr().out == snapshot()
+    with pytest.raises(CommandError, match="No such file or directory"):
+        call_command("write_openapi", "--into", str(tmp_path / "none" / "it.json"))
+
+
+def test_tags_and_the_whole_are_described() -> None:
+    document = openapi_document()
+    assert document["info"]["description"]
+    assert document["servers"] == [{"url": "/", "description": "Where this document comes from."}]
+    used = {tag for path in document["paths"].values() for operation in path.values() for tag in operation["tags"]}
+    assert {each["name"] for each in document["tags"] if each["description"]} == used
+    for path in document["paths"].values():
+        for operation in path.values():
+            assert operation["description"], operation["operationId"]
+            assert all(each.get("description") for each in operation["parameters"]), operation["operationId"]
 
 
 def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> list[str]:

@@ -1,0 +1,33 @@
+"""`manage.py write_openapi`: the OpenAPI document as a file, for clients and for reviews."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from repository_site.api_document import snapshot
+from repository_site.command_line import RepositoryCommand
+
+
+class Command(RepositoryCommand):
+    help = "Write the OpenAPI document, which every storage answers at _api/schema, without a running server."
+    examples = """\
+  manage.py write_openapi                       to standard output
+  manage.py write_openapi --into openapi.json   into a file
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--into", metavar="FILE", help="a file to write it into, instead of standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["into"]:
+            self.stdout.write(snapshot(), ending="")
+            return
+        path = Path(options["into"])
+        try:
+            path.write_text(snapshot(), encoding="utf-8")
+        except OSError as problem:
+            raise CommandError(f"{path}: {problem.strerror}") from None
+        self.stderr.write(f"{path} is up to date.")

@@ -1,0 +1,188 @@
+"""The run behind the examples of the OpenAPI document: a client reads the demo storage, and writes into it.
+
+Whatever differs from run to run (ids of what is made, moments) is replaced, so that two runs are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from repository_site.api_document import openapi_document
+from repository_site.environment import PROJECT_DIR
+from storage.contexts import Context, ContextType
+from storage.models import Storage
+from storage.roles import Role
+from storage.tokens import issue_token
+from tests.api_client import ApiClient
+
+GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?")
+SHOWN_MOMENT = "2026-11-02T09:30:00"
+BASE = "https://repository.example.org"
+DEMO = (PROJECT_DIR / "elements/demo/showcase.ndjson").read_text(encoding="utf-8")
+KNOWN = set(GUID.findall(DEMO))
+ORDER, DIRECTION = "0d13bb15-a64b-55b7-b602-52b6906c2d70", "b950a7aa-f69f-5273-b17c-4a400978062a"
+QUALITY_MANAGER = "2c27973d-3243-5123-b8d5-42d8406e9748"
+NAMES_ONLY = {"$resources": "attributes", "$select": "name"}
+PROCESS = {"facetId": "processes", "viewId": "detail"}
+
+
+@dataclass
+class Run:
+    """Calls operations by their names and keeps what was sent and answered."""
+
+    storage: Storage
+    api: ApiClient
+    examples: dict[str, Any] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        own = Context(ContextType.STORAGE, self.storage.collection, self.storage)
+        above = Context(ContextType.COLLECTION, self.storage.collection)
+        self.token = issue_token(own, "Example", [Role.ADMINISTRATOR]).value
+        self.collection_token = issue_token(above, "Example", [Role.ADMINISTRATOR]).value
+        self.now = datetime.now(ZoneInfo(self.storage.time_zone)).replace(tzinfo=None)
+
+    def call(
+        self, operation_id: str, path: dict[str, str], query: dict[str, str] | None = None, body: Any = None
+    ) -> Any:
+        template, verb = addresses()[operation_id]
+        is_above = "Administration" in operation_id
+        names = {"collectionId": "demo", **({} if is_above else {"storageId": "showcase"}), **path}
+        address = template.format(**names)
+        response = self.api.generic(
+            verb.upper(), address, json.dumps(body) if body is not None else "", "application/json",
+            token=self.collection_token if is_above else self.token, query_params=query or {},
+            headers={"X-Request-ID": "example"},
+        )  # fmt: skip
+        assert response.status_code == 200, (operation_id, response.content)
+        is_json = response["Content-Type"] == "application/json"
+        answer = response.json() if is_json else response.content.decode()
+        if operation_id not in self.examples:
+            sent = {
+                "path": names,
+                **({"query": query} if query else {}),
+                **({"body": body} if body is not None else {}),
+            }
+            self.examples[operation_id] = self.steady({**sent, "answer": answer})
+        return answer
+
+    def steady(self, value: Any) -> Any:
+        text = json.dumps(value, ensure_ascii=False).replace("http://testserver", BASE)
+        return json.loads(MOMENT.sub(self._moment, GUID.sub(self._guid, text)))
+
+    def _guid(self, found: re.Match[str]) -> str:
+        if found[0] in KNOWN:
+            return found[0]
+        return self.shown.setdefault(found[0], f"00000000-0000-4000-8000-{len(self.shown) + 1:012x}")
+
+    def _moment(self, found: re.Match[str]) -> str:
+        is_now = abs(datetime.fromisoformat(found[0][:26]) - self.now) < timedelta(days=2)
+        return SHOWN_MOMENT if is_now else found[0]
+
+
+def addresses() -> dict[str, tuple[str, str]]:
+    return {
+        operation["operationId"]: (path, verb)
+        for path, operations in openapi_document()["paths"].items()
+        for verb, operation in operations.items()
+    }
+
+
+def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
+    run = Run(storage, api)
+    _read(run)
+    _administer(run)
+    _write(run)
+    return run.examples
+
+
+def _read(run: Run) -> None:
+    order = {**PROCESS, "elementId": ORDER}
+    tags = {"facetId": "tags", "viewId": "detail"}
+    run.call("getStorageInfo", {})
+    run.call("listFacets", {})
+    run.call("listViews", {"facetId": "processes"}, {"api-version": "4.0"})
+    run.call("getViewConfiguration", tags)
+    run.call("getTypeConfiguration", {**tags, "type": "tag"})
+    run.call("getTypeSchema", {"type": "tag"})
+    systems = {"$filter": "Contains(name, 'ERP')", **NAMES_ONLY, "$page": "1", "$pageSize": "2"}
+    run.call("listElements", {"facetId": "it", "viewId": "list"}, systems)
+    parts = {"$resources": "attributes,related,rootPath", "$select": "name,version,owner"}
+    run.call("getElement", order, parts)
+    run.call("listAttributes", order, {"$select": "name,version"})
+    run.call("getAttribute", {**order, "attributeName": "name"})
+    run.call("listRelated", order, {"$select": "owner,systems"})
+    run.call("getRelated", {**order, "relatedId": "owner"})
+    run.call("listChildren", {"facetId": "processes", "viewId": "tree", "elementId": DIRECTION})
+    run.call(
+        "getContent", {"facetId": "processes", "viewId": "diagram", "elementId": "c2e41b6e-96c8-5730-b031-6480d83fee01"}
+    )
+    run.call("getElementInfo", order)
+    run.call("listVersions", order, NAMES_ONLY)
+    run.call("listReporting", {"facetId": "it"}, {**NAMES_ONLY, "$pageSize": "1"})
+    run.call("getReporting", {"facetId": "it", "elementId": "5aac2d44-e6f0-5343-9ffb-50e06f39b1e5"}, NAMES_ONLY)
+    run.call(
+        "renderDiagram",
+        {"elementId": "75c4b665-5c4d-56d1-811d-5ca41668c268", "cultureId": "1033", "layoutKey": "horizontal"},
+    )
+
+
+def _administer(run: Run) -> None:
+    view = {"facetId": "storages", "viewId": "list"}
+    run.call("listAdministrationFacets", {})
+    run.call("listAdministrationViews", {"facetId": "storages"}, {"api-version": "4.0"})
+    found = run.call("listAdministrationElements", view)
+    run.call("getAdministrationElement", {**view, "elementId": found["elements"][0]["id"]})
+
+
+def _write(run: Run) -> None:
+    made = {"type": "subProcess", "attributes": {"name": {"1031": "Ziele nachhalten", "1033": "Track goals"}}}
+    body = {"count": 1, "elements": [{**made, "rootPath": [{"id": DIRECTION}]}]}
+    found = run.call("updateElements", {"facetId": "processes", "viewId": "list"}, body=body)["elements"][0]
+    element = {"elementId": found["id"]}
+    process = {**PROCESS, **element}
+    shapes = run.call("createContent", process, body={"values": list(_drawing())})["values"]
+    run.call("deleteShape", {**process, "shapeId": shapes[2]["id"]})
+    run.call("deleteShapeByPost", {**process, "shapeId": shapes[1]["id"]})
+    run.call("listTransitions", element)
+    released = {**element, "transitionId": "InProcessToReleased"}
+    run.call("applyTransition", released, {"ignoreWarnings": "true"}, {"comment": "Agreed in the meeting."})
+    run.call("createVersion", element)
+    run.call("deleteElement", process)
+    run.call("createVersion", element)
+    run.call("deleteElementByPost", process)
+    _decide(run, element)
+    run.call("listLifecycle", process, {"$pageSize": "2"})
+    run.call("listChanges", process, {"$pageSize": "1"})
+
+
+def _drawing() -> Any:
+    words = [("evStart", "Quarter has ended"), ("task", "Compare figures"), ("task", "Report")]
+    for index, (type, name) in enumerate(words):
+        before = {"predecessors": [index - 1]} if index else {}
+        yield {
+            "shapeInfo": {"index": index, **before},
+            "element": {"type": type, "attributes": {"name": {"1033": name}}},
+        }
+
+
+def _decide(run: Run, element: dict[str, str]) -> None:
+    def ask() -> dict[str, str]:
+        run.call("applyTransition", {**element, "transitionId": "ReleasedToRequestToExpire"})
+        found = run.call("listTasks", {}, {"assignee": "all", "element": element["elementId"]})
+        return {"taskId": found["values"][0]["id"]}
+
+    task = ask()
+    run.call("getTask", task)
+    run.call("summariseTasks", {})
+    run.call("withdrawTask", task, body={"comment": "Too early."})
+    task = ask()
+    run.call("delegateTask", task, body={"assignee": QUALITY_MANAGER, "comment": "On leave until May."})
+    run.call("rejectTask", task, body={"comment": "Still needed."})
+    run.call("acceptTask", ask(), body={"comment": "Agreed."})

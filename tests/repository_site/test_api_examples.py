@@ -1,0 +1,97 @@
+"""The examples of the document are what really happens: the run behind them is repeated and compared.
+
+`make examples` (which sets REPOSITORY_WRITE_EXAMPLES) records them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from repository_site.api_document import openapi_document
+from repository_site.api_examples import EXAMPLES, MESSAGES, example_of
+from repository_site.environment import PROJECT_DIR
+from repository_site.rest.schema import ERRORS, WRITING_ERRORS
+from tests.api_client import ApiClient
+from tests.api_examples import addresses, play
+from tests.conftest import StorageMaker
+
+DEMO = PROJECT_DIR / "elements/demo/showcase.ndjson"
+# Their answers are documents that are too long to show; the page says what is in them.
+WITHOUT = {"getOpenApiDocument", "getOpenApiDocumentByPost", "listTypeSchemas", "listTypeSchemasByPost",
+           "browseDocument", "browseDocumentByPost"}  # fmt: skip
+EXPRESSION = re.compile(r"\$(request\.path\.(?P<name>\w+)|response\.body#(?P<pointer>/.*))")
+
+
+@pytest.mark.django_db
+def test_the_examples_are_what_happens(filled_storage: StorageMaker, api: ApiClient) -> None:
+    with filled_storage(DEMO, collection="demo", key="showcase", template="standard", title="Showcase") as storage:
+        played = play(storage, api)
+    text = json.dumps(played, indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("REPOSITORY_WRITE_EXAMPLES") == "1":
+        EXAMPLES.write_text(text, encoding="utf-8")
+    assert json.loads(EXAMPLES.read_text(encoding="utf-8")) == played, "`make examples` records them anew"
+
+
+def test_every_operation_has_an_example_that_its_schemas_allow() -> None:
+    for operation_id, (path, verb) in addresses().items():
+        operation = openapi_document()["paths"][path][verb]
+        answers = list(operation["responses"]["200"]["content"].values())
+        assert all("example" in each for each in answers) == (operation_id not in WITHOUT), operation_id
+        bodies = operation.get("requestBody", {}).get("content", {}).values()
+        for each in (*answers, *bodies, *operation["parameters"]):
+            if "example" in each:
+                value = each["example"]
+                if each["schema"].get("type") in ("integer", "boolean") and isinstance(value, str):
+                    value = json.loads(value)
+                validate(value, each["schema"])
+
+
+def test_every_error_has_an_example_that_its_schema_allows() -> None:
+    assert set(MESSAGES) == set(ERRORS) | set(WRITING_ERRORS)
+    for response in openapi_document()["components"]["responses"].values():
+        content = response["content"]["application/json"]
+        validate(content["example"], content["schema"])
+
+
+def test_links_lead_somewhere() -> None:
+    """To operations that exist, with all that their addresses need, from what the examples show."""
+    recorded = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    followed = set()
+    for operation_id, (path, verb) in addresses().items():
+        for link in openapi_document()["paths"][path][verb]["responses"]["200"].get("links", {}).values():
+            there = addresses()[link["operationId"]][0]
+            assert set(link["parameters"]) == set(re.findall(r"\{(\w+)\}", there)), (operation_id, link)
+            example = example_of(operation_id, recorded)
+            assert example is not None
+            assert all(resolved(value, example) for value in link["parameters"].values()), (operation_id, link)
+            followed.add(link["operationId"])
+    assert len(followed) > 25
+
+
+def resolved(expression: str, example: dict[str, Any]) -> Any:
+    found = EXPRESSION.fullmatch(expression)
+    if found is None:
+        return expression
+    if found["name"]:
+        return example["path"][found["name"]]
+    value = example["answer"]
+    for part in found["pointer"].split("/")[1:]:
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+def validate(value: Any, schema: dict[str, Any]) -> None:
+    resource: Resource[Any] = Resource.from_contents(openapi_document(), default_specification=DRAFT202012)
+    registry: Registry[Any] = Registry().with_resource("urn:api", resource)
+    absolute = json.loads(json.dumps(schema).replace('"#/', '"urn:api#/'))
+    Draft202012Validator(absolute, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
+        value
+    )
