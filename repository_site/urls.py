@@ -10,6 +10,7 @@ from django.views import defaults
 from django.views.generic import RedirectView
 
 from repository_site.api_document import SchemaView
+from repository_site.api_pages import DocumentPage
 from repository_site.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.rest import errors
 from storage.api.operation import throttle_address
@@ -56,6 +57,7 @@ urlpatterns = [
     path("", include("elements.api.urls")),
     path("", include("release.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
+    path("<str:collectionId>/<str:storageId>/_api/docs", DocumentPage.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", site_office.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),

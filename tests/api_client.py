@@ -42,7 +42,7 @@ class ApiClient(Client):
             # As one piece, so that a test reads it like any other.
             response = _joined(response)
         check_answer(method, path.partition("?")[0], response)
-        if response.status_code < 400:
+        if response.status_code < 300 or response.status_code == 304:
             check_request(method, path.partition("?")[0], response.wsgi_request)
         return response
 

@@ -12,6 +12,7 @@ from rest_framework.renderers import BaseRenderer
 
 JSON_TYPE = "application/json"
 SVG_TYPE = "image/svg+xml"
+HTML_TYPE = "text/html"
 
 
 def to_json(payload: Any) -> bytes:

@@ -40,11 +40,20 @@ ERROR_KINDS = {
     "500": ("critical", "permanent"),
     "503": ("critical", "permanent"),
 }
+# The schema of each kind of failure.
+KIND_NAMES = {
+    ("error", "inline"): "InlineError",
+    ("error", "volatile"): "VolatileError",
+    ("error", "dialog"): "DialogError",
+    ("unauthorized", "volatile"): "Unauthorized",
+    ("warning", "dialog"): "Warnings",
+    ("critical", "permanent"): "CriticalError",
+}
 # Of operations that warn before they go on.
 WARNING = "Error422OrWarning"
 WARNING_TEXT = "Against the configuration; or warnings, which `ignoreWarnings=true` passes over. `data` lists all."
 WARNING_KIND = ("warning", "dialog")
-ERROR_SCHEMA = {
+ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "The body of every failure.",
     "properties": {
@@ -200,8 +209,8 @@ class OperationSchema(AutoSchema):
         return parameters
 
 
-# Schemas of which exactly one of the named fields is there; apps add theirs.
-EXACTLY_ONE: dict[str, tuple[str, ...]] = {}
+# Schemas of which exactly one of the two named fields is there; apps add theirs.
+EXACTLY_ONE: dict[str, tuple[str, str]] = {}
 # How long lists in schemas may be.
 MOST_ITEMS: dict[str, dict[str, int]] = {}
 
@@ -210,6 +219,8 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     """Make the document exact: objects have no further fields, every operation names its errors and headers."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    for kind, name in KIND_NAMES.items():
+        components["schemas"][name] = _error_schema(*kind)
     components["securitySchemes"] = SECURITY_SCHEMES
     components["responses"] = {
         f"Error{status}": _error_response(status, text, [ERROR_KINDS.get(status, ("error", "volatile"))])
@@ -219,7 +230,7 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     for name, schema in components["schemas"].items():
         _close(schema)
         if name in EXACTLY_ONE:
-            schema["oneOf"] = [{"required": [field]} for field in EXACTLY_ONE[name]]
+            schema |= _exactly_one(*EXACTLY_ONE[name])
         for field, most in MOST_ITEMS.get(name, {}).items():
             schema["properties"][field]["maxItems"] = most
     for path in result["paths"].values():
@@ -228,12 +239,18 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     return result
 
 
+def _exactly_one(first: str, second: str) -> dict[str, Any]:
+    """Not by `oneOf`, which generators of clients take for a choice of types."""
+    return {"if": {"required": [first]}, "then": {"not": {"required": [second]}}, "else": {"required": [second]}}
+
+
 def _complete(operation: dict[str, Any]) -> None:
     anonymous: list[dict[str, Any]] = [] if operation.pop("x-needs-credential", False) else [{}]
     operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + anonymous
     has_version = any(parameter["name"] == "api-version" for parameter in operation.get("parameters", []))
     for status, response in operation["responses"].items():
         if status.startswith("2"):
+            response["description"] = response.get("description") or "Done."
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
@@ -247,21 +264,20 @@ def _complete(operation: dict[str, Any]) -> None:
 
 
 def _error_response(status: str, text: str, kinds: list[tuple[str, str]]) -> dict[str, Any]:
-    possible = [{"properties": {"type": {"const": type}, "output": {"const": output}}} for type, output in kinds]
+    possible = [{"$ref": f"#/components/schemas/{KIND_NAMES[kind]}"} for kind in kinds]
     return {
         "description": text,
         "headers": {**REQUEST_ID, **ERROR_HEADERS.get(status, {})},
         "content": {
-            "application/json": {
-                "schema": {
-                    "allOf": [
-                        {"$ref": "#/components/schemas/Error"},
-                        possible[0] if len(possible) == 1 else {"anyOf": possible},
-                    ]
-                }
-            }
+            "application/json": {"schema": possible[0] if len(possible) == 1 else {"anyOf": possible}},
         },
     }
+
+
+def _error_schema(type: str, output: str) -> dict[str, Any]:
+    """Written out, since generators of clients do not narrow a schema by another one."""
+    narrowed = {"output": {"type": "string", "enum": [output]}, "type": {"type": "string", "enum": [type]}}
+    return {**ERROR_SCHEMA, "properties": {**ERROR_SCHEMA["properties"], **narrowed}}
 
 
 def _close(schema: Any) -> None:

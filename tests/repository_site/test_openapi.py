@@ -123,18 +123,23 @@ class Answer(dict[str, str]):
     [
         ("/a/b/_api/rest/info", 200, {"type": "IStorageContext", "surprise": 1}, "surprise"),
         ("/a/b/_api/rest/facets", 200, {"count": 3}, "'values' is a required property"),
-        ("/a/b/_api/rest/facets", 200, {"count": 1, "values": [{"name": "x", "views": "y"}]}, "is not valid under any"),
+        (
+            "/a/b/_api/rest/facets",
+            200,
+            {"count": 1, "values": [{"name": "x", "views": "y"}]},
+            "'displayName' is a required",
+        ),
         (
             "/a/_admin/_api/rest/facets/x/views/y/elements",
             200,
             {"count": 0, "elements": [], "values": []},
-            "is valid under each of",
+            "should not be valid under {'required': \\['values'\\]}",
         ),
         (
             "/a/b/_api/rest/info",
             401,
             {"message": "m", "output": "volatile", "type": "success", "data": [{"error": "e"}]},
-            "'unauthorized' was expected",
+            "'success' is not one of \\['unauthorized'\\]",
         ),
         (
             "/a/b/_api/rest/info",

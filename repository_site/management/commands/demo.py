@@ -77,7 +77,7 @@ class Command(RepositoryCommand):
                 [
                     "",
                     f"  Storage info   {address}/_api/rest/info",
-                    f"  API document   {address}/_api/schema",
+                    f"  API document   {address}/_api/docs/",
                     f"  For readers    {address}/",
                     f"  Back office    {address}/admin/   login: {login}",
                     f"  Installation   {base}/admin/   the same login",
