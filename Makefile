@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-all browser lint format docs examples messages screenshots bench shell lock
+.PHONY: help setup demo serve sample test test-long test-all browser node lint format docs examples messages screenshots bench shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -41,6 +41,11 @@ browser: $(STAMP) ## install the browser that some long tests need (Debian's chr
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		echo "Installing chromium ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null'; }
+
+node: ## install Node.js and npm, which the test of generated clients needs (Debian's)
+	@command -v npm >/dev/null || { \
+		echo "Installing npm ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null'; }
 
 test-all: test test-long ## run every test
 

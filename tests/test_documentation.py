@@ -7,7 +7,9 @@ JSON may leave keys out; "..." stands for any value, and at the end of a list fo
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,7 +120,7 @@ class Reader:
         """Commands and answers of a page as they are on this machine."""
         return (
             text.replace("127.0.0.1:8000", f"127.0.0.1:{self.server.port}")
-            .replace(".venv/bin/python", sys.executable)
+            .replace(".venv/bin", str(Path(sys.executable).parent))
             .replace("manage.py", str(PROJECT_DIR / "manage.py"))
         )
 
@@ -164,6 +166,16 @@ def test_the_filters_to_try(reader: Reader) -> None:
         address = f"/demo/showcase/_api/rest/facets/{facet}/views/{view}/elements?{query}"
         status, answer = reader.server.request("GET", address)
         assert (status, answer.get("count")) == (200, int(number)), f"{written}\n{answer}"
+
+
+def test_clients_are_generated_and_used(reader: Reader) -> None:
+    if shutil.which("npm") is None:
+        if os.environ.get("REPOSITORY_NODE_REQUIRED"):
+            pytest.fail("There is no npm; `make node` installs it.")
+        pytest.skip("There is no npm on this machine; `make node` installs it.")
+    steps = blocks(read("docs/how-to/generate-a-client.md"))
+    assert [step.kind for step in steps] == ["", "", "text answer", "", "text answer"]
+    reader.follow(steps)
 
 
 def test_what_a_page_may_leave_out() -> None:
