@@ -19,17 +19,17 @@ ENDINGS = ("ByPost", "UnderRest", "IgnoringWarnings")
 MESSAGES = {
     "400": "$page: must be a whole number from 1 to 1000000000, not 'x'.",
     "401": "This needs a credential: send an API token as Authorization: Bearer <token>.",
-    "403": "Changing elements needs the permission EditElement.",
+    "403": "The lifecycle of elements needs the role analyzer or one above it.",
     "404": "There is no element 27a13a9d-f7bb-5426-bbfa-d9285df04370 in the view list of the facet it.",
-    "405": 'Method "PUT" not allowed.',
-    "406": "Could not satisfy the request Accept header.",
+    "405": "PUT is not possible here; allowed: GET, HEAD, POST.",
+    "406": "Answers are application/json only.",
     "409": "elements[0]: name cannot be changed in the state released; make a new version",
     "412": "The element has changed since it was read; read it again.",
     "413": "1001 elements are too many for one request; at most 1000 are possible.",
-    "415": 'Unsupported media type "text/plain" in request.',
+    "415": "Bodies must be application/json.",
     "422": "elements[0]: the type subProcess has no such attribute",
-    "429": "Too many requests; try again in 3 seconds.",
-    "500": "Something went wrong here; the request id is 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10.",
+    "429": "Too many requests; try again in 3 second(s).",
+    "500": "Something went wrong on our side; the request id is 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10.",
     "503": "Others are changing the same elements; send the request again.",
 }
 WARNING_MESSAGE = "owner: no owner is set"

@@ -90,7 +90,7 @@ class Reader:
     server: Server
     folder: Path
 
-    def follow(self, steps: list[Block]) -> None:
+    def follow(self, steps: list[Block], seconds: float = 60) -> None:
         script = "".join(f"{self._here(step.commands)}\nprintf '\\n%s\\n' '{END}'\n" for step in steps)
         result = subprocess.run(
             ["bash", "-c", f"set -e -o pipefail\n{script}"],
@@ -98,7 +98,7 @@ class Reader:
             env=self.server.environ,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=seconds,
             check=False,
         )
         outputs = result.stdout.split(f"\n{END}\n")[:-1]
@@ -175,7 +175,7 @@ def test_clients_are_generated_and_used(reader: Reader) -> None:
         pytest.skip("There is no npm on this machine; `make node` installs it.")
     steps = blocks(read("docs/how-to/generate-a-client.md"))
     assert [step.kind for step in steps] == ["", "", "text answer", "", "text answer"]
-    reader.follow(steps)
+    reader.follow(steps, seconds=180)
 
 
 def test_what_a_page_may_leave_out() -> None:

@@ -19,14 +19,18 @@ from repository_site.api_document import openapi_document
 from repository_site.api_examples import EXAMPLES, MESSAGES, example_of
 from repository_site.environment import PROJECT_DIR
 from repository_site.rest.schema import ERRORS, WRITING_ERRORS
+from storage.models import Storage
+from storage.roles import Role
 from tests.api_client import ApiClient
 from tests.api_examples import addresses, play
 from tests.conftest import StorageMaker
+from tests.factories import token_for
 
 DEMO = PROJECT_DIR / "elements/demo/showcase.ndjson"
 # Their answers are documents that are too long to show; the page says what is in them.
 WITHOUT = {"getOpenApiDocument", "getOpenApiDocumentByPost", "listTypeSchemas", "listTypeSchemasByPost",
            "browseDocument", "browseDocumentByPost"}  # fmt: skip
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
 EXPRESSION = re.compile(r"\$(request\.path\.(?P<name>\w+)|response\.body#(?P<pointer>/.*))")
 
 
@@ -59,6 +63,22 @@ def test_every_error_has_an_example_that_its_schema_allows() -> None:
     for response in openapi_document()["components"]["responses"].values():
         content = response["content"]["application/json"]
         validate(content["example"], content["schema"])
+
+
+@pytest.mark.django_db
+def test_messages_of_errors_are_those_of_the_service(api: ApiClient, storage: Storage) -> None:
+    token = token_for(storage, Role.EDITOR)
+    elements = "/acme/handbook/_api/rest/facets"
+    answers = [
+        api.get("/acme/handbook/_api/rest/tasks?$page=x", token=token),
+        api.get("/acme/handbook/_api/rest/info"),
+        api.get("/acme/handbook/_api/rest/tasks", token=token_for(storage, Role.VIEWER)),
+        api.put(elements, token=token),
+        api.get(elements, token=token, headers={"Accept": "image/png"}),
+        api.post(f"/acme/handbook/_api/rest/tasks/{UNKNOWN}/accept", "x", content_type="text/plain", token=token),
+    ]
+    told = {str(answer.status_code): answer.json()["message"] for answer in answers}
+    assert told == {status: MESSAGES[status] for status in ("400", "401", "403", "405", "406", "415")}
 
 
 def test_links_lead_somewhere() -> None:

@@ -81,6 +81,12 @@ def test_the_administrative_contexts_have_one(api: ApiClient, open_storage: Stor
     assert f"{path.partition('/_api')[0]}/_api/schema" in response.content.decode()
 
 
+def test_post_and_head_answer_as_get(api: ApiClient, open_storage: Storage) -> None:
+    page = api.get("/acme/open/_api/docs").content
+    assert api.post("/acme/open/_api/docs/", content_type="application/json").content == page
+    assert api.head("/acme/open/_api/docs/").status_code == 200
+
+
 def test_it_speaks_german(api: ApiClient, open_storage: Storage) -> None:
     response = api.get("/acme/open/_api/docs", headers={"Accept-Language": "de-AT,de;q=0.9"})
     assert response["Content-Language"] == "de"

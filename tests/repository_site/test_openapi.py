@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
 from jsonschema import ValidationError
@@ -152,6 +153,45 @@ class Answer(dict[str, str]):
 def test_the_client_notices_an_answer_outside_the_document(path: str, status: int, body: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         api_client.check_answer("GET", path, Answer(status, body))
+
+
+ELEMENTS = "/a/b/_api/rest/facets/x/views/y/elements"
+ELEMENT = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "message"),
+    [
+        ("GET", "/a/b/_api/rest/info?surprise=1", "", {}, "getStorageInfo takes no query surprise"),
+        ("GET", "/a/b/_api/rest/info", "", {"X-Surprise": "1"}, "getStorageInfo takes no header x-surprise"),
+        ("GET", "/a/b/_api/rest/info?api-version=9.0", "", {}, "'9.0' is not one of"),
+        ("GET", f"{ELEMENTS}/nonsense", "", {}, "'nonsense' is not a 'uuid'"),
+        ("GET", f"{ELEMENTS}?$page=0", "", {}, "0 is less than the minimum"),
+        ("GET", f"{ELEMENTS}?$page=x", "", {}, "'x' is not of type 'integer'"),
+        ("GET", f"{ELEMENTS}?$resources=attributes,all", "", {}, "does not match"),
+        ("DELETE", f"{ELEMENTS}/{ELEMENT}?$select=name", "", {}, "deleteElement takes no query"),
+        ("DELETE", f"{ELEMENTS}/{ELEMENT}", '{"a": 1}', {}, "deleteElement takes no body"),
+        ("POST", "/a/b/_api/rest/info", '{"a": 1}', {}, "has too many properties|non-empty|not expected|'a'"),
+        ("POST", ELEMENTS, '{"elements": [{"surprise": 1}]}', {}, "'surprise' was unexpected"),
+        ("POST", ELEMENTS, '{"elements": [], "values": []}', {}, "should not be valid under"),
+        ("POST", ELEMENTS, '{"elements": [{"attributes": {"name": "x"}}]}', {}, "'x' is not of type 'object'"),
+        ("POST", f"{ELEMENTS}/{ELEMENT}/content", "", {}, "createContent has taken no body"),
+    ],
+)
+def test_the_client_notices_a_request_outside_the_document(
+    method: str, path: str, body: str, headers: dict[str, str], message: str
+) -> None:
+    request = RequestFactory().generic(method, path, body, "application/json", headers=headers)
+    with pytest.raises((AssertionError, ValidationError), match=message):
+        api_client.check_request(method, path.partition("?")[0], request)
+
+
+def test_the_client_lets_pass_what_is_described() -> None:
+    body = json.dumps({"count": 1, "values": [{"id": ELEMENT, "attributes": {"name": {"1033": None}, "version": 1}}]})
+    path = f"{ELEMENTS}/?api-version=1.0"
+    headers = {"If-Match": '"x"', "Idempotency-Key": "k", "X-Request-ID": "r", "Authorization": "Bearer t"}
+    request = RequestFactory().post(path, body, "application/json", headers=headers)
+    api_client.check_request("POST", path.partition("?")[0], request)
 
 
 def test_the_client_notices_a_missing_header() -> None:
