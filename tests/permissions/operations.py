@@ -97,6 +97,9 @@ ABOUT_ELEMENTS: Mapping[str, Request] = {
 ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getStorageInfo": Request("GET", "rest/info"),
     "getOpenApiDocument": Request("GET", "schema"),
+    "browseDocument": Request("GET", "docs"),
+    "listTypeSchemas": Request("GET", "schema/types"),
+    "getTypeSchema": Request("GET", "schema/types/subProcess"),
     "listFacets": Request("GET", "rest/facets"),
     "listViews": Request("GET", "rest/facets/processes/views"),
     "getViewConfiguration": Request("GET", "rest/facets/processes/views/detail/config"),
