@@ -25,6 +25,7 @@ COMMANDS = {
         "issue_token",
         "revoke_token",
         "list_tokens",
+        "rotate_token",
         "unblock_sign_in",
     ],
     "facets": ["export_template", "update_configuration"],
