@@ -78,6 +78,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "repository_site.middleware.RequestLogMiddleware",
     "storage.traffic.TrafficMiddleware",
+    "repository_site.policies.PolicyMiddleware",
     "repository_site.health.HealthMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -225,7 +226,7 @@ _OFFICE: dict[str, Any] = {
         }
     },
     "STYLES": ["repository_site.back_office.style"],
-    "SCRIPTS": ["repository_site.back_office.script"],
+    "SCRIPTS": ["repository_site.back_office.expressions", "repository_site.back_office.script"],
 }
 UNFOLD_SITE = {
     **_OFFICE,
