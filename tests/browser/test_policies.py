@@ -36,7 +36,7 @@ BROKEN = """() => new Promise((done) => setTimeout(() => {
 
 def walk(visitor: Visitor, *starts: str, most: int) -> list[str]:
     """Opens one page of each kind that links lead to; answers the kinds."""
-    waiting, seen = list(starts), []
+    waiting, seen = list(starts), list[str]()
     while waiting and len(seen) < most:
         address = waiting.pop(0)
         kind = ID.sub("*", urlsplit(address).path)
@@ -96,7 +96,7 @@ def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
     menu.wait_for(state="hidden")
     page.reload()
     dark.wait_for()
-    side = page.locator("[x-bind\\:class*='xl:hidden!']")
+    side = page.locator("[x-bind\\:class*='xl:hidden!']").get_by_role("link").first
     side.wait_for()
     page.locator("[x-on\\:click^='sidebarDesktopOpen']").first.click()
     side.wait_for(state="hidden")
