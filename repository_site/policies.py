@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -45,8 +46,10 @@ class PolicyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        response.headers.setdefault(NAME, _policy(request))
-        response.headers.setdefault(PERMISSIONS, NO_PERMISSIONS)
+        # "Not modified" brings no content: the browser keeps what it has, with the policy that came with it.
+        if response.status_code != HTTPStatus.NOT_MODIFIED:
+            response.headers.setdefault(NAME, _policy(request))
+            response.headers.setdefault(PERMISSIONS, NO_PERMISSIONS)
         return response
 
 
