@@ -235,6 +235,21 @@ TOKEN_RATE = Variable(
 ANONYMOUS_RATE = Variable(
     "REPOSITORY_ANONYMOUS_RATE", _rate, "100/1000", "The same for one address that sends no credential."
 )
+SIGN_IN_FAILURES = Variable(
+    "REPOSITORY_SIGN_IN_FAILURES",
+    _positive,
+    "5",
+    "How often signing in with one name from one address may fail within the window before more attempts wait.",
+)
+SIGN_IN_FAILURES_PER_ADDRESS = Variable(
+    "REPOSITORY_SIGN_IN_FAILURES_PER_ADDRESS",
+    _positive,
+    "50",
+    "The same for one address with any names; many people may share an address.",
+)
+SIGN_IN_WINDOW = Variable(
+    "REPOSITORY_SIGN_IN_WINDOW", _positive, "15", "Minutes for which failed sign-ins count, from the first of them on."
+)
 LOG_LEVEL = Variable(
     "REPOSITORY_LOG_LEVEL",
     _one_of("debug", "info", "warning", "error"),

@@ -30,6 +30,9 @@ try:
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
+    SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
+    SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
+    SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
     DEFAULT_REGION = environment.REGION.read()
     DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
@@ -76,6 +79,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "repository_site.middleware.RequestLogMiddleware",
     "storage.traffic.TrafficMiddleware",
+    "repository_site.policies.PolicyMiddleware",
     "repository_site.health.HealthMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -162,9 +166,10 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_SAMESITE = "Lax"
+# Sessions and their cookies (D149). Scripts of ours read the token of a form from the form, so they need no cookie.
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -226,7 +231,7 @@ _OFFICE: dict[str, Any] = {
         }
     },
     "STYLES": ["repository_site.back_office.style"],
-    "SCRIPTS": ["repository_site.back_office.script"],
+    "SCRIPTS": ["repository_site.back_office.expressions", "repository_site.back_office.script"],
 }
 UNFOLD_SITE = {
     **_OFFICE,

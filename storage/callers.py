@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from repository_site.client_network import client_network
 from repository_site.problems import Forbidden
 from storage.models import Storage
 from storage.roles import Role
@@ -33,6 +35,12 @@ class Caller:
     def require_role(self, role: Role) -> None:
         if role not in self.roles:
             raise Forbidden(_("This needs the role %(role)s.") % {"role": role})
+
+
+def anonymous_reader(request: HttpRequest) -> Caller:
+    """Whoever reads what a storage shows to anybody. They are counted with whoever shares their network."""
+    key = f"address:{client_network(request)}"
+    return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
     # Numbers about storages, for the site's back office, which enters none of them.
     | {"StorageSize", "RequestCount"}
+    # About people who are not signed in yet, and accounts, which may enter several storages.
+    | {"FailedSignIn"}
 )
 TENANT_APPS = ("storage", "facets", "elements", "release")
 

@@ -27,10 +27,9 @@ from psycopg.errors import DeadlockDetected, QueryCanceled
 from repository_site.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.rest.errors import status_of
 from storage.addresses import public_base
-from storage.callers import Caller, CallerKind
+from storage.callers import Caller, anonymous_reader
 from storage.contexts import Context, ContextType
 from storage.models import AnonymousAccess, Storage
-from storage.roles import Role
 from storage.staff import staff_caller
 from storage.tenancy import tenant_scope
 
@@ -59,8 +58,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
     if not hasattr(request, "page_caller"):
         caller = staff_caller(request.user, storage_of(request))
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
-            address = request.META.get("REMOTE_ADDR", "")
-            caller = Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, f"address:{address}")
+            caller = anonymous_reader(request)
         request.page_caller = caller  # type: ignore[attr-defined]  # one look-up a request
     return cast("Caller | None", request.page_caller)  # type: ignore[attr-defined]
 

@@ -49,6 +49,10 @@ def token_digest(value: str, key: str) -> bytes:
     return hmac.digest(hashlib.sha256(b"api-token" + key.encode()).digest(), value.encode(), "sha256")
 
 
+def new_value() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
 @transaction.atomic
 def issue_token(
     context: Context,
@@ -85,7 +89,7 @@ def issue_token(
         problems.append(placed("user", _("there is no user %(id)s in %(storage)s.") % words))
     if problems:
         raise Invalid(_("The token cannot be issued."), problems)
-    value = PREFIX + secrets.token_urlsafe(32)
+    value = new_value()
     token = ApiToken(
         id=token_id or uuid4(),
         digest=token_digest(value, settings.SECRET_KEY),
@@ -117,13 +121,19 @@ def present_digest(value: str) -> bytes:
 
 
 def recognise_token(value: str, context: Context) -> Caller:
-    """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown."""
+    """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown.
+
+    The value before a rotation stands for the same caller, with the same share of requests (D147).
+    """
     now = timezone.now()
     digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     token = context.token
-    if token is None or bytes(token.digest) != digests[0]:
+    if token is None or not _is_one_of(token.digest, digests[:1]):
         token = _read_token(context, digests)
     if token is None or token.state(now) is not TokenState.ACTIVE:
+        raise Unauthenticated(REFUSED)
+    is_old = not _is_one_of(token.digest, digests)
+    if is_old and not (_is_one_of(token.old_digest, digests) and token.old_value_holds(now)):
         raise Unauthenticated(REFUSED)
     roles = frozenset(Role(role) for role in token.roles)
     if token.user_id is not None:
@@ -131,14 +141,20 @@ def recognise_token(value: str, context: Context) -> Caller:
         if grant is None or grant.is_inactive:
             raise Unauthenticated(REFUSED)
         roles &= grant.roles
-    _note_use(token, now, digests[0])
+    _note_use(token, now, digests[0], "old_" if is_old else "")
     return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
+
+
+def _is_one_of(kept: bytes | memoryview | None, digests: list[bytes]) -> bool:
+    """A comparison takes as long wherever the two begin to differ."""
+    return any(hmac.compare_digest(bytes(kept or b""), digest) for digest in digests)
 
 
 _TOKEN_FIELDS = [field.attname for field in ApiToken._meta.concrete_fields]
 # Almost every request needs this look-up; through the ORM it would take ten times as long.
 _TOKEN_SQL = (
-    f"SELECT {', '.join(_TOKEN_FIELDS)} FROM storage_apitoken WHERE digest IN ({{digests}})"  # noqa: S608  columns of the model
+    f"SELECT {', '.join(_TOKEN_FIELDS)} FROM storage_apitoken"  # noqa: S608  columns of the model
+    " WHERE (digest IN ({digests}) OR old_digest IN ({digests}))"
     " AND storage_id IS NOT DISTINCT FROM %s::uuid AND collection_id IS NOT DISTINCT FROM %s::uuid"
 )
 
@@ -148,7 +164,7 @@ def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
     storage = context.storage.id if context.storage else None
     collection = context.collection.id if context.collection and storage is None else None
     sql = _TOKEN_SQL.format(digests=", ".join(["%s"] * len(digests)))
-    rows = look_up(sql, [*digests, storage, collection])
+    rows = look_up(sql, [*digests, *digests, storage, collection])
     return ApiToken.from_db(connection.alias, _TOKEN_FIELDS, rows[0]) if rows else None
 
 
@@ -168,10 +184,13 @@ def _mirror(token: ApiToken) -> None:
             mirror(token.storage, token)
 
 
-def _note_use(token: ApiToken, now: datetime, digest: bytes) -> None:
-    """Also moves a token that an earlier secret key recognised to the present one."""
-    if token.last_used_on is None or now - token.last_used_on >= LAST_USED_STEP or bytes(token.digest) != digest:
-        ApiToken.objects.filter(pk=token.pk, last_used_on=token.last_used_on).update(last_used_on=now, digest=digest)
+def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None:
+    """Of the present value or, with `which`, the old one. Also moves one that an earlier secret key recognised to the
+    present key. A rotation since the token was read leaves nothing to note."""
+    kept, last = getattr(token, f"{which}digest"), getattr(token, f"{which}last_used_on")
+    if last is None or now - last >= LAST_USED_STEP or not _is_one_of(kept, [digest]):
+        found = ApiToken.objects.filter(**{"pk": token.pk, f"{which}digest": kept, f"{which}last_used_on": last})
+        found.update(**{f"{which}last_used_on": now, f"{which}digest": digest})
 
 
 def context_of_token(token: ApiToken) -> Context:

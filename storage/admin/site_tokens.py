@@ -1,7 +1,7 @@
 """Tokens in the site's back office: those of the administrative contexts are issued here.
 
-Those of storages are listed as well and can be revoked; they are issued in the storage's own back office, where its
-users are known.
+Those of storages are listed as well and can be revoked; they are issued and rotated in the storage's own back office,
+where its users are known.
 """
 
 from __future__ import annotations
@@ -54,19 +54,21 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     fieldsets = (
         (None, {"fields": ("name", "scope", "state_badge", "role_list", "user_id", "id")}),
         (gettext_lazy("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (gettext_lazy("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
-    readonly_fields = ("name", "scope", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used")
+    readonly_fields = (*TokenPages.readonly_fields, "scope")
 
     def issue_form(
         self, request: HttpRequest, data: Any = None, initial: dict[str, Any] | None = None
     ) -> AdministrativeIssueForm:
         return AdministrativeIssueForm(data, initial=initial)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """A token of a storage is replaced there."""
-        found = super().get_actions_detail(request, object_id)
-        is_inside = self._found(request, object_id).storage_id is not None
-        return [each for each in found if not (is_inside and each.path == "replace")]
+    def may_rotate(self, token: ApiToken) -> bool:
+        """A token of a storage is rotated, or replaced, there."""
+        return token.storage_id is None and super().may_rotate(token)
+
+    def may_replace(self, token: ApiToken) -> bool:
+        return token.storage_id is None and super().may_replace(token)
 
     @admin.display(description=gettext_lazy("scope"))
     def scope(self, token: ApiToken) -> SafeString:

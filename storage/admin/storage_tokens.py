@@ -51,8 +51,9 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
     fieldsets = (
         (None, {"fields": ("name", "state_badge", "role_list", "user", "id")}),
         (_("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (_("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
-    readonly_fields = ("name", "state_badge", "role_list", "user", "id", "valid_from", "ends", "issued", "last_used")
+    readonly_fields = (*TokenPages.readonly_fields, "user")
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(caller_of(request).roles & self.changers)

@@ -1,4 +1,4 @@
-"""What the lists of tokens in the two back offices share: columns, issuing, and revoking.
+"""What the lists of tokens in the two back offices share: columns, issuing, rotating and revoking.
 
 The value of a token is in the answer to the request that issues it and nowhere else: no session, message or cache holds
 it, and a reload issues nothing.
@@ -29,7 +29,8 @@ from unfold.enums import ActionVariant
 
 from storage.addresses import public_base
 from storage.admin.token_forms import IssueForm
-from storage.back_office.cells import ago, badge, moment, role_badges
+from storage.admin.token_rotation import RotationPages
+from storage.back_office.cells import ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, TokenState
@@ -69,21 +70,25 @@ class RoleFilter(DropdownFilter):
         return queryset.filter(roles__contains=[self.value()]) if self.value() in set(Role) else queryset
 
 
-class TokenPages(admin.ModelAdmin):
+class TokenPages(RotationPages):
     """Together with one of the bases that say who may do what."""
 
     search_fields: ClassVar[tuple[str, ...]] = ("name",)
     search_help_text = _("Search by name")
     ordering = ("-created_on", "id")
+    readonly_fields: ClassVar[tuple[str, ...]] = (
+        *("name", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used"),
+        *("rotated", "old_state", "old_used"),
+    )
     list_filter: ClassVar[tuple[Any, ...]] = (StateFilter, RoleFilter)
     actions = ("revoke_selected",)
     actions_list = ("issue",)
-    actions_detail = ("replace", "revoke")
+    actions_detail = ("rotate", "end_old", "replace", "revoke")
     show_add_link = False
     show_full_result_count = True
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """A token is issued as it is, and revoked."""
+        """A token is issued as it is, rotated and revoked."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -99,8 +104,10 @@ class TokenPages(admin.ModelAdmin):
 
     @admin.display(description=_("state"))
     def state_badge(self, token: ApiToken) -> SafeString:
-        name, kind = STATES[token.state(timezone.now())]
-        return badge(str(name), kind)
+        now = timezone.now()
+        name, kind = STATES[token.state(now)]
+        is_rotating = token.state(now) is TokenState.ACTIVE and token.old_value_holds(now)
+        return badges([badge(str(name), kind), *([badge(str(_("Rotating")), "info")] if is_rotating else [])])
 
     @admin.display(description=_("roles"))
     def role_list(self, token: ApiToken) -> SafeString:
@@ -147,7 +154,9 @@ class TokenPages(admin.ModelAdmin):
             messages.info(request, _("“%s” has been issued already. Its value is shown once only.") % before)
             return redirect("admin:storage_apitoken_change", before.pk)
         issued = form.issue()
-        return self._issued_page(request, issued) if issued else self._form_page(request, form)
+        if issued is None:
+            return self._form_page(request, form)
+        return self._issued_page(request, issued, _("The token has been issued"))
 
     def _initial(self, request: HttpRequest) -> dict[str, Any]:
         """A replacement begins with what the token before it has."""
@@ -161,12 +170,13 @@ class TokenPages(admin.ModelAdmin):
         page = FormPage(_("Issue a token"), _("Issue the token"), form.fieldsets)
         return page.render(self, request, form)
 
-    def _issued_page(self, request: HttpRequest, issued: IssuedToken) -> HttpResponse:
+    def _issued_page(self, request: HttpRequest, issued: IssuedToken, title: Any, note: str = "") -> HttpResponse:
         address = f"{public_base(request)}{context_of_token(issued.token).path}/_api/rest"
         header = f"Authorization: Bearer {issued.value}"
         context = {
             **self.admin_site.each_context(request),
-            "title": _("The token has been issued"),
+            "title": title,
+            "note": note,
             "opts": self.opts,
             "token": issued.token,
             "value": issued.value,
@@ -231,9 +241,19 @@ class TokenPages(admin.ModelAdmin):
         return token
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Those that would do something: what still holds is rotated, what has ended is replaced."""
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        is_revoked = self.get_queryset(request).filter(pk__in=uuids_of(object_id), revoked_on__isnull=False).exists()
-        return [each for each in found if not (is_revoked and each.path == "revoke")]
+        token = self._found(request, object_id)
+        offered = {
+            "rotate": self.may_rotate(token),
+            "end-old-value": token.old_value_holds(timezone.now()),
+            "replace": self.may_replace(token),
+            "revoke": token.revoked_on is None,
+        }
+        return [each for each in found if offered[each.path]]
+
+    def may_replace(self, token: ApiToken) -> bool:
+        return not self.may_rotate(token)
 
 
 def uuids_of(text: Any) -> list[UUID]:

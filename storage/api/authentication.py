@@ -7,10 +7,9 @@ from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
 
 from repository_site.problems import Unauthenticated
-from storage.callers import Caller, CallerKind
+from storage.callers import Caller, anonymous_reader
 from storage.contexts import Context
 from storage.models import AnonymousAccess
-from storage.roles import Role
 from storage.staff import staff_caller
 from storage.tokens import present_digest, recognise_token
 
@@ -25,8 +24,7 @@ def authenticate(request: Request, context: Context) -> Caller:
     if caller is not None:
         return caller
     if context.storage is not None and context.storage.anonymous_access == AnonymousAccess.READ:
-        address = request.META.get("REMOTE_ADDR", "")
-        return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, f"address:{address}")
+        return anonymous_reader(request._request)
     raise Unauthenticated("This needs a credential: send an API token as Authorization: Bearer <token>.")
 
 

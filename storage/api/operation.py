@@ -24,6 +24,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from repository_site.client_network import client_network
 from repository_site.database.base import DatabaseWrapper
 from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts
@@ -56,7 +57,7 @@ anonymous_throttle = Throttle(settings.ANONYMOUS_RATE)
 
 def throttle_address(request: HttpRequest) -> None:
     """Who is not known, or asks for what is not there, is counted by address: guessing must not be free."""
-    anonymous_throttle.take(f"address:{request.META.get('REMOTE_ADDR', '')}")
+    anonymous_throttle.take(f"address:{client_network(request)}")
 
 
 def throttle_caller(caller: Caller) -> None:

@@ -19,10 +19,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
-from unfold.sites import UnfoldAdminSite
 
 from repository_site.problems import Forbidden, NotFound
 from storage.back_office.navigation import Entry, Group, render_navigation
+from storage.back_office.sign_in import GuardedSignIn
 from storage.callers import Caller, CallerKind
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
 from storage.roles import Role
@@ -33,7 +33,7 @@ METHODS = ["GET", "HEAD", "POST"]
 OWN_DELETE_BUTTON = {"show_delete": False}
 
 
-class SiteOffice(UnfoldAdminSite):
+class SiteOffice(GuardedSignIn):
     """For site administrators. Other staff find the storages here that they belong to, and nothing else."""
 
     settings_name = "UNFOLD_SITE"
@@ -64,7 +64,7 @@ def works_in_office(caller: Caller | None) -> bool:
     return caller is not None and caller.kind is CallerKind.STAFF and bool(caller.roles - {Role.VIEWER})
 
 
-class StorageOffice(UnfoldAdminSite):
+class StorageOffice(GuardedSignIn):
     """For the staff of one storage. Every view of it runs in the storage's scope."""
 
     settings_name = "UNFOLD_STORAGE"
@@ -108,8 +108,7 @@ class StorageOffice(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         if request.user.is_authenticated and page_caller(request) is None:
             return self._turn_away(request)
-        response: HttpResponseBase = super().login(request, extra_context)
-        return response
+        return super().login(request, extra_context)
 
     def _turn_away(self, request: HttpRequest) -> HttpResponseBase:
         """Who does not belong here learns nothing of the storage (D3); a viewer is shown to the pages for readers."""

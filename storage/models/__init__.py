@@ -2,6 +2,7 @@
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.measurements import RequestCount, StorageSize
+from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
@@ -12,6 +13,7 @@ __all__ = [
     "AnsweredRequest",
     "ApiToken",
     "Culture",
+    "FailedSignIn",
     "RequestCount",
     "StaffAccount",
     "Storage",

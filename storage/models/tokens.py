@@ -1,4 +1,4 @@
-"""API tokens (D4). Only a keyed digest of the value is kept."""
+"""API tokens (D4). Only keyed digests are kept: of the value and, after a rotation (D147), the one before."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ class ApiToken(models.Model):
     created_on = models.DateTimeField(_("issued on"))
     last_used_on = models.DateTimeField(_("last used on"), null=True)
     revoked_on = models.DateTimeField(_("revoked on"), null=True)
+    rotated_on = models.DateTimeField(null=True)
+    old_digest = models.BinaryField(max_length=32, unique=True, null=True, editable=False)
+    old_valid_until = models.DateTimeField(null=True)
+    old_last_used_on = models.DateTimeField(null=True)
 
     objects = TokenQuerySet.as_manager()
 
@@ -64,6 +68,10 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def old_value_holds(self, now: datetime) -> bool:
+        """Whether the value before the last rotation is still taken, as far as the token itself is."""
+        return self.old_digest is not None and self.old_valid_until is not None and self.old_valid_until > now
 
     def state(self, now: datetime) -> TokenState:
         if self.revoked_on is not None:

@@ -105,6 +105,7 @@ def test_the_whole_answer(api: ApiClient, editor: str) -> None:
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
         "Vary": "Accept-Encoding",
     }
 

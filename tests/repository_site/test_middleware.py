@@ -131,10 +131,10 @@ def test_forwarded_headers_of_trusted_proxies_are_believed(
     assert [key.removeprefix("address:") for key in seen] == [
         "203.0.113.7",
         "192.0.2.1",
-        "evil",
+        "unknown",
         "203.0.113.8",
-        "2001:db8::1",
-        "2001:db8::2",
+        "2001:db8::/64",
+        "2001:db8::/64",
     ]
 
 

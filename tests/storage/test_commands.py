@@ -18,7 +18,16 @@ from tests.shelves.models import Shelf
 
 pytestmark = pytest.mark.django_db
 COMMANDS = {
-    "storage": ["provision_storage", "list_storages", "remove_storage", "issue_token", "revoke_token", "list_tokens"],
+    "storage": [
+        "provision_storage",
+        "list_storages",
+        "remove_storage",
+        "issue_token",
+        "revoke_token",
+        "list_tokens",
+        "rotate_token",
+        "unblock_sign_in",
+    ],
     "facets": ["export_template", "update_configuration"],
     "elements": ["import_storage", "export_storage", "sample_storage"],
     "release": ["run_lifecycle", "draw_lifecycle"],

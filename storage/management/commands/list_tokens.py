@@ -50,6 +50,8 @@ def _row(token: ApiToken, now: datetime) -> dict[str, str]:
         "validFrom": _moment(token.valid_from),
         "validUntil": _moment(token.valid_until),
         "lastUsed": _moment(token.last_used_on),
+        "oldValidUntil": _moment(token.old_valid_until),
+        "oldLastUsed": _moment(token.old_last_used_on),
     }
 
 

@@ -1,0 +1,67 @@
+"""Failed sign-ins in the site's back office: at whose account, from where, who waits. A block can be lifted."""
+
+from __future__ import annotations
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from storage.admin.site_base import SiteModelAdmin
+from storage.back_office import site_office
+from storage.back_office.cells import ago, badge, moment
+from storage.models import FailedSignIn
+from storage.sign_ins import lift_blocks
+
+
+@admin.register(FailedSignIn, site=site_office)
+class FailedSignInAdmin(SiteModelAdmin):
+    """A list to look at. Rows are written by whoever fails to sign in, and cleaned away after a day."""
+
+    list_display = ("whose", "network", "failures", "state", "started", "last")
+    list_display_links = None
+    list_select_related = ("account",)
+    search_fields = ("account__username", "network")
+    search_help_text = gettext_lazy("Search by account and address")
+    ordering = ("-last_on", "id")
+    actions = ("lift",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_lift_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    @admin.action(description=gettext_lazy("Lift the block: forget these failures"), permissions=["lift"])
+    def lift(self, request: HttpRequest, queryset: QuerySet[FailedSignIn]) -> None:
+        number = len(failures := list(queryset))
+        lift_blocks(failures)
+        text = ngettext("%d row has been forgotten.", "%d rows have been forgotten.", number) % number
+        messages.success(request, text)
+
+    @admin.display(description=gettext_lazy("staff account"), ordering="account__username")
+    def whose(self, row: FailedSignIn) -> str:
+        if not bytes(row.name_digest):
+            return _("all names together")
+        return row.account.get_username() if row.account else _("no account of that name")
+
+    @admin.display(description=gettext_lazy("state"))
+    def state(self, row: FailedSignIn) -> SafeString:
+        now = timezone.now()
+        if until := row.blocked_until(now):
+            return badge(_("Blocked until %s") % moment(until), "danger")
+        return badge(_("Counting"), "warning") if row.counts_until > now else badge(_("Past"))
+
+    @admin.display(description=gettext_lazy("since"), ordering="since")
+    def started(self, row: FailedSignIn) -> SafeString:
+        return ago(row.since)
+
+    @admin.display(description=gettext_lazy("last on"), ordering="last_on")
+    def last(self, row: FailedSignIn) -> SafeString:
+        return ago(row.last_on)

@@ -1,0 +1,68 @@
+"""The one form by which people sign in, on both back offices and from the pages for readers, guarded (D146)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_variables
+from unfold.forms import AuthenticationForm
+from unfold.sites import UnfoldAdminSite
+
+from repository_site.client_network import client_network
+from storage.sign_ins import SignInBlocked, begin_attempt
+
+BLOCKED = "blocked"
+
+
+class SignInForm(AuthenticationForm):
+    wait = 0
+    """Seconds until the next attempt is looked at, when this one was not."""
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = self.cleaned_data
+        if not given.get("username") or not given.get("password"):
+            return given
+        try:
+            attempt = begin_attempt(given["username"], client_network(self.request))
+        except SignInBlocked as blocked:
+            raise self._blocked(blocked) from None
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except ValidationError:
+            attempt.failed()
+            raise
+        attempt.succeeded()
+        return cleaned
+
+    def _blocked(self, blocked: SignInBlocked) -> ValidationError:
+        self.wait = max(math.ceil((blocked.until - timezone.now()).total_seconds()), 1)
+        minutes = math.ceil(self.wait / 60)
+        text = ngettext(
+            "Signing in has failed too often from your address. Try again in %(minutes)d minute, or ask an"
+            " administrator of the site to lift the block.",
+            "Signing in has failed too often from your address. Try again in %(minutes)d minutes, or ask an"
+            " administrator of the site to lift the block.",
+            minutes,
+        )
+        return ValidationError(text % {"minutes": minutes}, code=BLOCKED)
+
+
+class GuardedSignIn(UnfoldAdminSite):
+    """What both sites do when somebody signs in."""
+
+    login_form = SignInForm
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        response: HttpResponseBase = super().login(request, extra_context)
+        form = (getattr(response, "context_data", None) or {}).get("form")
+        if isinstance(form, SignInForm) and form.is_bound and form.has_error(NON_FIELD_ERRORS, BLOCKED):
+            response.status_code = 429
+            response["Retry-After"] = str(form.wait)
+        return response

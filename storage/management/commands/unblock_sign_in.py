@@ -1,0 +1,69 @@
+"""`manage.py unblock_sign_in`: let somebody try again who has failed to sign in too often."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from repository_site.client_network import network_of
+from repository_site.command_line import RepositoryCommand
+from storage.models import FailedSignIn
+from storage.sign_ins import lift_blocks, name_digest
+
+
+class Command(RepositoryCommand):
+    help = (
+        "Forget failed sign-ins of one name, of one address, or all of them, so that the next attempt is looked at.\n"
+        "Without arguments it lists who is blocked now."
+    )
+    examples = """\
+  manage.py unblock_sign_in                          who is blocked
+  manage.py unblock_sign_in --account jo             from wherever
+  manage.py unblock_sign_in --address 192.0.2.7      with whatever name
+  manage.py unblock_sign_in --all
+"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--account", metavar="NAME", help="the name that is typed to sign in")
+        parser.add_argument("--address", metavar="ADDRESS", help="where the attempts come from; IPv6: its /64")
+        parser.add_argument("--all", action="store_true", help="everything that is counted")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name, address = options["account"], options["address"]
+        if not name and not address and not options["all"]:
+            self._list()
+            return
+        found = FailedSignIn.objects.all()
+        if name:
+            found = found.filter(name_digest=name_digest(name))
+        if address:
+            try:
+                ip_address(address)
+            except ValueError:
+                raise CommandError(f"{address!r} is not an IP address") from None
+            found = found.filter(network=network_of(address))
+        rows = list(found)
+        blocking = lift_blocks(rows)
+        self.stderr.write(f"{len(rows)} row(s) forgotten; {blocking} of them blocked signing in.")
+
+    def _list(self) -> None:
+        now = timezone.now()
+        blocked = [(row, row.blocked_until(now)) for row in FailedSignIn.objects.select_related("account")]
+        lines = [
+            f"{row.network}  {_whose(row)}  until {until.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+            for row, until in blocked
+            if until
+        ]
+        if lines:
+            self.stdout.write("\n".join(lines))
+        else:
+            self.stderr.write("Nobody is blocked.")
+
+
+def _whose(row: FailedSignIn) -> str:
+    if not bytes(row.name_digest):
+        return "(any name)"
+    return row.account.get_username() if row.account else "(no account of that name)"

@@ -1,0 +1,47 @@
+"""Failed sign-ins (D146): how often, from where, and at whose account."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from storage.models.staff import StaffAccount
+
+
+class FailedSignIn(models.Model):
+    """The failures of one window of time, from one network, at one name or (no digest) at any.
+
+    A name that was typed is kept as a keyed digest: it may be a password in the wrong field.
+    """
+
+    network = models.CharField(_("address"), max_length=50)
+    name_digest = models.BinaryField(max_length=32, default=b"", editable=False)
+    account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, null=True, verbose_name=_("staff account"))
+    failures = models.PositiveIntegerField(_("failures"))
+    since = models.DateTimeField(_("since"))
+    last_on = models.DateTimeField(_("last on"))
+
+    class Meta:
+        verbose_name = _("failed sign-in")
+        verbose_name_plural = _("failed sign-ins")
+        ordering = ["-last_on", "id"]
+        constraints = [models.UniqueConstraint(fields=["network", "name_digest"], name="failed_sign_in_once")]
+        indexes = [models.Index(fields=["since"], name="failed_sign_in_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.account or ''} {self.network}".strip()
+
+    @property
+    def counts_until(self) -> datetime:
+        return self.since + timedelta(minutes=settings.SIGN_IN_WINDOW)
+
+    @property
+    def limit(self) -> int:
+        return settings.SIGN_IN_FAILURES if bytes(self.name_digest) else settings.SIGN_IN_FAILURES_PER_ADDRESS
+
+    def blocked_until(self, now: datetime) -> datetime | None:
+        """None while more attempts are let through."""
+        return self.counts_until if self.failures >= self.limit and self.counts_until > now else None

@@ -1,0 +1,118 @@
+"""The policy of our pages (D148) in a real browser: no page breaks it, it holds, and what the theme does still works."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import DEMO, NewVisitor, Visitor
+from tests.scale import scaled
+
+pytestmark = [pytest.mark.long, pytest.mark.browser]
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
+# Signing out would end the walk; the others are no pages.
+LEFT_OUT = re.compile(r"/logout/|/_api(/|$)|/static/|/export/")
+# With forms, filters, tables that are sorted by drag, charts and pictures; then whatever these link to.
+STORAGE_PAGES = [
+    f"{DEMO}/admin/{page}"
+    for page in ("", "storage/apitoken/", "storage/apitoken/add/", "elements/element/", "facets/elementtype/")
+]
+SITE_PAGES = ["/admin/", "/admin/storage/storage/add/", "/admin/storage/staffaccount/", "/admin/storage/failedsignin/"]
+# In a timer: what a test itself has evaluated may do more than a page.
+BROKEN = """() => new Promise((done) => setTimeout(() => {
+  const script = document.createElement("script");
+  script.textContent = "window.injected = true";
+  document.body.append(script);
+  const button = document.createElement("button");
+  button.setAttribute("onclick", "window.injected = true");
+  button.click();
+  let evaluated = "allowed";
+  try { new Function("return 1")(); } catch (problem) { evaluated = problem.name; }
+  done([Boolean(window.injected), evaluated]);
+}))"""
+
+
+def walk(visitor: Visitor, *starts: str, most: int) -> list[str]:
+    """Opens one page of each kind that links lead to; answers the kinds."""
+    waiting, seen = list(starts), list[str]()
+    while waiting and len(seen) < most:
+        address = waiting.pop(0)
+        kind = ID.sub("*", urlsplit(address).path)
+        if kind in seen:
+            continue
+        seen.append(kind)
+        response = visitor.page.goto(visitor.base + address, wait_until="load")
+        assert response is not None
+        policy = response.headers["content-security-policy"]
+        assert "script-src 'self';" in policy, address
+        assert "unsafe-eval" not in policy
+        found = visitor.page.eval_on_selector_all(
+            "a[href]", "links => links.map(link => link.href).filter(href => href.startsWith(location.origin))"
+        )
+        waiting += [href.removeprefix(visitor.base) for href in found if not LEFT_OUT.search(href)]
+    return seen
+
+
+def test_pages_for_readers_and_signing_in(visit: NewVisitor) -> None:
+    reader = visit()
+    reader.expected |= {404}
+    starts = [f"{DEMO}/", "/admin/login/", f"{DEMO}/admin/login/", f"{DEMO}/nothing/", "/nothing/"]
+    assert len(walk(reader, *starts, most=8)) == 8
+
+
+def test_the_back_office_of_a_storage(visit: NewVisitor) -> None:
+    most = scaled(44)
+    assert len(walk(visit("rita"), *STORAGE_PAGES, most=most)) >= min(most, 40)
+
+
+def test_the_back_office_of_the_installation(visit: NewVisitor) -> None:
+    most = scaled(24)
+    assert len(walk(visit("root", at=""), *SITE_PAGES, most=most)) >= min(most, 20)
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", f"{DEMO}/1033/"])
+def test_what_was_smuggled_in_does_not_run(visit: NewVisitor, path: str) -> None:
+    reader = visit()
+    reader.open(path)
+    assert reader.page.evaluate(BROKEN) == [False, "EvalError"]
+    assert len(reader.faults) == 2
+    assert all("Content Security Policy" in fault for fault in reader.faults), reader.faults
+    reader.faults.clear()
+
+
+def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
+    """Its expressions are walked instead of compiled: menus, theme, side bar, filters, choosing rows."""
+    rita = visit("rita")
+    page = rita.page
+    rita.open(f"{DEMO}/admin/storage/apitoken/")
+    dark, menu = page.locator("html.dark"), page.get_by_text("Dark", exact=True)
+    assert (dark.count(), menu.is_visible()) == (0, False)
+    page.locator("[x-on\\:click='openUserLinks = !openUserLinks']").click()
+    menu.click()
+    dark.wait_for()
+    page.get_by_role("heading").first.click()
+    menu.wait_for(state="hidden")
+    page.reload()
+    dark.wait_for()
+    side = page.locator("[x-bind\\:class*='xl:hidden!']").get_by_role("link").first
+    side.wait_for()
+    page.locator("[x-on\\:click^='sidebarDesktopOpen']").first.click()
+    side.wait_for(state="hidden")
+    assert page.evaluate("localStorage.getItem('sidebarDesktopOpen')") == "0"
+    page.locator("input.action-select").first.check()
+    run = page.locator("button[name=index]")
+    assert not run.is_visible()
+    page.locator("select[name=action]").select_option("revoke_selected")
+    run.wait_for()
+    page.locator("[x-on\\:click='filterOpen = true']").first.click()
+    page.locator("#changelist-filter, [x-show=filterOpen]").first.wait_for()
+
+
+def test_the_theme_is_chosen_before_signing_in(visit: NewVisitor) -> None:
+    page = (reader := visit()).page
+    reader.open("/admin/login/")
+    page.locator("[x-on\\:click='openTheme = !openTheme']").click()
+    page.get_by_text("Dark", exact=True).click()
+    page.locator("html.dark").wait_for()
