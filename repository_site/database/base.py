@@ -7,7 +7,6 @@ Starting lazily here, and not in the settings, keeps `--help`, type checking and
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +16,10 @@ from django.db import NotSupportedError
 from django.db.backends.postgresql import base, operations
 from psycopg import DataError
 from psycopg.pq import Format
+from psycopg_pool import PoolTimeout
+
+from repository_site.database.pool import Turnstile
+from repository_site.database.revival import Revival
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -24,7 +27,8 @@ Statement = tuple[str, Parameters]
 # A cursor of psycopg, which the type stubs do not know; some are kept with each connection under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
-_seen_running = -1.0
+_revival = Revival()
+_turnstile = Turnstile()
 _serial = itertools.count()
 # Cursors hold their last result; one of so many rows is not held until the next request.
 MOST_HELD = 2_000
@@ -50,17 +54,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if self.pool:
+            return self._take_from_pool(conn_params)
         if settings.EMBEDDED_POSTGRES is not None:
-            self._see_that_it_runs(settings.EMBEDDED_POSTGRES)
+            settings.EMBEDDED_POSTGRES.ensure_running()
         return super().get_new_connection(conn_params)
 
-    def _see_that_it_runs(self, embedded: Any) -> None:
-        """Each time; with a pool, where each request takes a connection, not more than once a second."""
-        global _seen_running
-        now = time.monotonic()
-        if not self.pool or now - _seen_running > 1:
-            embedded.ensure_running()
-            _seen_running = now
+    def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
+        """What every request of a server does: it is refused rather than kept waiting for long (D153)."""
+        if settings.EMBEDDED_POSTGRES is not None:
+            _revival.see_that_it_runs(settings.EMBEDDED_POSTGRES)
+        _turnstile.pass_to(self.pool)
+        try:
+            taken = super().get_new_connection(conn_params)
+        except PoolTimeout:
+            _turnstile.close()
+            raise
+        _turnstile.open()
+        return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
         """For statements of a fixed text that are sent again and again: parsed and planned once a connection.
