@@ -13,13 +13,13 @@ from psycopg_pool import PoolTimeout
 PATIENCE = 5.0
 # While there is none, one request after the other tries; the others are refused at once for so long.
 RESPITE = 1.0
-# After an outage the pool looks for the database at growing intervals. Those who come then begin anew after this time.
-RECONNECT = 1.0
+# How long a request waits before it asks the pool once more, and how long the pool looks for a database that is away.
+TURN = 1.0
 
 
 def enable_pool(size: int) -> None:
     """Give this process a pool of connections; a request takes one and hands it back when it is done."""
-    pool = {"min_size": 1, "max_size": size, "timeout": PATIENCE, "reconnect_timeout": RECONNECT}
+    pool = {"min_size": 1, "max_size": size, "timeout": TURN, "reconnect_timeout": TURN}
     connections.settings["default"]["OPTIONS"]["pool"] = pool
 
 

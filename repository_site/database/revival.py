@@ -10,7 +10,7 @@ from repository_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgres
 
 
 class Revival:
-    """Reading its log after a crash may take PostgreSQL minutes: one thread starts it, and no request waits that long."""
+    """PostgreSQL may read its log for minutes after a crash: one thread starts it, and no request waits that long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

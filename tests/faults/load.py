@@ -156,6 +156,9 @@ class Load:
     def run_for(self, seconds: float) -> None:
         time.sleep(seconds)
 
+    def slowest(self, since: float = 0.0) -> float:
+        return max(each.seconds for each in self.answers if each.sent >= since)
+
     def count(self, kind: str) -> int:
         return sum(each.kind == kind for each in self.answers)
 
