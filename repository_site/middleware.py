@@ -148,7 +148,7 @@ def _take_body(request: HttpRequest) -> None:
     if len(body) < int(length or 0):
         raise Unreadable("The body ends before the length that was announced.")
     request.META["CONTENT_LENGTH"] = str(len(body))
-    request._stream = io.BytesIO(body)  # type: ignore[attr-defined]  # what HttpRequest.body and .POST read from
+    request._stream = io.BytesIO(body)  # what HttpRequest.body and .POST read from
 
 
 def _read(stream: Any, size: int) -> bytes:

@@ -9,13 +9,14 @@ import time
 
 import pytest
 
+from repository_site.database.pool import PATIENCE
 from repository_site.middleware import BODIES_AT_ONCE
 from tests.elements.handbook import ID
 from tests.faults.installation import WORKERS, Installation
 from tests.faults.load import PROCESSES, Load
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
-MANY = 100
+MANY = 40
 LIST = "/demo/sample/_api/rest/facets/processes/views/detail/elements"
 ANYBODY_READS = """
 from storage.contexts import storage_at
@@ -71,11 +72,13 @@ def test_bodies_that_trickle_in(installation: Installation, many: int) -> None:
             load.run_for(1)
         over = time.monotonic()
         assert len(load.answers) - before > 30
-        assert load.slowest(began) < 3
+        assert load.slowest(began) < PATIENCE
         assert load.ready_between(began, over).keys() == {200}
     refused = {each.kind for each in load.answers if each.is_refusal}
     assert refused <= ({"write"} if many > BODIES_AT_ONCE * WORKERS else set())
-    load.settle(since=over, within=1, alike=f"{many} clients whose bodies trickle in")
+    # Whoever is refused before its body is read finds the connection closed afterwards.
+    alike = f"{many} clients whose bodies trickle in"
+    load.settle(since=over, within=2, alike=alike, may_break=many > BODIES_AT_ONCE * WORKERS)
     assert (
         installation.server.request("GET", f"{PROCESSES}/{ID['ship']}")[1]["elements"][0]["attributes"].get("scope")
         is None
@@ -97,10 +100,10 @@ def test_readers_that_read_slowly_or_never(installation: Installation, long_list
             load.run_for(1)
         over = time.monotonic()
         assert len(load.answers) - before > 30
-        assert load.slowest(began) < 3
+        assert load.slowest(began) < PATIENCE
         assert load.ready_between(began, over).keys() == {200}
     assert {each[9:12] for each in answers} <= {b"200", b"429"}
     assert not [each for each in load.answers if each.is_refusal]
-    load.settle(since=over, within=1, alike=f"{MANY} clients that read slowly, or never")
+    load.settle(since=over, within=2, alike=f"{MANY} clients that read slowly, or never")
     status, whole = installation.server.request("GET", LIST)
     assert (status, whole["count"], len(whole["elements"])) == (200, long_list, long_list)

@@ -29,6 +29,6 @@ class Command(migrate.Command):
                     self.stderr.write("Others hold the tables; trying again until they are free for a moment.")
             time.sleep(random.uniform(0.5, 1.5))  # noqa: S311  not a secret
         raise CommandError(
-            "others hold the tables all the time, so a migration could not be applied; what was applied before it stays."
+            "others hold the tables all the time, so a migration could not be applied; those before it stay applied."
             " End long transactions, or stop the servers, and run it again"
         )

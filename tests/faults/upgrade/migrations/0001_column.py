@@ -6,6 +6,5 @@ class Migration(migrations.Migration):
 
     dependencies = [("elements", "0013_fill_version_names")]
     operations = [
-        migrations.RunSQL("ALTER TABLE elements_elementversion ADD COLUMN upgraded integer NOT NULL DEFAULT 7"),
-        migrations.RunSQL("ALTER TABLE elements_element ADD COLUMN upgraded integer NOT NULL DEFAULT 7"),
+        migrations.RunSQL("ALTER TABLE elements_elementversion ADD COLUMN upgraded integer NOT NULL DEFAULT 7")
     ]

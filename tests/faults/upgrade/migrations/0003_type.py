@@ -9,6 +9,4 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL("ALTER TABLE elements_elementversion ALTER COLUMN stereotype TYPE text"),
         migrations.RunSQL("ALTER TABLE elements_elementversion ALTER COLUMN state TYPE text"),
-        migrations.RunSQL("ALTER TABLE elements_reference ALTER COLUMN context TYPE text"),
-        migrations.RunSQL("ALTER TABLE storage_storage ALTER COLUMN title TYPE text"),
     ]
