@@ -13,6 +13,7 @@ from django.test import Client
 
 from elements.api import tags
 from elements.pages import views
+from elements.pages.navigation import read_facets
 from elements.reading import selection
 from elements.reading.state import content_state
 from repository_site.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
@@ -90,7 +91,7 @@ def test_a_read_that_is_tried_again_has_the_tag_of_what_it_then_reads(
 def test_a_page_that_a_migration_interrupts_is_made_again(busy: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a request of the API is, and not without an end (D155)."""
     Storage.objects.filter(pk=busy.pk).update(anonymous_access="read")
-    read_facets, failures = views.read_facets, 2
+    failures = 2
 
     def interrupted(*arguments: Any) -> Any:
         nonlocal failures

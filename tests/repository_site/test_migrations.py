@@ -30,7 +30,7 @@ def ours() -> Iterator[tuple[Migration, ProjectState]]:
     """Each migration that the rules are for, with the state of the models before it."""
     loader = MigrationLoader(connection)
     state = ProjectState()
-    for key in loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True):  # type: ignore[attr-defined]
+    for key in loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True):
         migration = loader.graph.nodes[key]
         if migration.app_label in APPS and migration.name[:4] > BEFORE_THE_RULES[migration.app_label]:
             yield migration, state.clone()
@@ -38,7 +38,8 @@ def ours() -> Iterator[tuple[Migration, ProjectState]]:
 
 
 def problems(migration: Migration, state: ProjectState) -> list[str]:
-    found, made, touched = [], set(), set()
+    found: list[str] = []
+    made, touched = set(), set()
     for operation in migration.operations:
         model = str(getattr(operation, "model_name", "") or getattr(operation, "name", "")).lower()
         if isinstance(operation, CreateModel):
