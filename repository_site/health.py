@@ -47,12 +47,17 @@ def readyz() -> HttpResponse:
 
 
 def _database() -> str:
-    """A connection that died while it lay idle says nothing about the database: the next one does."""
-    if not _answers():
-        connection.close()
-        check_pool()
+    """A connection that died while it lay idle says nothing about the database: the next one does. When there is none
+    to be had, nobody else gets one."""
+    try:
+        connection.ensure_connection()
         if not _answers():
-            return "unreachable"
+            connection.close()
+            check_pool()
+            connection.ensure_connection()
+            return "ok" if _answers() else "unreachable"
+    except (Error, PoolTimeout, EmbeddedPostgresError):
+        return "unreachable"
     return "ok"
 
 
@@ -60,7 +65,7 @@ def _answers() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except (Error, PoolTimeout, EmbeddedPostgresError):
+    except Error:
         return False
     return True
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import Any
 import psutil
 import psycopg
 
+from repository_site import environment
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.embedded_postgres.layout import Layout
 from repository_site.embedded_postgres.state import read_postmaster
@@ -23,12 +26,19 @@ STORAGE = "/acme/handbook"
 LABEL = {"1033": "Label"}
 WORKERS = 2
 POOL = 4
-# A session of the back office, and the token of an architect.
-SIGN_IN = """
+# Everything that it needs, made by one process: two storages, the token of an architect, a session of the back office.
+FILL = """
+from io import StringIO
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.management import call_command
 from storage.contexts import storage_at
 from storage.models import StaffAccount, StorageMembership
+quiet = {"stdout": StringIO(), "stderr": StringIO()}
+for collection in ("acme", "rival"):
+    call_command("provision_storage", collection, "handbook", template="FOLDER/template.json", anonymous="read", **quiet)
+    call_command("import_storage", collection, "handbook", f"FOLDER/{collection}.ndjson", **quiet)
+call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
 account = StaffAccount.objects.create(username="ada", is_staff=True)
 StorageMembership.objects.create(account=account, storage=storage_at("acme", "handbook"), roles=["architect"])
 session = SessionStore()
@@ -38,11 +48,19 @@ session[HASH_SESSION_KEY] = account.get_session_auth_hash()
 session.save()
 print(session.session_key)
 """
-# Log and storage tell the same story.
+# Log and storage tell the same story: told again and again, by a process that is kept for it.
 CHECK = """
+import sys
+from django.db import connection
 from storage.contexts import storage_at
 from tests.release.log_check import check_lifecycles
-check_lifecycles(storage_at("acme", "handbook"))
+for _ in sys.stdin:
+    try:
+        check_lifecycles(storage_at("acme", "handbook"))
+        print("ok", flush=True)
+    except Exception as problem:
+        print(repr(problem), flush=True)
+    connection.close()
 """
 STUCK = """SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND xact_start IS NOT NULL"""
 
@@ -68,6 +86,7 @@ class Installation:
         }
         self.postgres = EmbeddedPostgres(folder / "var" / "postgres")
         self.token = self.session = ""
+        self.checker: subprocess.Popen[str] | None = None
 
     def serve(self) -> None:
         self.server.start("serve", "--workers", str(WORKERS))
@@ -76,12 +95,16 @@ class Installation:
         """acme/handbook; and rival/handbook with the same ids, which nobody touches."""
         (self.folder / "template.json").write_text(json.dumps(template()))
         for collection, rename in (("acme", ""), ("rival", "Rival ")):
-            words = ("--template", str(self.folder / "template.json"), "--anonymous", "read")
-            self.manage("provision_storage", collection, "handbook", *words)
-            lines = write_lines(self.folder / f"{collection}.ndjson", rename)
-            self.manage("import_storage", collection, "handbook", str(lines))
-        self.token = self.manage("issue_token", "acme", "handbook", "--name", "load", "--role", "architect").strip()
-        self.session = self.shell(SIGN_IN).strip()
+            write_lines(self.folder / f"{collection}.ndjson", rename)
+        self.token, self.session = self.shell(FILL.replace("FOLDER", str(self.folder))).split()
+        self.checker = subprocess.Popen(
+            [sys.executable, "manage.py", "shell", "--no-imports", "-c", CHECK],
+            cwd=environment.PROJECT_DIR,
+            env=self.server.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def manage(self, *words: str) -> str:
         done = self.server.manage(*words)
@@ -96,7 +119,12 @@ class Installation:
         return self.server.request("GET", address)
 
     def check_lifecycles(self) -> None:
-        self.shell(CHECK)
+        assert self.checker is not None
+        assert self.checker.stdin is not None
+        assert self.checker.stdout is not None
+        self.checker.stdin.write("check\n")
+        self.checker.stdin.flush()
+        assert self.checker.stdout.readline() == "ok\n"
 
     @contextmanager
     def superuser(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
@@ -130,6 +158,8 @@ class Installation:
         assert {self.server.request("GET", path)[0] for path in ("/healthz", "/readyz")} == {200}
 
     def end(self) -> None:
+        if self.checker is not None:
+            self.checker.communicate(timeout=20)
         if self.server.process is not None and self.server.process.poll() is None:
             self.server.process.kill()
             self.server.process.wait(10)

@@ -159,6 +159,9 @@ class Load:
     def slowest(self, since: float = 0.0) -> float:
         return max(each.seconds for each in self.answers if each.sent >= since)
 
+    def has_refused(self, *kinds: str) -> bool:
+        return {each.kind for each in self.answers if each.is_refusal} >= set(kinds)
+
     def count(self, kind: str) -> int:
         return sum(each.kind == kind for each in self.answers)
 

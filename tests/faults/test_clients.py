@@ -29,7 +29,7 @@ storage.save()
 @pytest.fixture(scope="module")
 def long_list(installation: Installation) -> int:
     """So many elements that a whole list is streamed, and more than sockets take in advance."""
-    count = 4_000
+    count = 1_500
     installation.manage("sample_storage", "demo", "sample", str(count))
     installation.shell(ANYBODY_READS)
     return count
