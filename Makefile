@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-all browser node lint format docs examples messages screenshots bench shell lock
+.PHONY: help setup demo serve sample test test-long test-faults test-all reliability browser node lint format docs examples messages screenshots bench shell lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -37,6 +37,13 @@ test: $(STAMP) ## run the tests; needs no service started by hand
 test-long: $(STAMP) ## run the tests that take long by their nature: load, faults, many random cases
 	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
+test-faults: $(STAMP) ## break things under load: database, pool, workers, disk, clients, migrations, clock
+	@$(BIN)/python -m pytest -m fault -n 2 $(ARGS)
+
+reliability: $(STAMP) ## try all faults and write what was measured into docs/explanation/reliability.md
+	@figures=$$(mktemp) && REPOSITORY_FIGURES=$$figures $(MAKE) --no-print-directory test-faults && \
+		REPOSITORY_FIGURES=$$figures $(BIN)/python -m tests.reliability; status=$$?; rm -f "$$figures"; exit $$status
+
 browser: $(STAMP) ## install the browser that some long tests need (Debian's chromium)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		echo "Installing chromium ..."; \
@@ -47,7 +54,7 @@ node: ## install Node.js and npm, which the test of generated clients needs (Deb
 		echo "Installing npm ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null'; }
 
-test-all: test test-long ## run every test
+test-all: test test-long test-faults ## run every test
 
 lint: $(STAMP) ## check style, types, import directions, migrations and settings
 	@$(BIN)/ruff check .

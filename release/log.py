@@ -47,7 +47,8 @@ def number_of(row: VersionRow) -> str:
 
 
 def log_steps(author: Author, steps: Sequence[Taken]) -> None:
-    """One statement for all, in their order. The elements are locked, so nobody else counts meanwhile."""
+    """One statement for all, in their order. The elements are locked, so nobody else counts meanwhile; and no step is
+    earlier than the one before it, whatever the clock says (D156)."""
     if not steps:
         return
     sql = """INSERT INTO release_lifecycleentry (id, element_id, number, version_id, version, step, from_state,
@@ -56,7 +57,8 @@ def log_steps(author: Author, steps: Sequence[Taken]) -> None:
         SELECT n.id, n.element, n.place + coalesce((SELECT max(l.number) FROM release_lifecycleentry l
                 WHERE l.element_id = n.element), 0),
             n.version_id, n.version, n.step, n.from_state, n.to_state, n.transition, n.comment, n.ignored, n.task,
-            n.assignee, %s, %s, %s, %s FROM unnest(
+            n.assignee, greatest(t.now, (SELECT max(l.changed_on) FROM release_lifecycleentry l
+                WHERE l.element_id = n.element)), %s, %s, %s FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[],
                 %s::text[], %s::text[], %s::jsonb[], %s::uuid[], %s::uuid[])
             AS n (id, element, place, version_id, version, step, from_state, to_state, transition, comment, ignored,
@@ -74,7 +76,7 @@ def log_steps(author: Author, steps: Sequence[Taken]) -> None:
             )
         )  # fmt: skip
     columns = [list(column) for column in zip(*rows, strict=True)]
-    execute(sql, [author.now, author.element, author.label, author.request_id, *columns])
+    execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
 
 
 def record_steps(author: Author, zone: Any, steps: Sequence[Taken]) -> None:

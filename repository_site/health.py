@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from psycopg_pool import PoolTimeout
 
+from repository_site.database.pool import check_pool
 from repository_site.embedded_postgres import EmbeddedPostgresError
 from repository_site.rest.rendering import answer
 
@@ -46,12 +47,27 @@ def readyz() -> HttpResponse:
 
 
 def _database() -> str:
+    """A connection that died while it lay idle says nothing about the database: the next one does. When there is none
+    to be had, nobody else gets one."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        connection.ensure_connection()
+        if not _answers():
+            connection.close()
+            check_pool()
+            connection.ensure_connection()
+            return "ok" if _answers() else "unreachable"
     except (Error, PoolTimeout, EmbeddedPostgresError):
         return "unreachable"
     return "ok"
+
+
+def _answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return False
+    return True
 
 
 def _migrations() -> str:

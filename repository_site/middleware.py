@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from ipaddress import ip_address
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.http.request import UnreadablePostError
 from django.http.response import HttpResponseBase
 
-from repository_site.problems import TooLarge, Unreadable
+from repository_site.problems import Busy, Problem, TooLarge, Unreadable
 from repository_site.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
+# Requests whose bodies a process reads at once; each holds a thread for as long as its client takes.
+BODIES_AT_ONCE = 48
+_reading = threading.BoundedSemaphore(BODIES_AT_ONCE)
 log = structlog.get_logger("request")
 
 
@@ -96,45 +100,64 @@ def _without_port(address: str) -> str:
 
 
 class ApiRequestMiddleware:
-    """Below `_api`: a trailing slash is optional and never redirects (D1), https where it is asked for, bodies are
-    read whole and bounded (D28)."""
+    """Below `_api`: a trailing slash is optional and never redirects (D1), https where it is asked for. Bodies are read
+    whole and bounded (D28), those of pages, too."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not is_api_path(request.path_info):
-            return self.get_response(request)
-        if settings.HTTPS and not request.is_secure():
+        is_api = is_api_path(request.path_info)
+        if is_api and settings.HTTPS and not request.is_secure():
             return problem_answer(Unreadable("This installation answers over https only."))
-        if refusal := _take_body(request):
-            return refusal
-        if request.path_info.endswith("/"):
+        try:
+            _take_body(request)
+        except Problem as problem:
+            return problem_answer(problem) if is_api else _plain_answer(problem)
+        if is_api and request.path_info.endswith("/"):
             request.path_info = request.path_info[:-1]
         return self.get_response(request)
 
 
-def _take_body(request: HttpRequest) -> HttpResponse | None:
+def _plain_answer(problem: Problem) -> HttpResponse:
+    """For pages, before anything is known of who asks and in which language."""
+    answer = problem_answer(problem)
+    answer.content = problem.message.encode()
+    answer["Content-Type"] = "text/plain; charset=utf-8"
+    return answer
+
+
+def _take_body(request: HttpRequest) -> None:
     """Read the body before anything else, so that a slow client holds neither a connection nor a transaction.
 
     Django believes CONTENT_LENGTH alone: it would take a chunked body for an empty one, and one that was cut off for
     a whole one. Both would be lost in silence.
     """
     limit = settings.BODY_LIMIT
-    too_large = TooLarge(f"The body is larger than {limit} bytes.")
     length = request.META.get("CONTENT_LENGTH") or ""
+    is_chunked = not length and "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
     if length and not length.isdecimal():
-        return problem_answer(Unreadable("Content-Length is not a number."))
-    if length and int(length) > limit:
-        return problem_answer(too_large)
-    if not length and "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
-        body = request.META["wsgi.input"].read(limit + 1)
-        if len(body) > limit:
-            return problem_answer(too_large)
-        request.META["CONTENT_LENGTH"] = str(len(body))
-        request._stream = io.BytesIO(body)  # what HttpRequest.body reads from
+        raise Unreadable("Content-Length is not a number.")
+    if int(length or 0) > limit:
+        raise TooLarge(f"The body is larger than {limit} bytes.")
+    if not is_chunked and not int(length or 0):
+        return
+    body = _read(request.META["wsgi.input"], limit + 1 if is_chunked else int(length))
+    if len(body) > limit:
+        raise TooLarge(f"The body is larger than {limit} bytes.")
+    if len(body) < int(length or 0):
+        raise Unreadable("The body ends before the length that was announced.")
+    request.META["CONTENT_LENGTH"] = str(len(body))
+    request._stream = io.BytesIO(body)  # what HttpRequest.body and .POST read from
+
+
+def _read(stream: Any, size: int) -> bytes:
+    """Not by every thread of the process at once: some are left for requests without a body (D154)."""
+    if not _reading.acquire(blocking=False):
+        raise Busy("Too many requests are waiting for their bodies; try again shortly.", retry_after=2)
     try:
-        complete = len(request.body) == int(length or len(request.body))
-    except UnreadablePostError:
-        complete = False
-    return None if complete else problem_answer(Unreadable("The body ends before the length that was announced."))
+        return cast("bytes", stream.read(size))
+    except OSError as problem:
+        raise Unreadable("The body ends before the length that was announced.") from problem
+    finally:
+        _reading.release()

@@ -20,11 +20,12 @@ from django.conf import settings
 from django.db import connections
 
 from repository_site.database.pool import enable_pool
+from repository_site.middleware import BODIES_AT_ONCE
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
 # Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
-# keep others from being served.
-THREADS = 32
+# keep others from being served. What has no body, most reading and `/healthz`, has threads of its own.
+THREADS = BODIES_AT_ONCE + 16
 # How long a connection may lie idle. Longer than a proxy keeps one (nginx: 60 s): else it would send a request into a
 # connection that has just been closed here.
 IDLE_MILLISECONDS = 75_000

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.template import loader
 from django.urls import include, path, re_path
 from django.views import defaults
 from django.views.generic import RedirectView
@@ -42,9 +44,23 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Called while what went wrong is being handled, wherever that was: in a view or before one was found."""
+    error = sys.exc_info()[1]
+    if isinstance(error, errors.AWAY):
+        return unavailable(request, error)
     if errors.is_api_path(request.path):
         return errors.server_error(request)
     return defaults.server_error(request)
+
+
+def unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
+    """A database that is away, in the form that whoever asked can read (D153)."""
+    if errors.is_api_path(request.path):
+        return errors.unavailable(error, request)
+    away = errors.note_that_it_is_away(error)
+    has_room = away.message != errors.NO_ROOM
+    page = loader.render_to_string("503.html", {"has_room": has_room})
+    return HttpResponse(page, status=503, headers={"Retry-After": str(away.retry_after), "Cache-Control": "no-store"})
 
 
 handler400 = bad_request

@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
+from repository_site.database.statements import with_current_plans
 from repository_site.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.rest.errors import status_of
 from storage.addresses import public_base
@@ -80,8 +81,9 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
 
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        try:
-            storage = storage_of(request)
+        storage = storage_of(request)
+
+        def work() -> HttpResponseBase:
             with (
                 timezone.override(storage.time_zone),
                 tenant_scope(storage, snapshot=snapshot, timeout=settings.STATEMENT_TIMEOUT),
@@ -89,6 +91,10 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse):
                     response.render()
+            return response
+
+        try:
+            response = with_current_plans(work)
         except Problem as problem:
             response = problem_page(request, problem)
         except OperationalError as error:

@@ -30,6 +30,7 @@ from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
 from facets.blueprint import ElementType
 from facets.configuration import CompiledView, Configuration
+from repository_site.database.statements import begun_with_current_plans
 from repository_site.problems import NotFound, Unreadable
 from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from storage.tenancy import tenant_scope
@@ -113,7 +114,8 @@ class ElementOperation(ConfiguredOperation):
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # Not read for its headers alone; and, as with GET, without a length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        stream = Stream(stream_counted(self.list_name, self._batches(assembler, selection, for_reporting)))
+        batches = begun_with_current_plans(lambda: self._batches(assembler, selection, for_reporting))
+        stream = Stream(stream_counted(self.list_name, batches))
         return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 
     def _answer_page(

@@ -58,11 +58,14 @@ def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[st
 
 
 def record(author: Author, entries: Sequence[Entry]) -> None:
-    """One statement for all."""
+    """One statement for all. Where the clock has been set back, a change still comes after those before it (D156)."""
     if entries:
         sql = """INSERT INTO elements_elementchange (id, element_id, version_id, action, before, after, changed_on,
                 caller_id, caller_label, request_id)
-            SELECT n.id, n.element, n.version, n.action, n.before, n.after, %s, %s, %s, %s FROM unnest(
+            SELECT n.id, n.element, n.version, n.action, n.before, n.after,
+                coalesce((SELECT max(c.changed_on) + interval '1 microsecond' FROM elements_elementchange c
+                    WHERE c.element_id = n.element AND c.changed_on > t.now), t.now), %s, %s, %s
+            FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
                 AS n (id, element, version, action, before, after)"""
         # Ascending ids: of several changes of one element at the same moment the order stays.
@@ -72,7 +75,7 @@ def record(author: Author, entries: Sequence[Entry]) -> None:
             for own, each in zip(ids, entries, strict=True)
         ]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        execute(sql, [author.now, author.element, author.label, author.request_id, *columns])
+        execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -14,9 +14,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import NotSupportedError
-from django.db.backends.postgresql import base, operations
+from django.db.backends.postgresql import base, operations, schema
 from psycopg import DataError
 from psycopg.pq import Format
+from psycopg_pool import PoolTimeout
+
+from repository_site.database.pool import PATIENCE, Turnstile
+from repository_site.database.revival import Revival
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -24,8 +28,11 @@ Statement = tuple[str, Parameters]
 # A cursor of psycopg, which the type stubs do not know; some are kept with each connection under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
-_seen_running = -1.0
+_revival = Revival()
+_turnstile = Turnstile()
 _serial = itertools.count()
+# For each lock; a migration that needs several may hold the first for as long as it waits for the others.
+LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 # Cursors hold their last result; one of so many rows is not held until the next request.
 MOST_HELD = 2_000
 
@@ -46,21 +53,47 @@ class DatabaseOperations(operations.DatabaseOperations):
         return super().last_executed_query(cursor, sql, params)
 
 
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """No migration waits for a lock for long: everybody who came after it would wait as long (D155)."""
+
+    def __enter__(self) -> DatabaseSchemaEditor:
+        super().__enter__()
+        if self.atomic_migration and not self.collect_sql:
+            with self.connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LONGEST_WAIT_OF_MIGRATIONS])
+        return self
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
+    SchemaEditorClass = DatabaseSchemaEditor
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if self.pool:
+            return self._take_from_pool(conn_params)
         if settings.EMBEDDED_POSTGRES is not None:
-            self._see_that_it_runs(settings.EMBEDDED_POSTGRES)
+            settings.EMBEDDED_POSTGRES.ensure_running()
         return super().get_new_connection(conn_params)
 
-    def _see_that_it_runs(self, embedded: Any) -> None:
-        """Each time; with a pool, where each request takes a connection, not more than once a second."""
-        global _seen_running
-        now = time.monotonic()
-        if not self.pool or now - _seen_running > 1:
-            embedded.ensure_running()
-            _seen_running = now
+    def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
+        """What every request of a server does: it is refused rather than kept waiting for long (D153).
+
+        Asked again and again meanwhile: the pool gives up on a database that is away, and looks for it when asked next.
+        """
+        end = time.monotonic() + PATIENCE
+        _turnstile.pass_to(self.pool)
+        while True:
+            if settings.EMBEDDED_POSTGRES is not None:
+                _revival.see_that_it_runs(settings.EMBEDDED_POSTGRES)
+            try:
+                taken = super().get_new_connection(conn_params)
+            except PoolTimeout:
+                if time.monotonic() < end:
+                    continue
+                _turnstile.close()
+                raise
+            _turnstile.open()
+            return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
         """For statements of a fixed text that are sent again and again: parsed and planned once a connection.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
-from django.db import connection
+from django.db import NotSupportedError, connection
 
 from repository_site.database.base import DatabaseWrapper, Parameters, Row
 
 T = TypeVar("T")
+# A migration may change several tables, one after the other, while a request is answered.
+PLAN_ATTEMPTS = 4
 
 
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
@@ -27,6 +30,32 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     there are many keys.
     """
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
+
+
+def with_current_plans(work: Callable[[], T]) -> T:
+    """What `work`, a whole transaction, answers; again from its start where a migration has changed a table under a
+    statement that this connection had prepared (D155)."""
+    for _ in range(PLAN_ATTEMPTS - 1):
+        try:
+            return work()
+        except NotSupportedError:
+            if connection.in_atomic_block:
+                raise
+            cast("DatabaseWrapper", connection).forget_plans()
+    return work()
+
+
+def begun_with_current_plans(make: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """The same for what is streamed: until its first piece is there it can begin anew. After that its transaction keeps
+    migrations off the tables that it reads."""
+
+    def begin() -> tuple[list[T], Iterator[T]]:
+        pieces = make()
+        return [*islice(pieces, 1)], pieces
+
+    first, pieces = with_current_plans(begin)
+    yield from first
+    yield from pieces
 
 
 @dataclass(frozen=True, slots=True)

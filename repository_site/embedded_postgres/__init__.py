@@ -55,6 +55,14 @@ class EmbeddedPostgres:
     def log_file(self) -> Path:
         return _layout_of(self.data_dir).log_file
 
+    def is_running(self) -> bool:
+        """Whether it accepts connections and we have a lease. Waits for nobody, also not for who is starting it."""
+        here = _layout_of(self.data_dir)
+        try:
+            return _has_lease(here) and state.is_healthy(here)
+        except OSError:
+            return False
+
     def ensure_running(self) -> None:
         """Take a lease and return when the server accepts connections. Cheap when all is well already."""
         here = _layout_of(self.data_dir)

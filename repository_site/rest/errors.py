@@ -15,14 +15,16 @@ from django.core.exceptions import (
     RequestDataTooBig,
     SuspiciousOperation,
 )
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
+from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 
 from repository_site import problems
 from repository_site.database.pool import renew_pool
+from repository_site.embedded_postgres import EmbeddedPostgresError
 from repository_site.rest.rendering import JSON_TYPE, answer
 
 log = structlog.get_logger(__name__)
@@ -49,6 +51,13 @@ BY_PROBLEM: dict[type[problems.Problem], Kind] = {
     problems.TooManyRequests: Kind(429, "error", "volatile"),
 }
 CRITICAL = "critical"
+# What a request meets when the database is away, goes away, or cannot do what it is asked to.
+AWAY = (OperationalError, InterfaceError, PoolTimeout, EmbeddedPostgresError)
+UNREACHABLE = "The service cannot reach its database; try again shortly."
+NO_ROOM = (
+    "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
+    " room, then try again."
+)
 
 
 def error_body(message: str, output: str, type: str, details: tuple[str, ...]) -> dict[str, Any]:
@@ -97,23 +106,31 @@ def handle_exception(error: Exception, context: dict[str, Any] | None = None) ->
         return problem_answer(problems.TooLarge("The body is too large."))
     if isinstance(error, BadRequest | SuspiciousOperation | UnreadablePostError):
         return problem_answer(problems.Unreadable("The request cannot be read."))
-    if isinstance(error, OperationalError | PoolTimeout):
-        return unavailable(error, context)
+    if isinstance(error, AWAY):
+        return unavailable(error, context.get("request") if context else None)
     if isinstance(error, exceptions.APIException):
         return error_answer(Kind(error.status_code, "error", "volatile"), str(error.detail))
     return None
 
 
-def unavailable(error: Exception, context: dict[str, Any] | None) -> HttpResponse:
-    """The database is away or at its limits: not the client's fault, and worth trying again."""
-    log.error("database unavailable", error=str(error).splitlines()[0] if str(error) else type(error).__name__)
-    renew_pool()
-    request_id = getattr(context.get("request") if context else None, "request_id", "unknown")
+def unavailable(error: Exception, request: Any) -> HttpResponse:
+    """The database is away or at its limits: not the client's fault, and worth trying again (D153)."""
+    away = note_that_it_is_away(error)
+    request_id = getattr(request, "request_id", "unknown")
     return error_answer(
         Kind(503, CRITICAL, "permanent"),
-        f"The service cannot reach its database; try again shortly. The request id is {request_id}.",
-        headers={"Retry-After": "2"},
+        f"{away.message} The request id is {request_id}.",
+        headers={"Retry-After": str(away.retry_after)},
     )
+
+
+def note_that_it_is_away(error: BaseException) -> problems.Busy:
+    """For the log and the pool; answers what to tell whoever asked."""
+    log.error("database unavailable", error=str(error).splitlines()[0] if str(error) else type(error).__name__)
+    renew_pool()
+    if isinstance(error.__cause__, DiskFull):
+        return problems.Busy(NO_ROOM, retry_after=30)
+    return problems.Busy(UNREACHABLE, retry_after=2)
 
 
 def _method_message(error: exceptions.MethodNotAllowed, context: dict[str, Any] | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 import structlog
 from django.conf import settings
-from django.db import NotSupportedError, OperationalError, connection
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -25,7 +25,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from repository_site.client_network import client_network
-from repository_site.database.base import DatabaseWrapper
+from repository_site.database.statements import with_current_plans
 from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.rest.negotiation import accepts
 from repository_site.rest.rendering import JSON_TYPE
@@ -142,11 +142,15 @@ class Operation(APIView):
             self.caller.require_role(Role.ADMINISTRATOR)
             response: HttpResponseBase = handler(request, **names)
             return response
+
+        def work() -> HttpResponseBase:
+            # One snapshot for a read: what one statement has found is still there for the next.
+            with tenant_scope(self.storage, snapshot=self.only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                return cast("HttpResponseBase", handler(request, **names))
+
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
-                # One snapshot for a read: what one statement has found is still there for the next.
-                with tenant_scope(self.context.storage, snapshot=self.only_reads, timeout=settings.STATEMENT_TIMEOUT):
-                    return cast("HttpResponseBase", handler(request, **names))
+                return with_current_plans(work)
             except OperationalError as problem:
                 is_cancelled = isinstance(problem.__cause__, QueryCanceled)
                 if is_cancelled and self.only_reads:
@@ -156,11 +160,6 @@ class Operation(APIView):
                 if is_cancelled or not attempts_left:
                     raise Busy(IN_USE, retry_after=1) from problem
                 time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
-            except NotSupportedError:
-                # A migration has changed a table that a prepared statement reads.
-                if not attempts_left or connection.in_atomic_block:
-                    raise
-                cast("DatabaseWrapper", connection).forget_plans()
         raise AssertionError("the last attempt answers or raises")
 
     @property

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 from django.db import NotSupportedError, connection
+from django.test import Client
 
 from elements.api import tags
+from elements.pages import views
+from elements.pages.navigation import read_facets
 from elements.reading import selection
 from elements.reading.state import content_state
+from repository_site.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
 from storage.models import Storage
 from storage.provisioning import remove_storage
 from storage.roles import Role
@@ -82,6 +86,38 @@ def test_a_read_that_is_tried_again_has_the_tag_of_what_it_then_reads(
     assert (attempts, response.json()["count"]) == ([200], 2)
     assert (response.content, response["ETag"]) == (again.content, again["ETag"])
     assert response.get("X-Total-Count") == ("2" if query else None)
+
+
+def test_a_page_that_a_migration_interrupts_is_made_again(busy: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a request of the API is, and not without an end (D155)."""
+    Storage.objects.filter(pk=busy.pk).update(anonymous_access="read")
+    failures = 2
+
+    def interrupted(*arguments: Any) -> Any:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise NotSupportedError("cached plan must not change result type")
+        return read_facets(*arguments)
+
+    monkeypatch.setattr(views, "read_facets", interrupted)
+    address = VIEW.partition("/_api/")[0] + "/1033/"
+    assert Client().get(address).status_code == 200
+    failures = PLAN_ATTEMPTS
+    assert Client(raise_request_exception=False).get(address).status_code == 500
+
+
+def test_a_stream_begins_anew_until_its_first_piece(busy: Storage) -> None:
+    begun = []
+
+    def pieces() -> Iterator[int]:
+        begun.append(1)
+        if len(begun) < 3:
+            raise NotSupportedError("cached plan must not change result type")
+        yield from (1, 2, 3)
+
+    assert [*begun_with_current_plans(pieces)] == [1, 2, 3]
+    assert len(begun) == 3
 
 
 def test_what_never_reads_may_write_whatever_its_body(api: ApiClient, busy: Storage) -> None:

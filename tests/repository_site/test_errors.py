@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import OperationalError
-from django.test import override_settings
+from django.db import InterfaceError, OperationalError
+from django.test import Client, override_settings
+from psycopg.errors import DiskFull
 
+from repository_site.embedded_postgres import EmbeddedPostgresError
 from repository_site.environment import Rate
 from repository_site.rest.throttling import Throttle
 from storage.models import Storage
@@ -199,6 +201,54 @@ def test_503_when_the_database_is_away(api: ApiClient, open_storage: Storage, mo
     assert response["Retry-After"] == "2"
     message = "The service cannot reach its database; try again shortly. The request id is r-9."
     assert (response.status_code, response.json()) == (503, body(message, "permanent", "critical"))
+
+
+def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise OperationalError("could not extend file") from DiskFull()
+
+    monkeypatch.setattr("storage.api.operation.find_context", fail)
+    response = api.get(INFO, headers={"X-Request-ID": "r-9"})
+    assert response["Retry-After"] == "30"
+    message = (
+        "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
+        " room, then try again. The request id is r-9."
+    )
+    assert (response.status_code, response.json()) == (503, body(message, "permanent", "critical"))
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("gone"), InterfaceError("closed"), EmbeddedPostgresError("starting")]
+)
+@pytest.mark.parametrize(("language", "heading"), [("en", "Not available just now"), ("de", "Gerade nicht verfügbar")])
+def test_pages_are_503_as_well(
+    open_storage: Storage, monkeypatch: pytest.MonkeyPatch, error: Exception, language: str, heading: str
+) -> None:
+    """In a view; and before there is one, where the language is not known yet."""
+
+    def fail(*args: Any) -> None:
+        raise error
+
+    client = Client(raise_request_exception=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("elements.pages.views.read_facets", fail)
+        response = client.get("/acme/open/1033/", headers={"accept-language": language})
+    assert (response.status_code, response["Retry-After"], response["Cache-Control"]) == (503, "2", "no-store")
+    assert f"<h1>{heading}</h1>" in response.content.decode()
+    monkeypatch.setattr("storage.middleware.read_storage", fail)
+    response = client.get("/acme/open/1033/")
+    assert response.status_code == 503
+    assert "<h1>Not available just now</h1>" in response.content.decode()
+
+
+def test_a_page_without_room(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise OperationalError("could not extend file") from DiskFull()
+
+    monkeypatch.setattr("storage.middleware.read_storage", fail)
+    response = Client(raise_request_exception=False).get("/acme/open/1033/")
+    assert (response.status_code, response["Retry-After"]) == (503, "30")
+    assert "<h1>There is no room left</h1>" in response.content.decode()
 
 
 def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.test import RequestFactory, override_settings
+from django.test import Client, RequestFactory, override_settings
 
+from repository_site import middleware
 from repository_site.logs import logging_settings
 from storage.models import Storage
 from tests.api_client import ApiClient
@@ -166,3 +168,31 @@ def test_a_body_that_was_cut_off_is_not_taken_for_whole(open_storage: Storage) -
         patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
         status, answer = wsgi_call(WSGIHandler(), environ)
     assert (status, answer["message"]) == (400, "The body ends before the length that was announced.")
+
+
+def test_bodies_are_read_by_some_of_the_threads_only(
+    api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has a body is refused when all those are taken; who has none is served (D154)."""
+    monkeypatch.setattr("repository_site.middleware._reading", threading.BoundedSemaphore(1))
+    assert api.post(INFO, " ", "application/json").status_code == 200
+    with middleware._reading:
+        refused = api.post(INFO, " ", "application/json")
+        assert (refused.status_code, refused["Retry-After"]) == (503, "2")
+        assert refused.json() == {
+            "message": "Too many requests are waiting for their bodies; try again shortly.",
+            "output": "permanent",
+            "type": "critical",
+            "data": [{"error": "Too many requests are waiting for their bodies; try again shortly."}],
+        }
+        page = Client().post("/admin/login/", {"username": "x"})
+        assert (page.status_code, page["Content-Type"]) == (503, "text/plain; charset=utf-8")
+        assert page.content == b"Too many requests are waiting for their bodies; try again shortly."
+        assert api.get(INFO).status_code == 200
+    assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
+
+
+def test_a_page_takes_no_larger_body_than_the_api(open_storage: Storage, settings: Any) -> None:
+    settings.BODY_LIMIT = 10
+    page = Client().post("/admin/login/", {"username": "x" * 20})
+    assert (page.status_code, page.content) == (413, b"The body is larger than 10 bytes.")

@@ -1,0 +1,20 @@
+"""One installation for all faults that one test process tries: each test leaves it as sound as it found it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.installation import Installation
+
+
+@pytest.fixture(scope="session")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    found = Installation(tmp_path_factory.mktemp("faults"))
+    try:
+        found.serve()
+        found.fill()
+        yield found
+    finally:
+        found.end()

@@ -1,0 +1,182 @@
+"""A whole installation to break: `manage.py serve` with two workers on a PostgreSQL of its own, and two storages."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from repository_site import environment
+from repository_site.embedded_postgres import EmbeddedPostgres
+from repository_site.embedded_postgres.layout import Layout
+from repository_site.embedded_postgres.state import read_postmaster
+from tests.elements.handbook import TEMPLATE, write_lines
+from tests.server_process import Server, free_port
+
+STORAGE = "/acme/handbook"
+LABEL = {"1033": "Label"}
+WORKERS = 2
+POOL = 4
+# Everything that it needs, made by one process: two storages, the token of an architect, a session of the back office.
+FILL = """
+from io import StringIO
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.management import call_command
+from storage.contexts import storage_at
+from storage.models import StaffAccount, StorageMembership
+quiet = {"stdout": StringIO(), "stderr": StringIO()}
+for collection in ("acme", "rival"):
+    call_command("provision_storage", collection, "handbook", template="FOLDER/template.json", anonymous="read", **quiet)
+    call_command("import_storage", collection, "handbook", f"FOLDER/{collection}.ndjson", **quiet)
+call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
+account = StaffAccount.objects.create(username="ada", is_staff=True)
+StorageMembership.objects.create(account=account, storage=storage_at("acme", "handbook"), roles=["architect"])
+session = SessionStore()
+session[SESSION_KEY] = str(account.pk)
+session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+session[HASH_SESSION_KEY] = account.get_session_auth_hash()
+session.save()
+print(session.session_key)
+"""
+# Log and storage tell the same story: told again and again, by a process that is kept for it.
+CHECK = """
+import sys
+from django.db import connection
+from storage.contexts import storage_at
+from tests.release.log_check import check_lifecycles
+for _ in sys.stdin:
+    try:
+        check_lifecycles(storage_at("acme", "handbook"))
+        print("ok", flush=True)
+    except Exception as problem:
+        print(repr(problem), flush=True)
+    connection.close()
+"""
+STUCK = """SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND xact_start IS NOT NULL"""
+
+
+def template() -> dict[str, Any]:
+    """The handbook's, with a context that makes elements: one request then writes two of them."""
+    found = copy.deepcopy(TEMPLATE)
+    found["properties"]["tools"] = {"displayNames": LABEL, "related": {"facet": "it", "canAddNew": True}}
+    found["types"]["subProcess"]["properties"].append("tools")
+    return found
+
+
+class Installation:
+    def __init__(self, folder: Path, **environ: str) -> None:
+        self.folder = folder
+        self.server = Server(folder / "var", free_port())
+        self.server.environ |= {
+            "REPOSITORY_BODY_LIMIT": "10000000",
+            "REPOSITORY_TOKEN_RATE": "off",
+            "REPOSITORY_ANONYMOUS_RATE": "off",
+            "REPOSITORY_POOL_SIZE": str(POOL),
+            **environ,
+        }
+        self.postgres = EmbeddedPostgres(folder / "var" / "postgres")
+        self.token = self.session = ""
+        self.checker: subprocess.Popen[str] | None = None
+
+    def serve(self) -> None:
+        self.server.start("serve", "--workers", str(WORKERS))
+
+    def fill(self) -> None:
+        """acme/handbook; and rival/handbook with the same ids, which nobody touches."""
+        (self.folder / "template.json").write_text(json.dumps(template()))
+        for collection, rename in (("acme", ""), ("rival", "Rival ")):
+            write_lines(self.folder / f"{collection}.ndjson", rename)
+        self.token, self.session = self.shell(FILL.replace("FOLDER", str(self.folder))).split()
+        self.checker = subprocess.Popen(
+            [sys.executable, "manage.py", "shell", "--no-imports", "-c", CHECK],
+            cwd=environment.PROJECT_DIR,
+            env=self.server.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def manage(self, *words: str) -> str:
+        done = self.server.manage(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def shell(self, code: str) -> str:
+        return self.manage("shell", "--no-imports", "-c", code)
+
+    def everything_of_the_rival(self) -> tuple[int, Any]:
+        address = "/rival/handbook/_api/rest/facets/processes/views/detail/elements?$resources=attributes,related"
+        return self.server.request("GET", address)
+
+    def check_lifecycles(self) -> None:
+        assert self.checker is not None
+        assert self.checker.stdin is not None
+        assert self.checker.stdout is not None
+        self.checker.stdin.write("check\n")
+        self.checker.stdin.flush()
+        assert self.checker.stdout.readline() == "ok\n"
+
+    @contextmanager
+    def superuser(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """As whoever runs the database, not as the service."""
+        with psycopg.connect(
+            host=str(self.postgres.socket_dir), port=EmbeddedPostgres.PORT, dbname="repository", user="postgres",
+            autocommit=True,
+        ) as connection:  # fmt: skip
+            yield connection
+
+    def ask(self, sql: str) -> Any:
+        with self.superuser() as connection:
+            row = connection.execute(sql).fetchone()
+            return row[0] if row else None
+
+    def workers(self) -> list[psutil.Process]:
+        assert self.server.process is not None
+        children = psutil.Process(self.server.process.pid).children()
+        return [each for each in children if is_worker(each)]
+
+    def postmaster(self) -> psutil.Process:
+        found = read_postmaster(Layout(self.postgres.data_dir))
+        assert found is not None
+        return psutil.Process(found.pid)
+
+    def check_nothing_is_stuck(self, seconds: float = 5) -> None:
+        """No transaction is left open once nobody asks for anything, and all workers are there."""
+        wait_for(lambda: self.ask(STUCK) == 0, seconds, "a transaction is still open")
+        assert self.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
+        wait_for(lambda: len(self.workers()) == WORKERS, seconds, "a worker is missing")
+        assert {self.server.request("GET", path)[0] for path in ("/healthz", "/readyz")} == {200}
+
+    def end(self) -> None:
+        if self.checker is not None:
+            self.checker.communicate(timeout=20)
+        if self.server.process is not None and self.server.process.poll() is None:
+            self.server.process.kill()
+            self.server.process.wait(10)
+        self.server.wait_until_nothing_is_left()
+
+
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return "manage.py" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float, problem: str) -> float:
+    """Until it is so; answers how long that took."""
+    started = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - started < seconds, problem
+        time.sleep(0.02)
+    return time.monotonic() - started

@@ -1,0 +1,305 @@
+"""A steady load of readers and writers that remember what they were told, and the reckoning after it.
+
+Writers send what they were refused again with the same Idempotency-Key, as clients should: so everything that they
+have begun must be there once in the end, and whole.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+from tests.elements.handbook import ID
+from tests.faults.installation import STORAGE, Installation
+from tests.figures import note
+
+API = f"{STORAGE}/_api"
+PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
+SYSTEMS = f"{API}/rest/facets/it/views/detail/elements"
+READS = (
+    f"{PROCESSES}?$resources=attributes,related&$pageSize=20",
+    f"{PROCESSES}/{ID['order']}",
+    f"{API}/rest/info",
+)
+PAGES = (
+    f"{STORAGE}/1033/",
+    f"{STORAGE}/1033/processes/{ID['order']}",
+    f"{STORAGE}/admin/",
+    f"{STORAGE}/admin/elements/element/",
+)
+# Seconds that a client waits, and that it rests between two requests.
+PATIENCE, BREATH = 20, 0.02
+Body = dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """`status` is 0 when there was none: the connection was refused or broke."""
+
+    kind: str
+    sent: float
+    seconds: float
+    status: int
+    body: Any
+    retry_after: str | None
+
+    @property
+    def is_refusal(self) -> bool:
+        return self.status == 0 or self.status >= 500
+
+
+class Client:
+    """One connection that is kept for as long as it works."""
+
+    def __init__(self, installation: Installation, kind: str) -> None:
+        self.installation, self.kind = installation, kind
+        self.connection: http.client.HTTPConnection | None = None
+
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
+        sent = time.monotonic()
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if "/_api/" in address:
+            headers |= {"Authorization": f"Bearer {self.installation.token}", "Content-Type": "application/json"}
+        else:
+            headers |= {"Cookie": f"sessionid={self.installation.session}"}
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.installation.server.port, timeout=PATIENCE)
+        try:
+            self.connection.request(method, address, None if body is None else json.dumps(body), headers)
+            response = self.connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            return Answer(self.kind, sent, time.monotonic() - sent, 0, None, None)
+        is_json = response.getheader("Content-Type", "").startswith("application/json")
+        found = json.loads(content) if is_json and content else content
+        return Answer(
+            self.kind, sent, time.monotonic() - sent, response.status, found, response.getheader("Retry-After")
+        )
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+@dataclass
+class Load:
+    """Runs from `with` to the end of it; then `settle` compares what was acknowledged with what is stored."""
+
+    installation: Installation
+    name: str
+    writers: int = 3
+    readers: int = 2
+    answers: list[Answer] = field(default_factory=list)
+    probes: list[Answer] = field(default_factory=list)
+    made: dict[int, str] = field(default_factory=dict)
+    """Elements by the number in their name, as acknowledged."""
+    released: set[int] = field(default_factory=set)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+    kept: dict[str, list[int]] = field(default_factory=dict)
+    """By element: the numbers that were written into it and acknowledged."""
+
+    def __enter__(self) -> Self:
+        self.stop, self.given_up = threading.Event(), threading.Event()
+        self.desk = Client(self.installation, "check")
+        self.rival = self.installation.everything_of_the_rival()
+        [self.parent] = self.create(f"Parent of {self.name}")
+        self.shared = self.create(*(f"Kept by {self.name} {number}" for number in range(self.writers)))
+        tasks: list[Callable[[], None]] = [lambda each=each: self.write(each) for each in self.shared]  # type: ignore[misc]
+        tasks += [lambda: self.read("read", READS)] * self.readers
+        tasks += [lambda: self.read("page", PAGES), self.probe]
+        self.pool = ThreadPoolExecutor(len(tasks))
+        self.clients = [self.pool.submit(task) for task in tasks]
+        try:
+            self.run_until(lambda: len(self.made) > 2 * self.writers and self.count("page") >= len(PAGES))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stop.set()
+        wait(self.clients, timeout=PATIENCE)
+        self.given_up.set()
+        self.pool.shutdown()
+        self.desk.close()
+        for each in self.clients:
+            each.result()
+
+    def create(self, *names: str) -> list[str]:
+        parent = [{"id": getattr(self, "parent", ID["sales"])}]
+        elements = [
+            {"type": "subProcess", "attributes": {"name": {"1033": each}}, "rootPath": parent} for each in names
+        ]
+        answer = self.desk.call("POST", PROCESSES, {"elements": elements})
+        assert answer.status == 200, answer
+        return [each["id"] for each in answer.body["elements"]]
+
+    def run_until(self, is_so: Callable[[], bool], seconds: float = 20) -> None:
+        end = time.monotonic() + seconds
+        while not is_so():
+            assert time.monotonic() < end, Counter((each.kind, each.status) for each in self.answers[-200:])
+            for each in self.clients:
+                if each.done():
+                    each.result()
+            time.sleep(0.02)
+
+    def run_for(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def slowest(self, since: float = 0.0) -> float:
+        return max(each.seconds for each in self.answers if each.sent >= since)
+
+    def has_refused(self, *kinds: str) -> bool:
+        return {each.kind for each in self.answers if each.is_refusal} >= set(kinds)
+
+    def count(self, kind: str) -> int:
+        return sum(each.kind == kind for each in self.answers)
+
+    def write(self, shared: str) -> None:
+        """In turn: make a process together with a system, write three values at once, release what was made."""
+        client = Client(self.installation, "write")
+        kept = self.kept[shared] = []
+        while not self.stop.is_set():
+            number = next(self.numbers)
+            text = str(number)
+            tool = {"type": "system", "attributes": {"name": {"1033": f"Tool {self.name} {number}"}}}
+            made = {
+                "type": "subProcess",
+                "attributes": {"name": {"1033": f"{self.name} {number}"}, "scope": {"1031": text, "1033": text}},
+                "rootPath": [{"id": self.parent}],
+                "related": {"tools": [tool]},
+            }
+            answer = self.insist(client, PROCESSES, {"elements": [made]}, f"make-{self.name}-{number}")
+            if answer is None:
+                break
+            element = answer.body["elements"][0]
+            self.made[number] = element["id"]
+            values = {"scope": {"1031": text, "1033": text}, "count": {"127": number}}
+            change = {"elements": [{"id": shared, "attributes": values}]}
+            if self.insist(client, PROCESSES, change, f"keep-{self.name}-{number}") is None:
+                break
+            kept.append(number)
+            release = f"{API}/release/{element['versionId']}/transitions/InProcessToReleased?ignoreWarnings=true"
+            if self.insist(client, release, None, f"release-{self.name}-{number}") is None:
+                break
+            self.released.add(number)
+        client.close()
+
+    def insist(self, client: Client, address: str, body: Any, key: str) -> Answer | None:
+        """Until it is acknowledged, or nobody waits for it any more."""
+        while True:
+            answer = client.call("POST", address, body, Idempotency_Key=key.replace(" ", "-"))
+            self.answers.append(answer)
+            if answer.status == 200:
+                return answer
+            assert answer.is_refusal, answer
+            # To the end of a test whoever was refused may have its last try, so that all is done in the end.
+            if self.stop.wait(BREATH * 5) and self.given_up.is_set():
+                return None
+
+    def read(self, kind: str, addresses: tuple[str, ...]) -> None:
+        client = Client(self.installation, kind)
+        for address in itertools.cycle(addresses):
+            self.answers.append(client.call("GET", address)._replace(body=address))
+            if self.stop.wait(BREATH):
+                break
+        client.close()
+
+    def probe(self) -> None:
+        """What a load balancer asks, each time over a new connection."""
+        for kind in itertools.cycle(("ready", "healthy")):
+            client = Client(self.installation, kind)
+            self.probes.append(client.call("GET", "/readyz" if kind == "ready" else "/healthz"))
+            client.close()
+            if self.stop.wait(BREATH):
+                break
+
+    def settle(self, *, since: float, within: float, alike: str = "", may_break: bool = False) -> None:
+        """All that must be so after a fault that was over at `since`: nothing lost, nothing half, nothing stuck."""
+        refused = [each for each in self.answers if each.is_refusal]
+        statuses = Counter((each.kind, each.status) for each in refused)
+        allowed = {503, 0} if may_break else {503}
+        assert {each.status for each in refused} <= allowed, (
+            statuses,
+            [each for each in refused if each.status != 503],
+        )
+        assert {each.retry_after for each in refused if each.status} <= {"1", "2", "5", "30"}, statuses
+        unread = [each for each in self.answers if each.kind in ("read", "page") and each.status not in (200, *allowed)]
+        assert unread == []
+        back = max((each.sent + each.seconds - since for each in refused), default=0.0)
+        assert back < within, f"refused until {back:.1f} s after it was over: {statuses}"
+        # Once everybody is served, it says so.
+        assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
+        self.check_stored()
+        self.installation.check_nothing_is_stuck()
+        self.installation.check_lifecycles()
+        assert self.installation.everything_of_the_rival() == self.rival
+        # A worker that died takes the probe with it; a living one is always healthy.
+        assert {each.status for each in self.probes if each.kind == "healthy"} <= ({200, 0} if may_break else {200})
+        self.desk.close()
+        note(
+            "faults",
+            alike or self.name,
+            tried=len(self.answers),
+            acknowledged=len(self.made) + len(self.released) + sum(map(len, self.kept.values())),
+            refused=len(refused),
+            seconds=round(max(back, 0.0), 1),
+            lost=0,
+        )
+
+    def check_stored(self) -> None:
+        children = self.all_of(f"{PROCESSES}/{self.parent}/children")
+        found = {}
+        for each in children:
+            name = each["attributes"]["name"]["1033"]
+            if not name.startswith("Kept"):
+                found[int(name.removeprefix(f"{self.name} "))] = each
+        assert len(found) + len(self.shared) == len(children), "something was made twice"
+        lost = {number: id for number, id in self.made.items() if number not in found or found[number]["id"] != id}
+        assert lost == {}
+        for number, each in found.items():
+            assert each["attributes"]["scope"] == {"1031": str(number), "1033": str(number)}
+            assert len(each["related"]["tools"]) == 1
+            assert each["attributes"]["isReleased"]["127"] or number not in self.released
+        tools = self.all_of(f"{SYSTEMS}?$filter=StartsWith(name,'Tool {self.name} ')".replace(" ", "%20"))
+        assert {each["id"] for each in tools} == {each["related"]["tools"][0]["id"] for each in found.values()}
+        assert len(tools) == len(found)
+        for element, numbers in self.kept.items():
+            self.check_kept(element, numbers)
+
+    def check_kept(self, element: str, numbers: list[int]) -> None:
+        """Values that were written together agree, and the record of changes tells every acknowledged one, once."""
+        stored = self.desk.call("GET", f"{PROCESSES}/{element}").body["elements"][0]["attributes"]
+        history = self.desk.call("GET", f"{PROCESSES}/{element}/history?$pageSize=1000").body["values"]
+        changes = [each["after"]["attributes"] for each in history if each["action"] == "updated"]
+        told = [int(each["scope[1033]"]) for each in changes]
+        assert [each for each in told if each in set(numbers)] == numbers[::-1]
+        assert len(set(told)) == len(told) <= len(numbers) + 1
+        assert [each for each in changes if {str(value) for value in each.values()} != {each["scope[1033]"]}] == []
+        assert {len(each) for each in changes} == {3}
+        assert stored["scope"] == {"1031": str(told[0]), "1033": str(told[0])}
+        assert stored["count"] == {"127": told[0]}
+
+    def all_of(self, address: str) -> list[Body]:
+        answer = self.desk.call("GET", address)
+        assert answer.status == 200, answer
+        found: list[Body] = answer.body["elements"]
+        return found
+
+    def ready_between(self, begin: float, end: float) -> Counter[int]:
+        """What `/readyz` said when it was asked and answered within this time."""
+        return Counter(
+            each.status
+            for each in self.probes
+            if each.kind == "ready" and begin <= each.sent and each.sent + each.seconds <= end
+        )

@@ -1,0 +1,109 @@
+"""Clients that send or read byte by byte, or not at all, and many of them: everybody else is served as before."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+
+import pytest
+
+from repository_site.database.pool import PATIENCE
+from repository_site.middleware import BODIES_AT_ONCE
+from tests.elements.handbook import ID
+from tests.faults.installation import WORKERS, Installation
+from tests.faults.load import PROCESSES, Load
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+MANY = 40
+LIST = "/demo/sample/_api/rest/facets/processes/views/detail/elements"
+ANYBODY_READS = """
+from storage.contexts import storage_at
+storage = storage_at("demo", "sample")
+storage.anonymous_access = "read"
+storage.save()
+"""
+
+
+@pytest.fixture(scope="module")
+def long_list(installation: Installation) -> int:
+    """So many elements that a whole list is streamed, and more than sockets take in advance."""
+    count = 1_500
+    installation.manage("sample_storage", "demo", "sample", str(count))
+    installation.shell(ANYBODY_READS)
+    return count
+
+
+def open_socket(installation: Installation) -> socket.socket:
+    client = socket.socket()
+    # Otherwise the kernel would take much of an answer in the client's place.
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    client.settimeout(20)
+    client.connect(("127.0.0.1", installation.server.port))
+    return client
+
+
+def head(method: str, address: str, *more: str) -> bytes:
+    lines = [f"{method} {address} HTTP/1.1", "Host: 127.0.0.1", *more]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+@pytest.mark.parametrize("many", [50, 250])
+def test_bodies_that_trickle_in(installation: Installation, many: int) -> None:
+    """Fifty disturb nobody. Beyond the threads that there are for bodies, who has one is refused; reading goes on."""
+    body = json.dumps({"elements": [{"id": ID["ship"], "attributes": {"scope": {"1033": "slow"}}}]}).encode()
+    start = head(
+        "POST",
+        PROCESSES,
+        f"Authorization: Bearer {installation.token}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    )
+    with Load(installation, f"trickling {many}") as load, contextlib.ExitStack() as slow:
+        clients = [slow.enter_context(open_socket(installation)) for _ in range(many)]
+        for each in clients:
+            each.sendall(start)
+        began, before = time.monotonic(), len(load.answers)
+        for place in range(3):
+            for each in clients:
+                with contextlib.suppress(OSError):
+                    each.sendall(body[place : place + 1])
+            load.run_for(1)
+        over = time.monotonic()
+        assert len(load.answers) - before > 30
+        assert load.slowest(began) < PATIENCE
+        assert load.ready_between(began, over).keys() == {200}
+    refused = {each.kind for each in load.answers if each.is_refusal}
+    assert refused <= ({"write"} if many > BODIES_AT_ONCE * WORKERS else set())
+    # Whoever is refused before its body is read finds the connection closed afterwards.
+    alike = f"{many} clients whose bodies trickle in"
+    load.settle(since=over, within=2, alike=alike, may_break=many > BODIES_AT_ONCE * WORKERS)
+    assert (
+        installation.server.request("GET", f"{PROCESSES}/{ID['ship']}")[1]["elements"][0]["attributes"].get("scope")
+        is None
+    )
+
+
+def test_readers_that_read_slowly_or_never(installation: Installation, long_list: int) -> None:
+    """Of whole lists only so many are streamed at once that connections are left for everybody else."""
+    start = head("GET", LIST)
+    with Load(installation, "not reading") as load, contextlib.ExitStack() as slow:
+        clients = [slow.enter_context(open_socket(installation)) for _ in range(MANY)]
+        for each in clients:
+            each.sendall(start)
+        began, before = time.monotonic(), len(load.answers)
+        answers = [each.recv(12) for each in clients[::10]]
+        for _ in range(3):
+            for each in clients[::2]:
+                each.recv(1)
+            load.run_for(1)
+        over = time.monotonic()
+        assert len(load.answers) - before > 30
+        assert load.slowest(began) < PATIENCE
+        assert load.ready_between(began, over).keys() == {200}
+    assert {each[9:12] for each in answers} <= {b"200", b"429"}
+    assert not [each for each in load.answers if each.is_refusal]
+    load.settle(since=over, within=2, alike=f"{MANY} clients that read slowly, or never")
+    status, whole = installation.server.request("GET", LIST)
+    assert (status, whole["count"], len(whole["elements"])) == (200, long_list, long_list)

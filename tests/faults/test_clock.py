@@ -1,0 +1,151 @@
+"""The clock jumps: by daylight saving, which moves no instant, and by itself, which does (D156).
+
+In one process, with a clock that the test moves: the service takes every moment from `django.utils.timezone`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from elements.models import ElementVersion
+from storage.models import Storage
+from storage.tenancy import tenant_scope
+from tests.figures import note
+from tests.release.conftest import desk, house
+from tests.release.house import ID, Desk
+from tests.release.log_check import check_lifecycles
+from tests.release.test_clock import let_versions_take_effect, line, mark, run, states, valid
+from tests.release.test_tasks import TYPE, Clock, act, ask, clock, done, fingerprints, fresh, rival_of
+
+__all__ = ["clock", "desk", "house"]
+pytestmark = [pytest.mark.django_db, pytest.mark.fault]
+Sit = Callable[..., Desk]
+HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
+TICK = timedelta(microseconds=1)
+SPRING, AUTUMN = (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC))
+"""The instants at which the clocks of Berlin go from 2 to 3, and from 3 to 2."""
+
+
+@pytest.mark.parametrize("change", [SPRING, AUTUMN], ids=["spring", "autumn"])
+def test_daylight_saving_over_the_whole_lifecycle(house: Storage, desk: Sit, clock: Clock, change: datetime) -> None:
+    """Every quarter of an hour from before to after the change: each thing is done at its instant, once, and no sooner."""
+    let_versions_take_effect(house)
+    rival = fingerprints(house)[1]
+    due = {
+        "released-1": change - 30 * MINUTE,
+        "order-2": change,
+        "erp-1": change + 30 * MINUTE,
+        "inEffect-1": change + 90 * MINUTE,
+    }
+    for version, moment in due.items():
+        valid(house, version, valid_until=moment)
+    valid(house, "released-1", valid_from=change - 45 * MINUTE)
+    clock.moment = change - 14 * DAY + 30 * MINUTE
+    task = ask(desk(user="cora"), "house")
+    found: dict[str, datetime] = {}
+    runs = 0
+    clock.moment = change - 2 * HOUR
+    while clock.moment < change + 3 * HOUR:
+        told = run(house, dry_run=True)
+        assert run(house) == told
+        for part, lines in told.items():
+            for each in lines:
+                assert f"{part} {each}" not in found, "done twice"
+                found[f"{part} {each}"] = clock.moment
+        clock.moment += 15 * MINUTE
+        runs += 1
+    assert found == {
+        f"in_effect {line('order-2', '2.0')}": change - 2 * HOUR,
+        f"in_effect {line('released-1')}": change - 45 * MINUTE,
+        **{f"expired {line(each, '2.0' if each == 'order-2' else '1.0')}": moment for each, moment in due.items()},
+        # Fourteen times 24 hours after it was made, and a quarter of an hour, whatever the clocks on the wall say.
+        f"stuck {task}, {TYPE}: overdue": change + 45 * MINUTE,
+    }
+    assert mark(house, task) == (change + 45 * MINUTE, ["overdue"])
+    assert set(states(house, *due)) == {"expired"}
+    assert fingerprints(house)[1] == rival
+    check_lifecycles(fresh(house))
+    note(
+        "faults",
+        f"daylight saving, {change:%d %B %Y}",
+        tried=runs,
+        acknowledged=len(found),
+        refused=0,
+        seconds=0,
+        lost=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("accepted", "start", "end"),
+    [
+        # Days of 23 and of 25 hours, from within the hour before the change, the hour after it, and at its end.
+        ("2026-03-29T00:59:59+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
+        ("2026-03-29T01:00:00+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
+        ("2026-03-29T21:59:59+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
+        ("2026-03-29T22:00:00+00:00", "2026-03-29T22:00:00+00:00", "2026-03-30T00:00:00"),
+        ("2026-10-25T00:30:00+00:00", "2026-10-24T22:00:00+00:00", "2026-10-25T00:00:00"),
+        ("2026-10-25T01:30:00+00:00", "2026-10-24T22:00:00+00:00", "2026-10-25T00:00:00"),
+        ("2026-10-25T22:59:59+00:00", "2026-10-24T22:00:00+00:00", "2026-10-25T00:00:00"),
+        ("2026-10-25T23:00:00+00:00", "2026-10-25T23:00:00+00:00", "2026-10-26T00:00:00"),
+    ],
+)
+def test_what_ends_today_ends_with_the_day_of_the_storage(
+    house: Storage, desk: Sit, clock: Clock, accepted: str, start: str, end: str
+) -> None:
+    clock.set(accepted)
+    cora = desk(user="cora")
+    task = ask(cora)
+    assert done(act(cora, task, "accept"))["element"]["state"] == "expired"
+    assert cora.element("released")["attributes"]["validUntil"] == {"127": end}
+    with tenant_scope(house):
+        assert ElementVersion.objects.get(id=ID["released-1"]).valid_until == datetime.fromisoformat(start)
+    assert run(house) == {}
+    check_lifecycles(fresh(house))
+
+
+def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: Clock) -> None:
+    """A month ahead: all that is due by then is done, once. Back: nothing is taken back, and the order stays."""
+    begin = clock.moment
+    cora, rival = desk(user="cora"), fingerprints(house)[1]
+    valid(house, "released-1", valid_until=begin + 10 * DAY)
+    valid(house, "order-2", valid_until=begin + 60 * DAY)
+    clock.moment = begin + 30 * DAY
+    assert run(house) == {"expired": [line("released-1")]}
+    rename(cora, "inProcess", "Ahead")
+    task = ask(cora, "inEffect")
+    clock.moment = begin + HOUR
+    assert run(house) == {}
+    assert states(house, "released-1", "order-2") == ["expired", "released"]
+    # What is done now was done after what was done before, whatever the clock says.
+    rename(cora, "inProcess", "Back")
+    assert done(act(cora, task, "accept"))["element"]["state"] == "expired"
+    names = [each["after"]["attributes"]["name[1033]"] for each in history(cora, "inProcess")[:2]]
+    assert names == ["Back", "Ahead"]
+    steps = cora.steps("inEffect")
+    assert [each["number"] for each in steps] == [*range(1, len(steps) + 1)]
+    moments = [each["changedOn"] for each in steps]
+    assert moments == sorted(moments)
+    clock.moment = begin + 61 * DAY
+    assert run(house) == {"expired": [line("order-2", "2.0")]}
+    assert run(house) == {}
+    check_lifecycles(fresh(house))
+    assert fingerprints(house)[1] == rival
+    assert states(rival_of(house), "released-1") == ["released"]
+    note("faults", "the clock 30 days ahead and back", tried=9, acknowledged=6, refused=0, seconds=0, lost=0)
+
+
+def rename(cora: Desk, name: str, text: str) -> None:
+    response = cora.update({"id": ID[name], "attributes": {"name": {"1033": text}}})
+    assert response.status_code == 200, response.content
+
+
+def history(cora: Desk, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cora.get(f"rest/facets/processes/views/detail/elements/{ID[name]}/history").json()[
+        "values"
+    ]
+    return found

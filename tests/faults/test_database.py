@@ -1,0 +1,97 @@
+"""The database goes away under load: stopped, killed, and its connections cut one by one (D153)."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import signal
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+
+from repository_site.database.pool import PATIENCE
+from repository_site.embedded_postgres import locks
+from repository_site.embedded_postgres.layout import Layout
+from tests.faults.installation import Installation, wait_for
+from tests.faults.load import PROCESSES, Load
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+PROCESS = f"{PROCESSES}?$pageSize=5"
+# Of connections that are at work just now; the service's own, not ours.
+CUT = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE usename = 'repository' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "seconds"),
+    [
+        ("PostgreSQL stopped (fast), away for 4 s", signal.SIGINT, 4),
+        ("PostgreSQL stopped (immediate)", signal.SIGQUIT, 0),
+        ("PostgreSQL killed", signal.SIGKILL, 0),
+    ],
+)
+def test_postgres_ends_and_comes_back(
+    installation: Installation, name: str, sent: signal.Signals, seconds: float
+) -> None:
+    with Load(installation, f"ended by {sent.name}") as load:
+        postmaster = installation.postmaster()
+        # Nobody can start it again while this is held: as when reading its log takes long.
+        with locks.holding(Layout(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
+            postmaster.send_signal(sent)
+            wait_for(lambda: is_gone(postmaster), 30, "PostgreSQL does not end")
+            gone = time.monotonic()
+            time.sleep(seconds)
+            back = time.monotonic()
+        load.run_until(lambda: installation.server.request("GET", "/readyz")[0] == 200)
+        load.run_for(1.5)
+    meanwhile = [each for each in load.answers if gone < each.sent and each.sent + each.seconds < back]
+    # No answer takes longer than the service waits for a connection, and none is better than it can be.
+    assert {each.status for each in meanwhile} <= {503}
+    assert max(each.seconds for each in load.answers) < PATIENCE + 4
+    assert load.ready_between(gone, back).keys() <= {503}
+    load.settle(since=back, within=12, alike=name)
+
+
+def is_gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_connections_are_cut_in_the_middle_of_transactions(installation: Installation) -> None:
+    with Load(installation, "cut", writers=4) as load:
+        cut = 0
+        with installation.superuser() as connection:
+            end = time.monotonic() + 4
+            while time.monotonic() < end:
+                cut += sum(row[0] for row in connection.execute(CUT))
+                time.sleep(0.05)
+        over = time.monotonic()
+        load.run_for(1.5)
+    assert cut > 20
+    load.settle(since=over, within=3, alike="connections cut within transactions")
+
+
+def test_the_pool_is_exhausted(installation: Installation) -> None:
+    """Every connection waits for a lock that somebody holds for long: others are told so soon, and go on after it."""
+    lock = "LOCK TABLE elements_element IN ACCESS EXCLUSIVE MODE"
+    with Load(installation, "exhausted", readers=6) as load:
+        with installation.superuser() as connection, connection.transaction():
+            connection.execute(lock)
+            held = time.monotonic()
+            # Enough who wait for the lock to hold every connection of both workers.
+            with ThreadPoolExecutor(24) as pool:
+                waiting = [pool.submit(installation.server.request, "GET", PROCESS) for _ in range(24)]
+                load.run_until(
+                    lambda: load.ready_between(held, math.inf)[503] > 0 and load.has_refused("read", "write")
+                )
+                connection.execute("ROLLBACK")
+                over = time.monotonic()
+                found = Counter(each.result()[0] for each in waiting)
+        load.run_for(2)
+    assert found.keys() <= {200, 503}
+    refused = [each for each in load.answers if each.is_refusal]
+    assert max(each.seconds for each in refused) < PATIENCE + 4
+    assert load.ready_between(held + 2, over).keys() == {503}
+    load.settle(since=over, within=3, alike="every connection of the pool held")

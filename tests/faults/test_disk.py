@@ -1,0 +1,86 @@
+"""The disk of the database is full: writing is refused with the reason, reading goes on, and room is all it needs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.installation import Installation
+from tests.faults.load import PROCESSES, Load
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+NO_ROOM = (
+    "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
+    " room, then try again."
+)
+# Where all content goes.
+TABLES = "SELECT format('ALTER TABLE %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'r' AND relname ~ '^elements_'"
+INDEXES = "SELECT format('ALTER INDEX %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'i' AND relname ~ '^(elements_|version_)'"
+
+
+@pytest.fixture
+def small_disk(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file system of its own, of 48 MB, with all tables and indexes of elements on it."""
+    disk = tmp_path_factory.mktemp("disk")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48m,mode=755", "tmpfs", str(disk)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"NO DISK TO FILL: mounting one is not permitted here ({mounted.stderr.strip()})")
+    try:
+        owner = installation.postgres.data_dir.stat()
+        (disk / "space").mkdir()
+        os.chown(disk / "space", owner.st_uid, owner.st_gid)
+        move(installation, disk / "space", "small")
+        yield disk
+        move(installation, disk / "space", "pg_default")
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def move(installation: Installation, place: Path, name: str) -> None:
+    with installation.superuser() as connection:
+        if name == "small":
+            connection.execute(f"CREATE TABLESPACE small OWNER repository LOCATION '{place}'")
+        for sql in (TABLES, INDEXES):
+            for (statement,) in connection.execute(sql).fetchall():
+                connection.execute(statement.replace("TABLESPACE small", f"TABLESPACE {name}"))
+        if name != "small":
+            connection.execute("DROP TABLESPACE small")
+
+
+def fill(disk: Path) -> Path:
+    """Takes all the room that is left."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * size):
+                    pass
+    return ballast
+
+
+def test_the_disk_of_the_database_is_full(installation: Installation, small_disk: Path) -> None:
+    with Load(installation, "full") as load:
+        ballast = fill(small_disk)
+        full = time.monotonic()
+        load.run_until(lambda: sum(each.is_refusal for each in load.answers) > 5)
+        reads = load.count("read")
+        load.run_until(lambda: load.count("read") > reads + 20)
+        told = load.ready_between(full, time.monotonic())
+        ballast.unlink()
+        over = time.monotonic()
+        load.run_for(2)
+    refused = [each for each in load.answers if each.is_refusal]
+    assert {(each.kind, each.status, each.retry_after) for each in refused} == {("write", 503, "30")}
+    assert {each.body["message"].partition(" The request id")[0] for each in refused} == {NO_ROOM}
+    # It can serve all but writing; taking it out of the balance would take reading away as well.
+    assert told.keys() == {200}
+    load.settle(since=over, within=2, alike="the disk of the database full")
+    assert installation.server.request("GET", f"{PROCESSES}?$pageSize=1")[0] == 200

@@ -1,0 +1,70 @@
+"""A later release brings migrations while this one runs: nobody is refused, and nobody waits for long (D155)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from repository_site import environment
+from repository_site.database.pool import PATIENCE
+from tests.faults.installation import Installation
+from tests.faults.load import Load
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+LONGEST_WAIT = """SELECT coalesce(max(extract(epoch FROM clock_timestamp() - query_start)), 0)::float
+    FROM pg_stat_activity WHERE usename = 'repository' AND wait_event_type = 'Lock'"""
+APPLIED = "SELECT count(*) FROM django_migrations WHERE app = 'upgrade'"
+
+
+def test_migrations_are_applied_under_load(installation: Installation) -> None:
+    waits, stop = [0.0], threading.Event()
+
+    def watch() -> None:
+        with installation.superuser() as connection:
+            while not stop.wait(0.02):
+                waits.extend(row[0] for row in connection.execute(LONGEST_WAIT))
+
+    with Load(installation, "migrated", writers=4) as load:
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        began = time.monotonic()
+        with installation.superuser() as connection, connection.transaction():
+            # Somebody reads for long: the migration has to wait for that, and must not let others wait meanwhile.
+            connection.execute("SELECT count(*) FROM elements_elementversion")
+            migrating = upgrade(installation)
+            assert migrating.stdout is not None
+            said = ""
+            while "Others hold the tables" not in said:
+                line = migrating.stdout.readline()
+                assert line, said
+                said += line
+            load.run_for(1)
+            assert migrating.poll() is None
+            assert installation.ask(APPLIED) == 0
+        said, _ = migrating.communicate(timeout=60)
+        over = time.monotonic()
+        load.run_for(1)
+        stop.set()
+        watcher.join()
+    assert migrating.returncode == 0, said
+    assert installation.ask(APPLIED) == 5
+    assert [each for each in load.answers if each.is_refusal] == []
+    assert load.ready_between(began, over).keys() == {200}
+    assert max(waits) < 2
+    assert load.slowest(began) < PATIENCE
+    load.settle(since=over, within=0.1, alike="migrations applied")
+
+
+def upgrade(installation: Installation) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "migrate", "upgrade"],
+        cwd=environment.PROJECT_DIR,
+        env={**installation.server.environ, "DJANGO_SETTINGS_MODULE": "tests.faults.upgrade_settings"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )

@@ -1,0 +1,31 @@
+"""A worker is killed while it writes: the other one goes on, and another takes its place."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import psutil
+import pytest
+
+from tests.faults.installation import WORKERS, Installation, wait_for
+from tests.faults.load import Load
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+
+
+def test_workers_are_killed_during_writes(installation: Installation) -> None:
+    with Load(installation, "killed", writers=4) as load:
+        for _ in range(2):
+            # The other one the second time: a worker that dies twice within seconds ends the server, for whoever runs it.
+            killed = min(installation.workers(), key=psutil.Process.create_time)
+            killed.kill()
+            over = time.monotonic()
+            wait_for(partial(is_replaced, installation, killed.pid), 40, "the worker is not replaced")
+            load.run_for(1)
+    load.settle(since=over, within=15, alike="a worker killed, twice", may_break=True)
+
+
+def is_replaced(installation: Installation, pid: int) -> bool:
+    pids = [each.pid for each in installation.workers()]
+    return len(pids) == WORKERS and pid not in pids

@@ -1,0 +1,1 @@
+"""Migrations that a later release might bring, to be applied while the service runs."""

@@ -1,0 +1,6 @@
+"""The settings of a release to come, which brings `tests.faults.upgrade`."""
+
+from repository_site.settings import *  # noqa: F403
+from repository_site.settings import INSTALLED_APPS as PROJECT_APPS
+
+INSTALLED_APPS = [*PROJECT_APPS, "tests.faults.upgrade"]

@@ -1,0 +1,33 @@
+"""What tests measured, kept for `docs/explanation/reliability.md`: one file for all groups and all test processes.
+
+A group is a list of rows under names, each a plain object of figures; `tests.reliability` makes its table from them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "REPOSITORY_FIGURES"
+Figures = dict[str, dict[str, dict[str, Any]]]
+
+
+def note(group: str, name: str, **figures: Any) -> None:
+    """Put a row into the file that the environment names; without one, nothing is kept."""
+    if path := os.environ.get(VARIABLE):
+        with Path(path).open("a+", encoding="utf-8") as file:
+            # Processes of a parallel run write one after the other.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            found: Figures = json.loads(file.read() or "{}")
+            found.setdefault(group, {})[name] = figures
+            file.truncate(0)
+            file.write(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+def read(path: Path) -> Figures:
+    found: Figures = json.loads(path.read_text(encoding="utf-8"))
+    return found

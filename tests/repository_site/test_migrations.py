@@ -1,0 +1,145 @@
+"""Migrations of ours can be applied while others work (D155): the rules of docs/how-to/upgrade.md, looked after."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.core.management.commands import migrate
+from django.db import OperationalError, connection
+from django.db.migrations import Migration
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations import AddConstraint, AddField, AddIndex, AlterField, CreateModel
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from psycopg.errors import LockNotAvailable
+
+from repository_site.management.commands.migrate import ATTEMPTS
+
+APPS = ("storage", "facets", "elements", "release")
+# The last of each app from before there were rules.
+BEFORE_THE_RULES = {"storage": "0007", "facets": "0005", "elements": "0013", "release": "0002"}
+TEXT = re.compile(r"varchar\((\d+)\)|text")
+
+
+def ours() -> Iterator[tuple[Migration, ProjectState]]:
+    """Each migration that the rules are for, with the state of the models before it."""
+    loader = MigrationLoader(connection)
+    state = ProjectState()
+    for key in loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True):
+        migration = loader.graph.nodes[key]
+        if migration.app_label in APPS and migration.name[:4] > BEFORE_THE_RULES[migration.app_label]:
+            yield migration, state.clone()
+        migration.mutate_state(state, preserve=False)
+
+
+def problems(migration: Migration, state: ProjectState) -> list[str]:
+    found: list[str] = []
+    made, touched = set(), set()
+    for operation in migration.operations:
+        model = str(getattr(operation, "model_name", "") or getattr(operation, "name", "")).lower()
+        if isinstance(operation, CreateModel):
+            made.add(model)
+        elif model not in made:
+            touched.add(model)
+            found += operation_problems(operation, migration, state)
+        operation.state_forwards(migration.app_label, state)
+    if migration.atomic and len(touched) > 1:
+        found.append(f"changes several tables in one transaction: {', '.join(sorted(touched))}")
+    return found
+
+
+def operation_problems(operation: Operation, migration: Migration, state: ProjectState) -> Iterator[str]:
+    if type(operation) in (AddIndex, AddConstraint):
+        yield f"{operation.describe()}: locks an existing table while it reads all of it"
+    if isinstance(operation, AddField) and hasattr(operation.field.db_default, "resolve_expression"):
+        yield f"{operation.describe()}: a default that is computed writes every row anew"
+    if isinstance(operation, AlterField) and not operation.field.is_relation:
+        before = state.models[migration.app_label, operation.model_name_lower].fields[operation.name]
+        old, new = (str(each.db_type(connection)) for each in (before, operation.field))
+        if not keeps_rows(old, new):
+            yield f"{operation.describe()}: from {old} to {new} every row is written anew"
+
+
+def keeps_rows(old: str, new: str) -> bool:
+    texts = TEXT.fullmatch(old), TEXT.fullmatch(new)
+    if old == new or not all(texts):
+        return old == new
+    lengths = [float(each[1] or "inf") for each in texts if each is not None]
+    return lengths[0] <= lengths[1]
+
+
+@pytest.mark.django_db
+def test_ours_obey_the_rules() -> None:
+    found = {f"{each.app_label}.{each.name}": problems(each, state) for each, state in ours()}
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("varchar(10)", "varchar(20)", True), ("varchar(20)", "text", True), ("text", "text", True),
+        ("varchar(20)", "varchar(10)", False), ("text", "varchar(10)", False), ("integer", "bigint", False),
+    ],
+)  # fmt: skip
+def test_which_types_keep_the_rows(old: str, new: str, expected: bool) -> None:
+    assert keeps_rows(old, new) is expected
+
+
+@pytest.mark.django_db
+def test_the_rules_are_noticed() -> None:
+    """Of those before the rules several would not pass: the test can fail."""
+    with mock.patch.dict(BEFORE_THE_RULES, dict.fromkeys(APPS, "0001")):
+        found = {f"{each.app_label}.{each.name}": problems(each, state) for each, state in ours()}
+    assert any("locks an existing table" in each for each in found["release.0002_reminders"])
+    assert any("several tables" in each for each in found["storage.0006_measurements"])
+
+
+@pytest.mark.django_db
+def test_a_migration_does_not_wait_for_locks_for_long() -> None:
+    with connection.schema_editor(atomic=True), connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("400ms",)
+
+
+class TestTryingAgain:
+    @pytest.fixture(autouse=True)
+    def hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("repository_site.management.commands.migrate.time.sleep", lambda seconds: None)
+
+    def fail(self, monkeypatch: pytest.MonkeyPatch, *problems: Exception) -> list[int]:
+        """Django's command fails with these, one after the other, then succeeds."""
+        calls: list[int] = []
+        left = list(problems)
+
+        def handle(self: Any, *args: Any, **options: Any) -> None:
+            calls.append(1)
+            if left:
+                raise left.pop(0) from LockNotAvailable()
+
+        monkeypatch.setattr(migrate.Command, "handle", handle)
+        return calls
+
+    def test_until_the_locks_are_free(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * 3)
+        call_command("migrate", skip_checks=True)
+        assert len(calls) == 4
+        assert capsys.readouterr().err == "Others hold the tables; trying again until they are free for a moment.\n"
+
+    def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * ATTEMPTS)
+        with pytest.raises(CommandError, match="End long transactions, or stop the servers, and run it again"):
+            call_command("migrate", skip_checks=True)
+        assert len(calls) == ATTEMPTS
+
+    def test_other_problems_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = self.fail(monkeypatch, ValueError("no"), OperationalError("never met"))
+        with pytest.raises(ValueError, match="no"):
+            call_command("migrate", skip_checks=True)
+        assert len(calls) == 1
