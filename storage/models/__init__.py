@@ -1,7 +1,7 @@
 """The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
-from storage.models.measurements import RequestCount, StorageSize
+from storage.models.measurements import LifecycleRun, RequestCount, StorageSize
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
@@ -12,6 +12,7 @@ __all__ = [
     "AnsweredRequest",
     "ApiToken",
     "Culture",
+    "LifecycleRun",
     "RequestCount",
     "StaffAccount",
     "Storage",
