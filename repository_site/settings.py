@@ -29,6 +29,9 @@ try:
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
+    METRICS_NETWORKS = environment.METRICS_NETWORKS.read()
+    METRICS_TOKEN = environment.METRICS_TOKEN.read()
+    METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())
     DEFAULT_REGION = environment.REGION.read()
     DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
@@ -73,9 +76,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "repository_site.metrics.requests.MetricsMiddleware",
     "repository_site.middleware.RequestLogMiddleware",
     "storage.traffic.TrafficMiddleware",
     "repository_site.health.HealthMiddleware",
+    "repository_site.metrics.page.MetricsPageMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import NotSupportedError
+from django.db import DatabaseError, NotSupportedError
 from django.db.backends.postgresql import base, operations
+from django.db.backends.utils import CursorWrapper
 from psycopg import DataError
 from psycopg.pq import Format
+
+from repository_site.metrics.board import database_error, database_trip
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -46,13 +49,48 @@ class DatabaseOperations(operations.DatabaseOperations):
         return super().last_executed_query(cursor, sql, params)
 
 
+class MeasuredCursor(CursorWrapper):
+    """Times each statement, for `/metrics`."""
+
+    def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
+        return self._measured(
+            super()._execute,  # type: ignore[misc]  # the stubs do not know it
+            sql,
+            params,
+        )
+
+    def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
+        return self._measured(
+            super()._executemany,  # type: ignore[misc]
+            sql,
+            param_list,
+        )
+
+    def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            answer = send(sql, params)
+        except DatabaseError as problem:
+            database_error(problem)
+            raise
+        database_trip("statement", started)
+        return answer
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        if settings.EMBEDDED_POSTGRES is not None:
-            self._see_that_it_runs(settings.EMBEDDED_POSTGRES)
-        return super().get_new_connection(conn_params)
+        try:
+            if settings.EMBEDDED_POSTGRES is not None:
+                self._see_that_it_runs(settings.EMBEDDED_POSTGRES)
+            return super().get_new_connection(conn_params)
+        except Exception as problem:
+            database_error(problem)
+            raise
+
+    def make_cursor(self, cursor: Any) -> MeasuredCursor:
+        return MeasuredCursor(cursor, self)
 
     def _see_that_it_runs(self, embedded: Any) -> None:
         """Each time; with a pool, where each request takes a connection, not more than once a second."""
@@ -117,11 +155,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.queries_logged or self.execute_wrappers:
                 return self._look_up_watched(statements, cursors, meanwhile)
             self.validate_no_broken_transaction()
-            with self.wrap_database_errors:
-                if len(statements) == 1 and meanwhile is None:
-                    found = [cursors[0].execute(*statements[0]).fetchall()]
-                else:
-                    found = self._look_up_together(statements, cursors, meanwhile)
+            started = time.perf_counter()
+            try:
+                with self.wrap_database_errors:
+                    if len(statements) == 1 and meanwhile is None:
+                        found = [cursors[0].execute(*statements[0]).fetchall()]
+                    else:
+                        found = self._look_up_together(statements, cursors, meanwhile)
+            except DatabaseError as problem:
+                database_error(problem)
+                raise
+            database_trip("look_up", started)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found
