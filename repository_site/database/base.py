@@ -19,7 +19,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import DataError
 from psycopg.pq import Format
 
-from repository_site.metrics.board import database_error, database_trip
+from repository_site.metrics.board import LOOK_UP, STATEMENT, database_error, database_trip
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -73,7 +73,7 @@ class MeasuredCursor(CursorWrapper):
         except DatabaseError as problem:
             database_error(problem)
             raise
-        database_trip("statement", started)
+        database_trip(STATEMENT, started)
         return answer
 
 
@@ -165,7 +165,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except DatabaseError as problem:
                 database_error(problem)
                 raise
-            database_trip("look_up", started)
+            database_trip(LOOK_UP, started)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found

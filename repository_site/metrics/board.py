@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,6 +125,7 @@ class Part:
         self._numbers, self._memory = board._numbers, board._memory
         self._lock = threading.Lock()
         self._places: dict[Label, int] = {}
+        self._in_flight = self._head + FIRST_GAUGE + GAUGES.index("in_flight")
 
     def begin(self) -> None:
         """What somebody before has counted is gone on with."""
@@ -150,10 +151,18 @@ class Part:
             return False
 
     def observe(self, label: Label, seconds: float) -> None:
+        self.observe_all([(label, seconds)])
+
+    def observe_all(self, found: Iterable[tuple[Label, float]], ended: int = 0) -> None:
+        """`ended` requests are no longer in flight. All at once: a request has some ten of these."""
+        numbers, places = self._numbers, self._places
         with self._lock:
-            place = self._places.get(label) or self._new_place(label)
-            self._numbers[place + bisect_left(BUCKETS, seconds)] += 1
-            self._numbers[place + ROW_NUMBERS - 1] += seconds
+            for label, seconds in found:
+                place = places.get(label) or self._new_place(label)
+                numbers[place + bisect_left(BUCKETS, seconds)] += 1
+                numbers[place + ROW_NUMBERS - 1] += seconds
+            if ended:
+                numbers[self._in_flight] -= ended
 
     def count(self, label: Label) -> None:
         self.observe(label, 0.0)
@@ -230,8 +239,34 @@ def everybody() -> Reading:
     return own().board.read()
 
 
-def database_trip(kind: str, started: float) -> None:
-    own().observe(("database", kind), time.perf_counter() - started)
+class _Pending(threading.local):
+    """Trips of this thread to the database that are not on the board yet."""
+
+    def __init__(self) -> None:
+        self.trips: list[tuple[Label, float]] = []
+
+
+_pending = _Pending()
+LOOK_UP, STATEMENT = ("database", "look_up"), ("database", "statement")
+# Threads that answer no requests leave theirs when they have made so many.
+MOST_PENDING = 50
+
+
+def database_trip(kind: Label, started: float) -> None:
+    """Kept until the request ends: taking turns for each would cost a request more than all else here."""
+    trips = _pending.trips
+    trips.append((kind, time.perf_counter() - started))
+    if len(trips) > MOST_PENDING:
+        own().observe_all(_taken())
+
+
+def request_ended(part: Part, label: Label, seconds: float) -> None:
+    part.observe_all([*_taken(), (label, seconds)], ended=1)
+
+
+def _taken() -> list[tuple[Label, float]]:
+    trips, _pending.trips = _pending.trips, []
+    return trips
 
 
 def database_error(problem: BaseException) -> None:

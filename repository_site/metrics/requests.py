@@ -26,11 +26,9 @@ class MetricsMiddleware:
         part = board.own()
         started = time.perf_counter()
         part.add(IN_FLIGHT, 1)
-        try:
-            response = self.get_response(request)
-        finally:
-            part.add(IN_FLIGHT, -1)
-        part.observe(_label(request, response.status_code), time.perf_counter() - started)
+        # It does not raise: Django answers for whatever is raised inside.
+        response = self.get_response(request)
+        board.request_ended(part, _label(request, response.status_code), time.perf_counter() - started)
         return response
 
 
