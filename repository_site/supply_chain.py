@@ -51,7 +51,10 @@ READ_BY_PEOPLE = {
 }
 
 
-NOT_LOOKED_FOR = "Known vulnerabilities were not looked for: that needs the network, and pip-audit on the PATH (pipx install pip-audit).\n"
+NOT_LOOKED_FOR = (
+    "Known vulnerabilities were not looked for: that needs the network, and pip-audit on the PATH"
+    " (pipx install pip-audit).\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def licence(name: str) -> str:
     if name in READ_BY_PEOPLE:
         return READ_BY_PEOPLE[name]
     about = metadata.metadata(name)
-    said = about.get("License-Expression") or about.get("License") or ""
+    said = next((about[key] for key in ("License-Expression", "License") if key in about), "")
     return said if len(said) < 60 and "\n" not in said else ""
 
 
@@ -217,10 +220,9 @@ def reference() -> str:
         "# Dependencies",
         "",
         "Every package that is installed, as `requirements.txt` and `requirements-dev.txt` lock it with the digests of",
-        "its files, and its licence. Why the direct ones are there is told in",
-        "[architecture](../architecture.md#dependencies-and-why-each). `make audit` checks versions, files and licences",
-        "against this; `make sbom` writes a bill of materials (CycloneDX) of what is needed to run. This page is made",
-        "from the locks: `make docs`.",
+        "its files, and its licence. [Architecture](../architecture.md#dependencies-and-why-each) tells why the direct",
+        "ones are there. `make audit` checks versions, files and licences against this; `make sbom` writes a bill of",
+        "materials (CycloneDX) of what is needed to run. This page is made from the locks: `make docs`.",
     ]
     for title, is_run in (("To run", True), ("To develop", False)):
         lines += ["", f"## {title}", "", "| package | version | licence | needed by |", "|---|---|---|---|"]
@@ -242,7 +244,7 @@ def known_vulnerabilities() -> list[str] | None:
     except (ValueError, subprocess.TimeoutExpired):
         return None
     return [
-        f"{each['name']} {each['version']}: {problem['id']}; mended in {', '.join(problem['fix_versions']) or 'none yet'}"
+        f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none yet'}"
         for each in found["dependencies"]
         for problem in each.get("vulns", ())
     ]
