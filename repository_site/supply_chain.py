@@ -244,7 +244,7 @@ def known_vulnerabilities() -> list[str] | None:
     except (ValueError, subprocess.TimeoutExpired):
         return None
     return [
-        f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none yet'}"
+        f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none'}"
         for each in found["dependencies"]
         for problem in each.get("vulns", ())
     ]

@@ -116,7 +116,7 @@ class TestVulnerabilities:
             {"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["1.1"]}, {"id": "CVE-2", "fix_versions": []}]},
             {"name": "b", "version": "2", "vulns": []},
         ]}  # fmt: skip
-        assert self.answer(json.dumps(found)) == ["a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none yet"]
+        assert self.answer(json.dumps(found)) == ["a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none"]
 
     def test_without_a_network_or_the_program(self) -> None:
         assert self.answer("") is None
