@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-faults test-all reliability browser node lint format docs examples messages screenshots bench shell lock
+.PHONY: help setup demo serve sample test test-long test-faults test-all reliability browser node lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -71,6 +71,7 @@ format: $(STAMP) ## put the code into its form
 docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.environment
 	@$(BIN)/python -m tests.permissions.matrix
+	@$(BIN)/python -m repository_site.supply_chain docs
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
 	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
 
@@ -88,6 +89,12 @@ bench: $(STAMP) ## measure, and write benchmarks/RESULTS.md (ARGS=--short for tw
 
 shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell
+
+audit: $(STAMP) ## check packages against the locks, their files and licences, and known vulnerabilities where pip-audit is there
+	@$(BIN)/python -m repository_site.supply_chain audit
+
+sbom: $(STAMP) ## write a bill of materials (CycloneDX JSON) to standard output
+	@$(BIN)/python -m repository_site.supply_chain sbom
 
 lock: $(STAMP) ## pin the requirements anew from pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml

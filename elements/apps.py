@@ -7,12 +7,13 @@ class ElementsConfig(AppConfig):
     verbose_name = _("Content")
 
     def ready(self) -> None:
-        from elements.models import Element, ElementVersion, Reference, Shape
+        from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, VersionName
         from elements.people import user_directory
         from elements.token_elements import mirror_token
         from elements.usage import describe_use
         from elements.users import find_user
         from facets.changes import USE_CHECKS
+        from storage.backup.contents import DERIVED
         from storage.callers import set_user_lookup
         from storage.sizes import COUNTED
         from storage.tokens import TOKEN_MIRRORS
@@ -22,4 +23,5 @@ class ElementsConfig(AppConfig):
         set_user_lookup(find_user)
         set_user_directory(user_directory)
         USE_CHECKS.append(describe_use)
+        DERIVED.extend((ContentMark, VersionName))
         COUNTED.update(elements=Element, versions=ElementVersion, references=Reference, shapes=Shape)

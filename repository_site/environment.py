@@ -107,6 +107,12 @@ def _secret(text: str) -> str:
     return text
 
 
+def _metrics_secret(text: str) -> str:
+    if text and (len(text) < 20 or not text.isascii() or not text.isprintable()):
+        raise ValueError("expected at least 20 random ASCII characters")
+    return text
+
+
 def _region(text: str) -> str:
     if len(text) != 2 or not text.isascii() or not text.isalpha():
         raise ValueError("expected an ISO region such as DE")
@@ -123,6 +129,10 @@ def _time_zone(text: str) -> str:
 
 def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(word, strict=False) for word in _words(text))
+
+
+def _networks_or_off(text: str) -> tuple[Network, ...]:
+    return () if text.lower() == "off" else _networks(text)
 
 
 def _rate(text: str) -> Rate | None:
@@ -258,6 +268,26 @@ LOG_LEVEL = Variable(
 )
 LOG_FORMAT = Variable(
     "REPOSITORY_LOG_FORMAT", _one_of("json", "console"), "json", "`json` (one object a line) or `console`."
+)
+METRICS_NETWORKS = Variable(
+    "REPOSITORY_METRICS_NETWORKS",
+    _networks_or_off,
+    "127.0.0.0/8,::1",
+    "Addresses or networks, separated by commas, that may read `/metrics` without a secret when they connect directly, "
+    "not through a proxy; or `off`.",
+)
+METRICS_TOKEN = Variable(
+    "REPOSITORY_METRICS_TOKEN",
+    _metrics_secret,
+    "",
+    "Whoever sends it as `Authorization: Bearer` may read `/metrics` from anywhere; at least 20 random characters.",
+    is_secret=True,
+)
+METRICS_STORAGES = Variable(
+    "REPOSITORY_METRICS_STORAGES",
+    _boolean,
+    "false",
+    "Whether `/metrics` tells requests apart by storage, which it then names.",
 )
 REGION = Variable(
     "REPOSITORY_REGION", _region, "DE", "ISO region that the administrative contexts and new storages have by default."

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import connections
 
 from repository_site.database.pool import enable_pool
+from repository_site.metrics import board
 from repository_site.middleware import BODIES_AT_ONCE
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
@@ -74,6 +75,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     from granian.log import LogLevels
 
     connections.close_all()
+    board.prepare(workers)
     give_workers_their_own_signals()
     Granian(
         target,
@@ -118,10 +120,13 @@ def give_workers_their_own_signals() -> None:
 def worker_application() -> Callable[..., Any]:
     """What granian calls in each worker process."""
     die_with_parent()
+    from repository_site.metrics.page import start_publishing
     from repository_site.wsgi import application
     from storage.traffic import start_writing
 
     enable_pool(settings.POOL_SIZE)
+    board.begin()
+    start_publishing()
     start_writing()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
     gc.collect()

@@ -33,6 +33,9 @@ try:
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
     SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
     SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
+    METRICS_NETWORKS = environment.METRICS_NETWORKS.read()
+    METRICS_TOKEN = environment.METRICS_TOKEN.read()
+    METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())
     DEFAULT_REGION = environment.REGION.read()
     DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
@@ -77,10 +80,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "repository_site.metrics.requests.MetricsMiddleware",
     "repository_site.middleware.RequestLogMiddleware",
     "storage.traffic.TrafficMiddleware",
     "repository_site.policies.PolicyMiddleware",
     "repository_site.health.HealthMiddleware",
+    "repository_site.metrics.page.MetricsPageMiddleware",
     "repository_site.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

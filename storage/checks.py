@@ -29,8 +29,8 @@ NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
-    # Numbers about storages, for the site's back office, which enters none of them.
-    | {"StorageSize", "RequestCount"}
+    # Numbers about storages, for who looks at all of them and enters none.
+    | {"StorageSize", "RequestCount", "LifecycleRun"}
     # About people who are not signed in yet, and accounts, which may enter several storages.
     | {"FailedSignIn"}
 )

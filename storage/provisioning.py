@@ -71,7 +71,7 @@ def provision_storage(request: StorageRequest) -> Storage:
         problems.append(placed("base", _("there is no storage %(id)s") % {"id": request.base}))
     if problems or cultures is None:
         raise Invalid(_("The storage cannot be provisioned."), problems)
-    collection = _collection(request.collection)
+    collection = find_or_make_collection(request.collection)
     storage = Storage(
         collection=collection,
         key=request.key,
@@ -168,7 +168,7 @@ def _place(request: StorageRequest, problems: list[str]) -> tuple[str, str]:
     return region, time_zone
 
 
-def _collection(key: str) -> StorageCollection:
+def find_or_make_collection(key: str) -> StorageCollection:
     # Somebody may be making the same collection just now; the database lets one win, the other takes what is there.
     StorageCollection.objects.bulk_create([StorageCollection(key=key, title=key)], ignore_conflicts=True)
     collection = StorageCollection.objects.get(key__iexact=key)

@@ -13,14 +13,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import NotSupportedError
+from django.db import DatabaseError, NotSupportedError
 from django.db.backends.postgresql import base, operations, schema
+from django.db.backends.utils import CursorWrapper
 from psycopg import DataError
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
 from repository_site.database.pool import PATIENCE, Turnstile
 from repository_site.database.revival import Revival
+from repository_site.metrics.board import LOOK_UP, STATEMENT, database_error, database_trip
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -64,16 +66,51 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         return self
 
 
+class MeasuredCursor(CursorWrapper):
+    """Times each statement, for `/metrics`."""
+
+    def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
+        return self._measured(
+            super()._execute,  # type: ignore[misc]  # the stubs do not know it
+            sql,
+            params,
+        )
+
+    def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
+        return self._measured(
+            super()._executemany,  # type: ignore[misc]
+            sql,
+            param_list,
+        )
+
+    def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            answer = send(sql, params)
+        except DatabaseError as problem:
+            database_error(problem)
+            raise
+        database_trip(STATEMENT, started)
+        return answer
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        if self.pool:
-            return self._take_from_pool(conn_params)
-        if settings.EMBEDDED_POSTGRES is not None:
-            settings.EMBEDDED_POSTGRES.ensure_running()
-        return super().get_new_connection(conn_params)
+        try:
+            if self.pool:
+                return self._take_from_pool(conn_params)
+            if settings.EMBEDDED_POSTGRES is not None:
+                settings.EMBEDDED_POSTGRES.ensure_running()
+            return super().get_new_connection(conn_params)
+        except Exception as problem:
+            database_error(problem)
+            raise
+
+    def make_cursor(self, cursor: Any) -> MeasuredCursor:
+        return MeasuredCursor(cursor, self)
 
     def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
         """What every request of a server does: it is refused rather than kept waiting for long (D153).
@@ -150,11 +187,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.queries_logged or self.execute_wrappers:
                 return self._look_up_watched(statements, cursors, meanwhile)
             self.validate_no_broken_transaction()
-            with self.wrap_database_errors:
-                if len(statements) == 1 and meanwhile is None:
-                    found = [cursors[0].execute(*statements[0]).fetchall()]
-                else:
-                    found = self._look_up_together(statements, cursors, meanwhile)
+            started = time.perf_counter()
+            try:
+                with self.wrap_database_errors:
+                    if len(statements) == 1 and meanwhile is None:
+                        found = [cursors[0].execute(*statements[0]).fetchall()]
+                    else:
+                        found = self._look_up_together(statements, cursors, meanwhile)
+            except DatabaseError as problem:
+                database_error(problem)
+                raise
+            database_trip(LOOK_UP, started)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found

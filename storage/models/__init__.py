@@ -1,7 +1,7 @@
 """The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
-from storage.models.measurements import RequestCount, StorageSize
+from storage.models.measurements import LifecycleRun, RequestCount, StorageSize
 from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
@@ -14,6 +14,7 @@ __all__ = [
     "ApiToken",
     "Culture",
     "FailedSignIn",
+    "LifecycleRun",
     "RequestCount",
     "StaffAccount",
     "Storage",

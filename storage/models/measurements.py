@@ -42,3 +42,21 @@ class RequestCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.storage_id} {self.hour:%Y-%m-%d %H:00} {self.requests}"
+
+
+class LifecycleRun(models.Model):
+    """The last look of `run_lifecycle` at a storage, and the tasks it met. Numbers, so that who watches over all
+    storages needs to enter none (D157)."""
+
+    storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="lifecycle_run")
+    ended_on = models.DateTimeField(help_text="Of the last run that did all that was due.", null=True)
+    failed_on = models.DateTimeField(null=True, help_text="Of the last run that failed.")
+    milliseconds = models.PositiveBigIntegerField(default=0, help_text="Taken by the last run.")
+    runs = models.PositiveBigIntegerField(default=0)
+    failures = models.PositiveBigIntegerField(default=0, help_text="How many of the runs failed.")
+    open_tasks = models.PositiveBigIntegerField(default=0)
+    overdue_tasks = models.PositiveBigIntegerField(default=0, help_text="Open for longer than the storage allows.")
+    stuck_tasks = models.PositiveBigIntegerField(default=0, help_text="For whatever reason, overdue ones among them.")
+
+    def __str__(self) -> str:
+        return f"{self.storage_id} {self.ended_on}"

@@ -112,7 +112,7 @@ def break_storage(monkeypatch: pytest.MonkeyPatch, collection: str, problem: Exc
             raise problem
         return run_lifecycle(storage, dry_run=dry_run, outcome=outcome)
 
-    monkeypatch.setattr("release.management.commands.run_lifecycle.run_lifecycle", broken)
+    monkeypatch.setattr("release.runs.run_lifecycle", broken)
 
 
 @pytest.mark.django_db

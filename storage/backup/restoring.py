@@ -1,0 +1,182 @@
+"""Making a storage again from its backup: all of it or nothing."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import IntegrityError, connection, transaction
+
+from repository_site.problems import Conflict, Invalid
+from storage.addresses import key_problem
+from storage.backup.contents import CONTENTS, Contents, applied_migrations, columns_of, kept_models, newest
+from storage.backup.writing import STORAGE_FIELDS
+from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
+from storage.provisioning import find_or_make_collection
+from storage.tenancy import tenant_scope
+
+BLOCK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    storage: Storage
+    rows: int
+    tokens: int
+    left_out: list[str]
+    """What could not be put back, each a sentence."""
+
+
+def read_contents(path: Path) -> Contents:
+    with _opened(path) as archive:
+        return _contents(archive, path)
+
+
+def restore_storage(path: Path, address: tuple[str, str] | None = None) -> Restored:
+    """At the address and with the id it had; or, with `address`, as another storage: a copy, to look at what was.
+
+    A copy has neither the tokens nor the staff of the original.
+    """
+    try:
+        with _opened(path) as archive, transaction.atomic():
+            contents = _contents(archive, path)
+            _refuse_what_does_not_fit(contents)
+            return _restore(archive, contents, address)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
+        raise Invalid(f"{path} is damaged: {problem}. Nothing was restored.") from None
+    except IntegrityError as problem:
+        text = str(problem).splitlines()[0]
+        raise Conflict(f"The rows of {path} contradict each other or what is there: {text}.") from None
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    except zipfile.BadZipFile:
+        raise Invalid(f"{path} is no backup of a storage, or is not whole.") from None
+
+
+def _contents(archive: zipfile.ZipFile, path: Path) -> Contents:
+    try:
+        return Contents.from_json(archive.read(CONTENTS))
+    except KeyError:
+        raise Invalid(f"{path} is no backup of a storage: {CONTENTS} is missing.") from None
+
+
+def _refuse_what_does_not_fit(contents: Contents) -> None:
+    here = applied_migrations()
+    if contents.migrations != here:
+        raise Invalid(
+            f"The backup is of release {contents.release} with the migrations {newest(contents.migrations)}; this"
+            f" database has {newest(here)}. Restore it with the release that made it, into an empty database, and"
+            " upgrade that."
+        )
+    tables = {model._meta.db_table: columns_of(model) for model in kept_models()}
+    if tables != {name: table.columns for name, table in contents.tables.items()}:
+        raise Invalid("The tables in the backup are not those of this release, though its migrations are.")
+
+
+def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, str] | None) -> Restored:
+    storage, left_out = _make_storage(contents, address)
+    with tenant_scope(storage):
+        rows = sum(_restore_table(archive, model, contents) for model in kept_models())
+        # Now, while it can still be told, and also when all of this is only a trial.
+        connection.check_constraints()
+    if address is not None:
+        return Restored(storage, rows, 0, left_out)
+    tokens = [_token(each, storage) for each in contents.tokens]
+    ApiToken.objects.bulk_create(tokens)
+    return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents)])
+
+
+def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:
+    collection_key, key = address or (contents.collection["key"], contents.storage["key"])
+    problems = [problem for each in (collection_key, key) if (problem := key_problem(each))]
+    if problems:
+        raise Invalid("The storage cannot be restored at this address.", problems)
+    left_out = []
+    base = contents.storage["base"]
+    if base is not None and not Storage.objects.filter(pk=base).exists():
+        left_out.append(f"Its base storage {base} is not here.")
+        base = None
+    collection = _collection(collection_key, contents)
+    storage = Storage(
+        id=uuid4() if address else UUID(contents.storage["id"]),
+        collection=collection,
+        base_id=base,
+        **{name: contents.storage[name] for name in STORAGE_FIELDS if name != "key"},
+        key=key,
+    )
+    try:
+        with transaction.atomic():
+            storage.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict(
+            f"There is a storage {storage}, or one with the id {storage.id}, already. Remove it first"
+            " (manage.py remove_storage), or restore a copy at another address (--as COLLECTION STORAGE)."
+        ) from None
+    Storage.objects.filter(pk=storage.pk).update(created_on=datetime.fromisoformat(contents.storage["created_on"]))
+    Culture.objects.bulk_create(Culture(storage=storage, **each) for each in contents.cultures)
+    return storage, left_out
+
+
+def _collection(key: str, contents: Contents) -> StorageCollection:
+    """One that is here keeps its words; a new one takes those of the backup."""
+    is_new = not StorageCollection.objects.filter(key=key).exists()
+    collection = find_or_make_collection(key)
+    if is_new and key == contents.collection["key"]:
+        collection.title, collection.description = contents.collection["title"], contents.collection["description"]
+        collection.save(update_fields=["title", "description"])
+    return collection
+
+
+def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents) -> int:
+    """By way of a temporary table: COPY into tables with row-level security is refused."""
+    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns_of(model))
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
+        with archive.open(table) as entry, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as rows:
+            while block := entry.read(BLOCK):
+                rows.write(block)
+        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
+        found = int(cursor.rowcount)
+        cursor.execute("DROP TABLE incoming")
+    if found != contents.tables[table].rows:
+        raise Invalid(f"The backup has {found} rows of {table}, and should have {contents.tables[table].rows}.")
+    return found
+
+
+def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
+    moments = ("valid_from", "valid_until", "created_on", "last_used_on", "revoked_on")
+    return ApiToken(
+        id=UUID(kept["id"]),
+        digest=bytes.fromhex(kept["digest"]),
+        name=kept["name"],
+        roles=kept["roles"],
+        user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
+        storage=storage,
+        **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in moments},
+    )
+
+
+def _restore_memberships(storage: Storage, contents: Contents) -> list[str]:
+    """Accounts belong to the installation; those that are not here are told."""
+    accounts = {each.username: each for each in StaffAccount.objects.filter(
+        username__in=[each["account"] for each in contents.memberships]
+    )}  # fmt: skip
+    left_out = []
+    for each in contents.memberships:
+        if account := accounts.get(each["account"]):
+            StorageMembership.objects.create(
+                account=account, storage=storage, roles=each["roles"], user_id=each["user"]
+            )
+        else:
+            left_out.append(f"There is no account {each['account']!r}, which had the roles {', '.join(each['roles'])}.")
+    return left_out

@@ -1,0 +1,71 @@
+"""The record of each storage's last run, which `/metrics` and `doctor` read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from release.clock import Outcome
+from release.runs import recorded_run
+from repository_site.problems import NotFound
+from storage.models import LifecycleRun, Storage
+from storage.provisioning import remove_storage
+from tests.release.house import ID, Desk
+from tests.release.test_tasks import ask, rival_of, set_task
+
+pytestmark = pytest.mark.django_db
+Sit = Callable[..., Desk]
+
+
+def kept(storage: Storage) -> tuple[int, ...]:
+    run = LifecycleRun.objects.get(storage=storage)
+    return (run.runs, run.failures, run.open_tasks, run.overdue_tasks, run.stuck_tasks)
+
+
+def test_a_run_and_its_tasks_are_kept(house: Storage, desk: Sit) -> None:
+    anna = desk(user="anna")
+    overdue, inactive = ask(anna, "inEffect"), ask(anna, "order")
+    ask(anna, "released")
+    set_task(house, overdue, requested_on=timezone.now() - timedelta(days=20))
+    set_task(house, inactive, assignee_id=ID["eve"])
+    before = timezone.now()
+    recorded_run(house)
+    assert kept(house) == (1, 0, 3, 1, 2)
+    run = LifecycleRun.objects.get()
+    assert run.ended_on is not None
+    assert before <= run.ended_on <= timezone.now()
+    assert run.failed_on is None
+    recorded_run(house)
+    recorded_run(rival_of(house))
+    assert kept(house) == (2, 0, 3, 1, 2)
+    assert kept(rival_of(house)) == (1, 0, 0, 0, 0)
+
+
+def test_a_failure_is_kept_beside_the_last_success(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded_run(house)
+    ended = LifecycleRun.objects.get().ended_on
+    monkeypatch.setattr("release.runs.run_lifecycle", lambda *args, **options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        recorded_run(house, Outcome())
+    run = LifecycleRun.objects.get()
+    assert kept(house) == (2, 1, 0, 0, 0)
+    assert (run.ended_on, run.failed_on is not None) == (ended, True)
+
+
+def test_only_looking_is_no_run(house: Storage) -> None:
+    call_command("run_lifecycle", "--dry-run", stdout=StringIO(), stderr=StringIO())
+    assert not LifecycleRun.objects.exists()
+
+
+def test_the_record_goes_with_its_storage(storage: Storage) -> None:
+    recorded_run(storage)
+    gone = Storage.objects.get(pk=storage.pk)
+    remove_storage(storage)
+    assert not LifecycleRun.objects.exists()
+    with pytest.raises(NotFound):
+        recorded_run(gone)

@@ -1,0 +1,199 @@
+"""`/metrics`: what it says, and to whom."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_network
+from unittest import mock
+
+import pytest
+from django.db import DatabaseError, OperationalError, connection, transaction
+from django.utils import timezone
+from psycopg_pool import PoolTimeout
+from pytest_django import Settings as ChangedSettings
+
+from repository_site.metrics import board
+from storage.models import LifecycleRun, Storage
+from storage.roles import Role
+from tests.api_client import ApiClient
+from tests.factories import token_for
+
+pytestmark = pytest.mark.django_db
+INFO = "/acme/handbook/_api/rest/info"
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-?[0-9.e+-]+)$')
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "_part", None)
+
+
+def samples(api: ApiClient) -> dict[str, float]:
+    """By name and labels; every line must be one that Prometheus takes."""
+    response = api.get("/metrics")
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert response["Cache-Control"] == "no-store"
+    found, described = {}, set()
+    for line in response.content.decode().splitlines():
+        if line.startswith("# "):
+            described.add(line.split()[2])
+            continue
+        match = SAMPLE.fullmatch(line)
+        assert match, line
+        assert match[1] in described or re.sub("_(bucket|sum|count)$", "", match[1]) in described
+        name = f"{match[1]}{{{match[2]}}}" if match[2] else match[1]
+        assert name not in found
+        found[name] = float(match[3])
+    return found
+
+
+def requests(api: ApiClient) -> dict[str, float]:
+    start = "repository_request_duration_seconds_count"
+    return {name.removeprefix(start): value for name, value in samples(api).items() if name.startswith(start)}
+
+
+class TestNumbers:
+    def test_requests_by_operation_method_and_class(self, api: ApiClient, storage: Storage) -> None:
+        token = token_for(storage, Role.VIEWER)
+        for _ in range(2):
+            assert api.get(INFO, headers={"authorization": f"Bearer {token}"}).status_code == 200
+        assert api.post(INFO).status_code == 401
+        assert api.get("/acme/handbook/_api/rest/nothing").status_code == 404
+        assert api.get("/healthz").status_code == 200
+        assert api.get("/admin/").status_code == 302
+        assert api.get("/wp-login.php").status_code == 404
+        assert api.generic("BREW", "/healthz").status_code == 405
+        assert requests(api) == {
+            '{operation="getStorageInfo",method="GET",status="2xx"}': 2,
+            '{operation="getStorageInfo",method="POST",status="4xx"}': 1,
+            '{operation="unknown_address",method="GET",status="4xx"}': 1,
+            '{operation="healthz",method="GET",status="2xx"}': 1,
+            '{operation="healthz",method="other",status="4xx"}': 1,
+            '{operation="admin:index",method="GET",status="3xx"}': 1,
+            '{operation="none",method="GET",status="4xx"}': 1,
+        }
+
+    def test_writing_has_its_own_name(self, api: ApiClient, storage: Storage) -> None:
+        address = "/acme/handbook/_api/rest/facets/x/views/y/elements"
+        assert api.get(address).status_code == 401
+        assert api.post(address, {"elements": []}, content_type="application/json").status_code == 401
+        assert requests(api) == {
+            '{operation="listElements",method="GET",status="4xx"}': 1,
+            '{operation="updateElements",method="POST",status="4xx"}': 1,
+        }
+
+    def test_storages_are_named_only_when_that_is_set(
+        self, api: ApiClient, storage: Storage, other_storage: Storage, settings: ChangedSettings
+    ) -> None:
+        assert api.get(INFO).status_code == 401
+        assert "handbook" not in api.get("/metrics").content.decode()
+        settings.METRICS_STORAGES = True
+        assert api.get(INFO).status_code == 401
+        assert api.get("/healthz").status_code == 200
+        found = requests(api)
+        assert found['{operation="getStorageInfo",method="GET",status="4xx",storage="acme/handbook"}'] == 1
+        assert found['{operation="healthz",method="GET",status="2xx",storage=""}'] == 1
+
+    def test_buckets_grow_to_the_count(self, api: ApiClient) -> None:
+        api.get("/healthz")
+        found = samples(api)
+        start = 'repository_request_duration_seconds_bucket{operation="healthz",method="GET",status="2xx",le='
+        values = [value for name, value in found.items() if name.startswith(start)]
+        assert len(values) == len(board.BUCKETS) + 1
+        assert values == sorted(values)
+        assert values[-1] == 1
+
+    def test_the_database(self, api: ApiClient, storage: Storage) -> None:
+        assert api.get(INFO).status_code == 401
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT 1/0")
+        found = board.everybody().rows
+        assert sum(found[("database", "look_up")].counts) > 0
+        assert sum(found[("database_error", "DataError")].counts) == 1
+
+    def test_a_pool_that_has_none_left(self) -> None:
+        other = connection.copy()
+        with (
+            mock.patch(
+                "django.db.backends.postgresql.base.DatabaseWrapper.get_new_connection", side_effect=PoolTimeout
+            ),
+            pytest.raises(PoolTimeout),
+        ):
+            other.get_new_connection({})
+        assert sum(board.everybody().rows[("database_error", "PoolTimeout")].counts) == 1
+
+    def test_tasks_and_runs_of_all_storages_together(self, api: ApiClient, storage: Storage) -> None:
+        now = timezone.now()
+        LifecycleRun.objects.create(
+            storage=storage, ended_on=now, milliseconds=1500, open_tasks=7, overdue_tasks=2, stuck_tasks=3
+        )
+        found = samples(api)
+        oldest = found.pop('repository_lifecycle_last_run_timestamp_seconds{storage_with="oldest"}')
+        assert oldest == pytest.approx(now.timestamp(), abs=0.01)
+        wanted = {
+            "repository_database_up": 1,
+            "repository_storages": 2,
+            'repository_tasks{state="open"}': 7,
+            'repository_tasks{state="overdue"}': 2,
+            'repository_tasks{state="stuck"}': 3,
+            'repository_lifecycle_storages{state="never"}': 1,
+            'repository_lifecycle_storages{state="failing"}': 0,
+            "repository_lifecycle_duration_seconds": 1.5,
+            "repository_worker_processes": 1,
+            "repository_requests_in_flight": 1,
+        }
+        assert {name: found.get(name) for name in wanted} == wanted
+
+    def test_a_database_that_is_away(self, api: ApiClient) -> None:
+        with mock.patch("repository_site.metrics.page.connection.cursor", side_effect=OperationalError):
+            found = samples(api)
+        assert found["repository_database_up"] == 0
+        assert "repository_storages" not in found
+        assert "repository_worker_processes" in found
+
+
+class TestReaders:
+    SECRET = "a-secret-of-twenty-characters"
+
+    @pytest.mark.parametrize(
+        ("address", "headers", "status"),
+        [
+            ("127.0.0.1", {}, 200),
+            ("::1", {}, 200),
+            ("10.1.2.3", {}, 404),
+            ("nonsense", {}, 404),
+            ("127.0.0.1", {"x-forwarded-for": "127.0.0.1"}, 404),
+            ("127.0.0.1", {"forwarded": "for=127.0.0.1"}, 404),
+            ("127.0.0.1", {"x-real-ip": "127.0.0.1"}, 404),
+            ("10.1.2.3", {"authorization": f"Bearer {SECRET}"}, 200),
+            ("10.1.2.3", {"authorization": f"Bearer {SECRET}", "x-forwarded-for": "1.2.3.4"}, 200),
+            ("10.1.2.3", {"authorization": f"Bearer {SECRET}x"}, 404),
+            ("10.1.2.3", {"authorization": "Bearer "}, 404),
+            ("10.1.2.3", {"authorization": "Bearer é"}, 404),
+        ],
+    )
+    def test_by_network_or_secret(
+        self, api: ApiClient, settings: ChangedSettings, address: str, headers: dict[str, str], status: int
+    ) -> None:
+        settings.METRICS_TOKEN = self.SECRET
+        response = api.get("/metrics", headers={"host": "localhost", **headers}, REMOTE_ADDR=address)
+        assert response.status_code == status
+        if status == 404:
+            unknown = api.get("/nothing-here", headers={"host": "localhost", **headers}, REMOTE_ADDR=address)
+            assert response.content == unknown.content.replace(b"nothing-here", b"metrics")
+
+    def test_without_a_secret_there_is_none_to_guess(self, api: ApiClient) -> None:
+        for given in ("Bearer ", "Bearer", ""):
+            response = api.get("/metrics", headers={"authorization": given}, REMOTE_ADDR="10.1.2.3")
+            assert response.status_code == 404
+
+    def test_other_networks(self, api: ApiClient, settings: ChangedSettings) -> None:
+        settings.METRICS_NETWORKS = (ip_network("10.0.0.0/8"),)
+        assert api.get("/metrics", REMOTE_ADDR="10.1.2.3").status_code == 200
+        assert api.get("/metrics", REMOTE_ADDR="127.0.0.1").status_code == 404
+
+    def test_only_reading_and_under_any_name(self, api: ApiClient) -> None:
+        assert api.post("/metrics").status_code == 405
+        assert api.get("/metrics", headers={"host": "10.9.9.9"}).status_code == 200
+        assert api.head("/metrics").content == b""

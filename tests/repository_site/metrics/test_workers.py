@@ -1,0 +1,87 @@
+"""`/metrics` of a real server with several workers, one of which is killed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.server_process import Server, free_port
+
+pytestmark = [pytest.mark.server, pytest.mark.long]
+HEALTH = "/healthz"
+COUNT = 'repository_request_duration_seconds_count{operation="healthz",method="GET",status="2xx"}'
+
+
+def read(server: Server) -> dict[str, float]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    try:
+        connection.request("GET", "/metrics")
+        response = connection.getresponse()
+        assert response.status == 200
+        lines = [line for line in response.read().decode().splitlines() if not line.startswith("#")]
+    finally:
+        connection.close()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def ask(server: Server, times: int) -> None:
+    for _ in range(times):
+        assert server.request("GET", HEALTH)[0] == 200
+
+
+def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path) -> None:
+    server = Server(tmp_path / "var", free_port())
+    try:
+        server.start("serve", "--workers", "2")
+        ask(server, 20)
+        for _ in range(8):
+            found = read(server)  # whichever worker answers
+            assert (found[COUNT], found["repository_worker_processes"], found["repository_worker_starts_total"]) == (
+                20,
+                2,
+                2,
+            )
+        assert found['repository_pool_connections{state="most"}'] == 16
+        assert found["repository_requests_in_flight"] == 1
+        assert server.process is not None
+        workers = [each for each in psutil.Process(server.process.pid).children(recursive=True) if _is_worker(each)]
+        os.kill(workers[0].pid, signal.SIGKILL)
+        end = time.monotonic() + 20
+        while (found := _read_when_possible(server)).get(
+            "repository_worker_starts_total"
+        ) != 3 and time.monotonic() < end:
+            time.sleep(0.1)
+        ask(server, 5)
+        for _ in range(8):
+            found = read(server)
+            assert (found[COUNT], found["repository_worker_processes"], found["repository_worker_starts_total"]) == (
+                25,
+                2,
+                3,
+            )
+            assert found["repository_requests_in_flight"] == 1
+        assert server.ctrl_c() == 0
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.process.kill()
+            server.process.wait(10)
+    server.wait_until_nothing_is_left()
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    """Of the children of a server, those that listen; there are helpers of multiprocessing, too."""
+    return any(each.status == psutil.CONN_LISTEN for each in process.net_connections("tcp"))
+
+
+def _read_when_possible(server: Server) -> dict[str, float]:
+    """A connection that went to the dead worker is lost."""
+    try:
+        return read(server)
+    except (OSError, http.client.HTTPException):
+        return {}

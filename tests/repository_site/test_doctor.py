@@ -1,0 +1,408 @@
+"""The doctor meets an installation that is well, and one that is broken in each way that is safe to try."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import datetime, timedelta
+from io import StringIO
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.checks import Error
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
+from django.utils import timezone
+from pytest_django import Settings as ChangedSettings
+
+from repository_site.doctor import CHECKS, examine, worst
+from repository_site.doctor.configuration import entropy, judge_disk
+from repository_site.doctor.database import judge_clock, judge_connections
+from repository_site.doctor.findings import Finding, Level, Look
+from storage.models import LifecycleRun, Storage, StorageSize
+from tests.server_process import free_port
+
+pytestmark = pytest.mark.django_db
+MIGRATE = "Run: manage.py migrate"
+
+
+def found(name: str, look: Look | None = None) -> list[Finding]:
+    findings = list(examine(look or Look(), [check for check in CHECKS if check.name == name]))
+    assert all(bool(each.advice) is (each.level is not Level.OK) for each in findings)
+    return findings
+
+
+def levels(name: str, look: Look | None = None) -> list[tuple[Level, str]]:
+    return [(each.level, each.text) for each in found(name, look)]
+
+
+def sql(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.fixture(autouse=True)
+def installation(settings: ChangedSettings, tmp_path: Path) -> None:
+    """As it should be set."""
+    settings.PUBLIC_URL = "https://repository.example.org"
+    settings.HTTPS = True
+    settings.TRUSTED_PROXIES = (ip_network("10.0.0.5/32"),)
+    settings.DATA_DIR = tmp_path
+
+
+def run(*words: str) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command("doctor", *words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+class TestCommand:
+    def test_an_installation_that_is_well(self, storage: Storage) -> None:
+        for each in Storage.objects.all():
+            StorageSize.objects.create(storage=each, measured_on=timezone.now(), elements=1234)
+        out, err = run("--strict")
+        assert [line[:8].strip() for line in out.splitlines()] == ["ok"] * 18
+        assert err == "0 errors, 0 warnings, 18 well.\n"
+        assert "handbook" not in out
+        assert "acme/handbook: 1,234 elements, 0 bytes" in run("--names", "--only", "sizes")[0]
+
+    def test_for_programs_and_with_an_error(self, settings: ChangedSettings) -> None:
+        settings.DEBUG = True
+        out = StringIO()
+        with pytest.raises(CommandError, match=r"^1 errors, 0 warnings, 0 well$"):
+            call_command("doctor", "--json", "--only", "settings", stdout=out)
+        assert json.loads(out.getvalue()) == {
+            "state": "error",
+            "findings": [
+                {
+                    "check": "settings",
+                    "level": "error",
+                    "text": "debug is on: errors show code and settings to anybody",
+                    "advice": "Set DEBUG = False.",
+                }
+            ],
+        }
+
+    def test_warnings_count_when_asked(self, settings: ChangedSettings) -> None:
+        settings.PUBLIC_URL = ""
+        out, err = run("--only", "settings")
+        assert out == (
+            "WARNING  settings     no public address is set, so addresses in answers are those that each client used\n"
+            "                      -> Set REPOSITORY_PUBLIC_URL, such as https://repository.example.org.\n"
+        )
+        assert err == "0 errors, 1 warnings, 0 well.\n"
+        with pytest.raises(CommandError):
+            run("--only", "settings", "--strict")
+
+    def test_a_check_that_is_unknown(self) -> None:
+        with pytest.raises(CommandError, match="invalid choice: 'colour'"):
+            run("--only", "colour")
+
+
+def test_a_database_that_is_away_keeps_no_other_check_from_being_made() -> None:
+    refused = OperationalError("connection refused\nmore")
+    with mock.patch.object(connection, "ensure_connection", side_effect=refused):
+        findings = list(examine(Look()))
+    assert [each.check for each in findings] == ["versions", "settings", "secret key", "data folder", "database"]
+    assert (findings[-1].level, findings[-1].text) == (Level.ERROR, "cannot be reached: connection refused")
+
+
+def test_tables_that_are_not_there_yet() -> None:
+    sql("DROP TABLE storage_lifecyclerun")
+    assert found("tasks") == [
+        Finding("tasks", Level.WARNING, "not looked at: its tables are not there yet", MIGRATE),
+    ]
+
+
+def test_a_check_that_cannot_be_made() -> None:
+    with mock.patch("repository_site.doctor.growth.fetch", side_effect=ZeroDivisionError("by\nzero")):
+        assert levels("statistics") == [(Level.ERROR, "cannot be looked at: by zero")]
+
+
+def test_the_worst_counts() -> None:
+    assert [worst([Finding("x", level, "") for level in given]) for given in ([], list(Level), list(Level)[:2])] == [
+        Level.OK, Level.ERROR, Level.WARNING,
+    ]  # fmt: skip
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("changes", "level", "text"),
+        [
+            ({"PUBLIC_URL": "http://repository.example.org"}, Level.WARNING, "is no https"),
+            ({"HTTPS": False}, Level.WARNING, "cookies are not secure"),
+            ({"TRUSTED_PROXIES": ()}, Level.WARNING, "no proxy is trusted"),
+            ({"ALLOWED_HOSTS": ["*"]}, Level.WARNING, "every host name"),
+            ({"TRUSTED_PROXIES": (ip_network("0.0.0.0/0"),)}, Level.ERROR, "anybody there can pretend any address"),
+            ({"TRUSTED_PROXIES": (ip_network("::/0"),)}, Level.ERROR, "proxies are trusted in ::/0"),
+        ],
+    )
+    def test_that_are_not_right(
+        self, settings: ChangedSettings, changes: dict[str, Any], level: Level, text: str
+    ) -> None:
+        for name, value in changes.items():
+            setattr(settings, name, value)
+        ((found_level, found_text),) = levels("settings")
+        assert found_level is level
+        assert text in found_text
+
+    @pytest.mark.parametrize("key", ["short", "a" * 80, "password" * 10])
+    def test_a_weak_key(self, settings: ChangedSettings, key: str) -> None:
+        settings.SECRET_KEY = key
+        ((level, text),) = levels("secret key")
+        assert (level, text.partition(":")[0]) == (Level.ERROR, "it is weak")
+        assert key not in text
+
+    def test_a_key_that_others_may_read(self, tmp_path: Path) -> None:
+        kept = tmp_path / "secret-key"
+        kept.write_text("x")
+        kept.chmod(0o640)
+        assert levels("secret key") == [(Level.ERROR, f"others may read {kept}")]
+
+    def test_earlier_keys(self, settings: ChangedSettings) -> None:
+        settings.SECRET_KEY_FALLBACKS = ["x" * 50]
+        assert levels("secret key") == [(Level.WARNING, "1 earlier keys are still accepted")]
+
+    def test_what_a_key_holds(self) -> None:
+        assert entropy("aaaa") == 0
+        assert entropy("abcd") == 8
+        assert entropy(secrets.token_urlsafe(64)) > 400
+        assert entropy(secrets.token_hex(32)) > 200
+
+    def test_a_folder_that_cannot_be_written_to(self, settings: ChangedSettings, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        settings.DATA_DIR = tmp_path / "file" / "folder"
+        ((level, text),) = levels("data folder")
+        assert (level, "cannot be written to" in text) == (Level.ERROR, True)
+
+    @pytest.mark.parametrize(("free", "level"), [(0.5, Level.OK), (0.019, Level.WARNING), (0.004, Level.ERROR)])
+    def test_disks(self, free: float, level: Level) -> None:
+        total = 100 * 1024**3
+        assert judge_disk(int(total * free), total, "here").level is level
+        small = 1024**2
+        assert judge_disk(small // 2, small, "here").level is Level.OK
+
+    def test_packages_that_are_not_those_of_the_lock(self, settings: ChangedSettings, tmp_path: Path) -> None:
+        settings.PROJECT_DIR = tmp_path
+        (tmp_path / "requirements.txt").write_text("django==1.0 \\\n    --hash=sha256:00\nno-such-package==2.0\n")
+        ((level, text),) = levels("versions")
+        assert level is Level.WARNING
+        assert text.startswith("2 packages are not those of requirements.txt: django 5.")
+        assert text.endswith(" instead of 1.0, no-such-package not installed instead of 2.0")
+
+
+class TestServer:
+    def test_nobody_listens(self) -> None:
+        ((level, text),) = levels("server", Look(url=f"http://127.0.0.1:{free_port()}"))
+        assert (level, "does not answer" in text) == (Level.ERROR, True)
+
+    def test_no_address(self) -> None:
+        assert levels("server", Look(url="file:///etc")) == [(Level.ERROR, "file:///etc is no address of a server")]
+
+    def test_one_that_is_ready(self, live_server: Any) -> None:
+        assert levels("server", Look(url=live_server.url)) == [
+            (Level.OK, f"{live_server.url}/readyz: status ok, database ok, migrations ok")
+        ]
+
+
+class TestDatabase:
+    def test_a_role_above_the_law(self) -> None:
+        problem = Error("The database role boss is superuser.", hint="Use a role of its own.", id="storage.E010")
+        with mock.patch("storage.checks._role_problems", return_value=iter([problem])):
+            assert found("role") == [
+                Finding("role", Level.ERROR, "The database role boss is superuser.", "Use a role of its own.")
+            ]
+
+    @pytest.mark.parametrize(
+        ("statement", "text"),
+        [
+            ("ALTER TABLE elements_element DISABLE ROW LEVEL SECURITY", "row-level security is not enabled."),
+            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so the owner of the table passes it."),
+            ("DROP POLICY {policy} ON elements_element", "its only policy must be"),
+            ("ALTER TABLE elements_element ALTER storage_id DROP DEFAULT", "storage_id must be NOT NULL"),
+        ],
+    )
+    def test_tenants_that_are_not_isolated(self, statement: str, text: str) -> None:
+        from storage.migration_operations import POLICY
+
+        sql(statement.format(policy=POLICY))
+        ((level, said),) = levels("tenancy")
+        assert level is Level.ERROR
+        assert said.startswith("elements_element: ")
+        assert text in said
+
+    def test_tables_of_another_role(self) -> None:
+        with mock.patch("repository_site.doctor.database.fetch", return_value=[("repository", 3)]):
+            ((level, text),) = levels("role")
+        assert level is Level.ERROR
+        assert text == "3 tables or sequences belong to another role than repository, so migrations will fail"
+
+    def test_migrations_to_come_and_of_a_newer_release(self) -> None:
+        sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0008_lifecycle_runs'")
+        sql(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('storage', '0999_later', now()), ('gone', 'x', now())"
+        )
+        assert found("migrations") == [
+            Finding("migrations", Level.ERROR, "1 not applied: storage.0008_lifecycle_runs", MIGRATE),
+            Finding(
+                "migrations",
+                Level.ERROR,
+                "1 applied that this release does not know: storage.0999_later",
+                "The database is of a newer release: run that one, or go back as docs/how-to/deploy.md says.",
+            ),
+        ]
+
+    def test_an_old_one_and_one_of_another_encoding(self) -> None:
+        for row, text in (
+            ((140011, "14.11", "UTF8"), "PostgreSQL 14.11 is older than 15"),
+            ((150003, "15.3", "SQL_ASCII"), "its encoding is SQL_ASCII"),
+        ):
+            with mock.patch("repository_site.doctor.database.fetch", return_value=[row]):
+                assert levels("database") == [(Level.ERROR, text)]
+
+    def test_indexes_that_are_missing(self) -> None:
+        sql("DROP INDEX task_by_state")
+        sql("DROP INDEX request_count_by_hour")
+        (column_index,) = _names_of_indexes("storage_apitoken", "collection_id")
+        sql(f'DROP INDEX "{column_index}"')
+        assert sorted(text for _, text in levels("indexes")) == [
+            "an index over collection_id on storage_apitoken is missing",
+            "request_count_by_hour on storage_requestcount is missing",
+            "task_by_state on release_task is missing",
+        ]
+
+    @pytest.mark.parametrize(
+        ("skew", "level", "text"),
+        [
+            (0.02, Level.OK, "database and this machine agree within 0.1 s"),
+            (-3.04, Level.WARNING, "the database is 3.0 s behind this machine"),
+            (90.0, Level.ERROR, "the database is 90.0 s ahead of this machine"),
+        ],
+    )
+    def test_clocks(self, skew: float, level: Level, text: str) -> None:
+        finding = judge_clock(skew)
+        assert (finding.level, finding.text) == (level, text)
+
+    @pytest.mark.parametrize(("left", "level"), [(50, Level.OK), (7, Level.WARNING), (2, Level.ERROR)])
+    def test_connections(self, left: int, level: Level) -> None:
+        finding = judge_connections(left, 100, 8)
+        assert (finding.level, finding.text) == (
+            level,
+            f"{left} of 100 connections are left; each server process takes up to 8",
+        )
+
+    def test_the_limit_of_the_role_counts(self) -> None:
+        sql("ALTER DATABASE " + connection.ops.quote_name(connection.settings_dict["NAME"]) + " CONNECTION LIMIT 2")
+        ((level, text),) = levels("connections")
+        assert level is Level.ERROR
+        assert int(text.split()[0]) < 3
+
+    def test_a_transaction_that_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It has just begun, so that no time at all counts as long here."""
+        monkeypatch.setattr("repository_site.doctor.database.IDLE_IN_TRANSACTION", -1)
+        other = connection.copy()
+        try:
+            with other.cursor() as cursor:
+                cursor.execute("BEGIN")
+                cursor.execute("SELECT pg_backend_pid()")
+                (pid,) = cursor.fetchone()
+                assert (
+                    Level.WARNING,
+                    f"process {pid} of PostgreSQL has had a transaction open for 0 minutes (idle in transaction)",
+                ) in levels("connections")
+                cursor.execute("ROLLBACK")
+        finally:
+            other.close()
+
+
+def _names_of_indexes(table: str, column: str) -> list[str]:
+    with connection.cursor() as cursor:
+        found = connection.introspection.get_constraints(cursor, table)
+    return [
+        name for name, each in found.items() if each["index"] and each["columns"] == [column] and not each["unique"]
+    ]
+
+
+class TestSchedule:
+    def make(self, storage: Storage, **fields: Any) -> None:
+        LifecycleRun.objects.update_or_create(storage=storage, defaults=fields)
+
+    @pytest.fixture
+    def old(self, storage: Storage) -> Storage:
+        Storage.objects.update(created_on=timezone.now() - timedelta(days=9))
+        for each in Storage.objects.all():
+            self.make(each, ended_on=timezone.now())
+        return storage
+
+    def test_runs_that_come(self, old: Storage) -> None:
+        ((level, text),) = levels("lifecycle")
+        assert (level, text.partition(";")[0]) == (Level.OK, "runs come as they should")
+
+    @pytest.mark.parametrize(
+        ("hours", "level", "limit"), [(2, Level.WARNING, 1), (30, Level.ERROR, 24), (None, Level.ERROR, 24)]
+    )
+    def test_runs_that_do_not_come(self, old: Storage, hours: int | None, level: Level, limit: int) -> None:
+        self.make(old, ended_on=None if hours is None else timezone.now() - timedelta(hours=hours))
+        text = f"no run for more than {limit} h in 1 of 2 storages"
+        assert levels("lifecycle") == [(level, text)]
+        assert levels("lifecycle", Look(names=True)) == [(level, f"{text}: acme/handbook")]
+
+    def test_a_storage_that_is_new_has_time(self, storage: Storage) -> None:
+        assert levels("lifecycle") == [(Level.OK, "runs come as they should; none was due yet")]
+
+    def test_runs_that_fail(self, old: Storage) -> None:
+        self.make(old, ended_on=timezone.now() - timedelta(minutes=9), failed_on=timezone.now())
+        assert levels("lifecycle") == [(Level.ERROR, "the last run failed in 1 of 2 storages")]
+        self.make(old, ended_on=timezone.now())
+        assert [level for level, _ in levels("lifecycle")] == [Level.OK]
+
+    def test_stuck_tasks(self, old: Storage) -> None:
+        self.make(old, open_tasks=7, overdue_tasks=1, stuck_tasks=2)
+        text = "7 open, 1 overdue, 2 stuck at the last runs"
+        assert levels("tasks") == [(Level.WARNING, text)]
+        assert levels("tasks", Look(names=True)) == [(Level.WARNING, f"{text}: acme/handbook (2)")]
+
+    def test_a_zone_that_is_gone(self, storage: Storage) -> None:
+        Storage.objects.filter(pk=storage.pk).update(time_zone="Europe/Atlantis")
+        assert levels("time zones") == [(Level.ERROR, "Europe/Atlantis is unknown to Python")]
+
+    def test_zone_data_that_differ(self, storage: Storage) -> None:
+        with mock.patch("repository_site.doctor.schedule._first_difference", return_value=datetime(2027, 3, 1)):
+            assert levels("time zones") == [
+                (Level.WARNING, "Python and PostgreSQL differ about Europe/Berlin, first at 2027-03-01")
+            ]
+
+
+class TestGrowth:
+    def test_storages_that_were_never_measured(self, storage: Storage) -> None:
+        assert levels("sizes")[1:] == [(Level.WARNING, "2 of 2 storages were never measured")]
+
+    @pytest.mark.parametrize(
+        ("check", "answers", "text"),
+        [
+            ("dead rows", [[("off",)], [], [(5,)]], "autovacuum is off"),
+            (
+                "dead rows",
+                [[("on",)], [("on",)], [("t", 10, 20_000)], [(5,)]],
+                "t has 20,000 dead rows beside 10 live ones",
+            ),
+            (
+                "dead rows",
+                [[("on",)], [("on",)], [("t", 90_000, 20_000)], [(10**9 + 1,)]],
+                "the oldest transaction id is 1,000,000,001 transactions old",
+            ),
+            ("statistics", [[("t", 20_000, 5, True)]], "t (20,000 rows) has never been analyzed"),
+            (
+                "statistics",
+                [[("t", 20_000, 15_000, False)]],
+                "t (20,000 rows) had 15,000 changes since it was analyzed",
+            ),
+            ("statistics", [[("t", 20_000, 5, False)]], "of all large tables are recent"),
+        ],
+    )
+    def test_what_postgres_says(self, check: str, answers: list[Any], text: str) -> None:
+        with mock.patch("repository_site.doctor.growth.fetch", side_effect=answers):
+            assert [said for _, said in levels(check)] == [text]

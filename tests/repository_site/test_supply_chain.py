@@ -1,0 +1,148 @@
+"""What we are made of: the page is current, and an audit finds what is not as it was locked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from repository_site import supply_chain
+from repository_site.environment import PROJECT_DIR
+from repository_site.supply_chain import PROJECT, Package, bill_of_materials, locked, reference
+
+
+def package(name: str = "django", version: str = "", **fields: object) -> Package:
+    given = {"hashes": ("0" * 64,), "needed_by": (PROJECT,), "is_needed_to_run": True, **fields}
+    return Package(name, version or metadata.version(name), **given)  # type: ignore[arg-type]  # of a test
+
+
+def test_the_page_is_current() -> None:
+    text = (PROJECT_DIR / "docs/reference/dependencies.md").read_text(encoding="utf-8")
+    assert text == reference(), "run: make docs"
+
+
+def test_the_locks_are_read_as_they_are() -> None:
+    found = {each.name: each for each in locked()}
+    assert len(found) > 60
+    assert found["django"].version == metadata.version("django")
+    assert PROJECT in found["django"].needed_by
+    assert found["asgiref"].needed_by == ("django",)
+    assert (found["django"].is_needed_to_run, found["pytest"].is_needed_to_run) == (True, False)
+    assert all(len(digest) == 64 for each in found.values() for digest in each.hashes)
+
+
+def test_locks_and_licences_are_well() -> None:
+    assert list(supply_chain._lock_problems(locked())) == []
+    assert list(supply_chain._licence_problems(locked())) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (package(hashes=()), "locked without a hash"),
+        (package(needed_by=()), "nobody needs it"),
+        (package("asgiref"), "asgiref: locked, but no longer named in pyproject.toml"),
+    ],
+)
+def test_locks_that_are_not_right(given: Package, said: str) -> None:
+    with mock.patch.object(supply_chain, "_named", return_value={"django"}):
+        assert any(said in problem for problem in supply_chain._lock_problems([package("psutil"), given]))
+
+
+def test_something_named_is_not_locked() -> None:
+    with mock.patch.object(supply_chain, "_named", return_value={"django", "leftpad"}):
+        (problem,) = supply_chain._lock_problems([package()])
+    assert problem == "leftpad: named in pyproject.toml, but not locked; run: make lock"
+
+
+def test_what_is_installed_is_compared() -> None:
+    found = list(supply_chain._installed_problems([package("structlog", "1.0"), package("leftpad", "2.0")]))
+    here = metadata.version("structlog")
+    assert found[0] == f"structlog: {here} is installed, 1.0 is locked; run: make setup"
+    assert found[1] == "leftpad: not installed; run: make setup"
+    assert any(each.startswith("django 5.") and "in no lock" in each for each in found[2:])
+
+
+def test_files_that_were_changed_or_are_gone(tmp_path: Path) -> None:
+    info = tmp_path / "thing-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: thing\nVersion: 1.0\n")
+    (tmp_path / "same.py").write_text("x")
+    (tmp_path / "other.py").write_text("y")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"x").digest()).decode().rstrip("=")
+    (info / "RECORD").write_text("".join(f"{name},sha256={digest},1\n" for name in ("same.py", "other.py", "gone.py")))
+    (thing,) = metadata.distributions(path=[str(tmp_path)])
+    assert [problem.partition(";")[0] for problem in supply_chain._changed_files("thing", thing)] == [
+        "thing: other.py is not what was installed",
+        "thing: gone.py is missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("MIT", None),
+        ("MIT OR Apache-2.0", None),
+        ("AGPL-3.0-only", "AGPL-3.0-only"),
+        ("", "none that can be read"),
+        ("MIT AND GPL-2.0-only", "GPL-2.0-only"),
+    ],
+)
+def test_licences(said: str, problem: str | None) -> None:
+    with mock.patch.object(supply_chain, "licence", return_value=said):
+        found = list(supply_chain._licence_problems([package()]))
+    expected = [f"django: its licence ({problem}) is not one of those allowed in supply_chain.py"]
+    assert found == (expected if problem else [])
+
+
+class TestVulnerabilities:
+    def answer(self, text: str) -> list[str] | None:
+        done = subprocess.CompletedProcess([], 1, stdout=text.encode())
+        with (
+            mock.patch("repository_site.supply_chain.shutil.which", return_value="/bin/pip-audit"),
+            mock.patch("repository_site.supply_chain.subprocess.run", return_value=done),
+        ):
+            return supply_chain.known_vulnerabilities()
+
+    def test_some_are_known(self) -> None:
+        found = {"dependencies": [
+            {"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["1.1"]}, {"id": "CVE-2", "fix_versions": []}]},
+            {"name": "b", "version": "2", "vulns": []},
+        ]}  # fmt: skip
+        assert self.answer(json.dumps(found)) == ["a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none"]
+
+    def test_without_a_network_or_the_program(self) -> None:
+        assert self.answer("") is None
+        with mock.patch("repository_site.supply_chain.shutil.which", return_value=None):
+            assert supply_chain.known_vulnerabilities() is None
+
+
+def test_the_bill_of_materials() -> None:
+    bill = bill_of_materials()
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    references = {each["bom-ref"] for each in bill["components"]} | {bill["metadata"]["component"]["bom-ref"]}
+    assert len(references) == len(bill["components"]) + 1
+    assert {each["ref"] for each in bill["dependencies"]} == references
+    needed = {name for each in bill["dependencies"] for name in each["dependsOn"]}
+    assert needed == {each["bom-ref"] for each in bill["components"]}
+    django = next(each for each in bill["components"] if each["name"] == "django")
+    assert django["licenses"] == [{"license": {"id": "BSD-3-Clause"}}]
+    assert django["properties"]
+    orjson = next(each for each in bill["components"] if each["name"] == "orjson")
+    assert orjson["licenses"] == [{"expression": "MPL-2.0 AND (Apache-2.0 OR MIT)"}]
+    assert bill_of_materials() == bill
+
+
+@pytest.mark.long
+def test_the_audit_of_this_very_installation() -> None:
+    command = [sys.executable, "-m", "repository_site.supply_chain", "audit"]
+    result = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == f"{len(locked())} packages: as locked, unchanged, and of allowed licences."

@@ -1,0 +1,227 @@
+"""One storage into a file and back: every row, the same answers, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zipfile
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from repository_site.problems import Conflict, Invalid
+from storage.backup.contents import DERIVED
+from storage.backup.restoring import restore_storage
+from storage.backup.writing import back_up_storage
+from storage.models import ApiToken, Storage, StorageMembership
+from storage.provisioning import remove_storage
+from storage.roles import Role
+from storage.tenancy import tenant_models, tenant_scope
+from tests.api_client import ApiClient
+from tests.factories import StaffAccountFactory, StorageFactory, token_for
+
+pytestmark = pytest.mark.django_db
+# The database writes these by itself: marks anew with every change, and names with ids of their own.
+NEVER_THE_SAME = {"elements_contentmark"}
+LEFT_OUT = {"elements_versionname": ["storage_id", "id"]}
+
+
+def rows(storage: Storage) -> dict[str, list[Any]]:
+    """All there is in a storage, without the storage's own id."""
+    found = {}
+    with tenant_scope(storage), connection.cursor() as cursor:
+        for model in tenant_models():
+            table = model._meta.db_table
+            if table not in NEVER_THE_SAME:
+                cursor.execute(
+                    f'SELECT to_jsonb(t) - %s::text[] FROM "{table}" t ORDER BY 1',
+                    [LEFT_OUT.get(table, ["storage_id"])],
+                )
+                found[table] = cursor.fetchall()
+    return found
+
+
+@pytest.fixture
+def handbook(other_storage: Storage) -> Storage:
+    storage = StorageFactory.create(
+        collection="acme", key="manual", template="standard", title="Manual", description="Of ours", region="CH",
+        time_zone="Europe/Zurich", anonymous="read", stuck_after_days=9,
+    )  # fmt: skip
+    storage.collection.title = "ACME"
+    storage.collection.save()
+    return storage
+
+
+@pytest.fixture
+def backup(handbook: Storage, tmp_path: Path) -> Path:
+    token_for(handbook, Role.EDITOR)
+    path = tmp_path / "manual.backup"
+    back_up_storage(handbook, path)
+    return path
+
+
+def described(storage: Storage) -> dict[str, Any]:
+    fields: dict[str, Any] = {**Storage.objects.filter(pk=storage.pk).values().get()}
+    # Never used twice, so that no process takes an old configuration for this one.
+    assert fields.pop("configuration_revision") > 0
+    del fields["collection_id"]  # it went with its last storage, and was made anew
+    cultures = list(storage.cultures.values_list("lcid", "position", "is_default", "is_mandatory"))
+    return {**fields, "cultures": cultures, "collection": (storage.collection.key, storage.collection.title)}
+
+
+def test_a_storage_that_was_removed_is_as_it_was(
+    handbook: Storage, other_storage: Storage, tmp_path: Path, api: ApiClient
+) -> None:
+    value = token_for(handbook, Role.EDITOR, Role.ADMINISTRATOR)
+    account = StaffAccountFactory.create(username="anna")
+    StorageMembership.objects.create(account=account, storage=handbook, roles=["editor"])
+    before, words, others = rows(handbook), described(handbook), rows(other_storage)
+    assert sum(map(len, before.values())) > 100
+    asked = (
+        "rest/info",
+        "rest/facets",
+        "rest/facets/processes/views/list/elements",
+        "rest/facets/users/views/list/elements",
+    )
+    headers = {"authorization": f"Bearer {value}"}
+
+    def answers() -> list[Any]:
+        return [api.get(f"/acme/manual/_api/{address}", headers=headers).json() for address in asked]
+
+    told = answers()
+    path = tmp_path / "manual.backup"
+    contents = back_up_storage(handbook, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert {name: table.rows for name, table in contents.tables.items()} == {
+        name: len(found) for name, found in before.items() if name not in {each._meta.db_table for each in DERIVED}
+    }
+    remove_storage(handbook)
+    restored = restore_storage(path)
+    assert (restored.tokens, restored.left_out) == (1, [])
+    assert described(restored.storage) == words
+    assert rows(restored.storage) == before
+    assert answers() == told
+    assert list(StorageMembership.objects.values_list("account", "storage", "roles")) == [
+        (account.pk, restored.storage.pk, ["editor"])
+    ]
+    assert rows(other_storage) == others
+
+
+def test_a_copy_beside_the_original_has_neither_its_id_nor_its_tokens(handbook: Storage, backup: Path) -> None:
+    before = rows(handbook)
+    restored = restore_storage(backup, ("acme", "manual-before"))
+    assert str(restored.storage) == "acme/manual-before"
+    assert restored.storage.id != handbook.id
+    assert rows(restored.storage) == before == rows(handbook)
+    assert ApiToken.objects.get().storage_id == handbook.pk
+
+
+def test_accounts_and_a_base_that_are_not_here_are_told(
+    open_storage: Storage, storage: Storage, tmp_path: Path
+) -> None:
+    account = StaffAccountFactory.create(username="anna")
+    StorageMembership.objects.create(account=account, storage=open_storage, roles=["editor", "viewer"])
+    Storage.objects.filter(pk=open_storage.pk).update(base=storage)
+    path = tmp_path / "file"
+    back_up_storage(open_storage, path)
+    remove_storage(open_storage)
+    account.delete()
+    base = storage.id
+    remove_storage(storage)
+    assert restore_storage(path).left_out == [
+        f"Its base storage {base} is not here.",
+        "There is no account 'anna', which had the roles editor, viewer.",
+    ]
+
+
+def test_one_that_is_there_is_never_overwritten(handbook: Storage, backup: Path) -> None:
+    before = rows(handbook)
+    with pytest.raises(Conflict, match="There is a storage acme/manual, or one with the id"):
+        restore_storage(backup)
+    with pytest.raises(Conflict, match="rival/handbook"):
+        restore_storage(backup, ("rival", "handbook"))
+    with pytest.raises(Conflict, match="letter case"):
+        restore_storage(backup, ("ACME", "other"))
+    with pytest.raises(Invalid, match="cannot be restored at this address"):
+        restore_storage(backup, ("acme", "no/good"))
+    assert rows(handbook) == before
+    assert Storage.objects.count() == 2
+
+
+def changed(backup: Path, entry: str, change: Any) -> Path:
+    """The backup with one of its entries another."""
+    path = backup.with_name("changed.backup")
+    with zipfile.ZipFile(backup) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            new.writestr(name, change(text) if name == entry else text)
+    return path
+
+
+def contents_with(**changes: Any) -> Any:
+    return lambda text: json.dumps({**json.loads(text), **changes}).encode()
+
+
+def without_an_id(text: bytes) -> bytes:
+    first, *others = text.splitlines(keepends=True)
+    return b"".join([b"00000000-0000-4000-8000-000000000000" + first[36:], *others])
+
+
+CASES: list[tuple[str, Any, str]] = [
+    ("contents.json", contents_with(format=9), "has the format 9, this release reads 1"),
+    (
+        "contents.json",
+        contents_with(migrations={"storage": ["0001_initial"]}),
+        "the migrations storage 0001_initial; this database has elements 00",
+    ),
+    ("contents.json", contents_with(tables={}), "not those of this release"),
+    ("contents.json", lambda text: b"[]", "contents cannot be read"),
+    ("contents.json", lambda text: b"{", "contents cannot be read"),
+    ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet, and should have"),
+    ("facets_facet", without_an_id, "contradict each other"),
+]
+
+
+def test_files_that_are_not_right_change_nothing(handbook: Storage, backup: Path, tmp_path: Path) -> None:
+    for entry, change, text in CASES:
+        with pytest.raises((Invalid, Conflict), match=text):
+            restore_storage(changed(backup, entry, change), ("acme", "copy"))
+    content = bytearray(backup.read_bytes())
+    (tmp_path / "short").write_bytes(content[:-200])
+    for offset in range(2000, 2400):
+        content[offset] ^= 0xFF
+    (tmp_path / "damaged").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("x", "y")
+    for name, text in (
+        ("short", "no backup of a storage, or is not whole"),
+        ("damaged", "damaged: "),
+        ("other.zip", "contents.json is missing"),
+        ("nowhere", "cannot be read: No such file"),
+    ):
+        with pytest.raises(Invalid, match=text):
+            restore_storage(tmp_path / name, ("acme", "copy"))
+    assert Storage.objects.count() == 2
+
+
+def test_where_nothing_can_be_written(storage: Storage, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="cannot be written: No such file or directory"):
+        back_up_storage(storage, tmp_path / "no" / "folder")
+
+
+def test_commands_there_and_back(storage: Storage, tmp_path: Path) -> None:
+    path, out, err = tmp_path / "file", StringIO(), StringIO()
+    call_command("backup_storage", "acme", "handbook", str(path), stdout=out, stderr=err)
+    assert err.getvalue().startswith("acme/handbook: ")
+    call_command("restore_storage", str(path), "--check", stdout=out, stderr=err)
+    assert "is whole" in err.getvalue().splitlines()[1]
+    assert Storage.objects.count() == 2
+    call_command("restore_storage", str(path), "--as", "acme", "copy", stdout=out, stderr=err)
+    assert out.getvalue() == f"{Storage.objects.get(key='copy').id}\n"
+    with pytest.raises(CommandError, match="Remove it first"):
+        call_command("restore_storage", str(path), stdout=out, stderr=err)
+    assert list(tmp_path.iterdir()) == [path]
