@@ -241,12 +241,12 @@ class TestDatabase:
         assert text == "3 tables or sequences belong to another role than repository, so migrations will fail"
 
     def test_migrations_to_come_and_of_a_newer_release(self) -> None:
-        sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0008_lifecycle_runs'")
+        sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0010_lifecycle_runs'")
         sql(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('storage', '0999_later', now()), ('gone', 'x', now())"
         )
         assert found("migrations") == [
-            Finding("migrations", Level.ERROR, "1 not applied: storage.0008_lifecycle_runs", MIGRATE),
+            Finding("migrations", Level.ERROR, "1 not applied: storage.0010_lifecycle_runs", MIGRATE),
             Finding(
                 "migrations",
                 Level.ERROR,
