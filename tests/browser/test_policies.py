@@ -63,13 +63,13 @@ def test_pages_for_readers_and_signing_in(visit: NewVisitor) -> None:
 
 
 def test_the_back_office_of_a_storage(visit: NewVisitor) -> None:
-    most = scaled(44)
-    assert len(walk(visit("rita"), *STORAGE_PAGES, most=most)) >= min(most, 40)
+    most = scaled(36)
+    assert len(walk(visit("rita"), *STORAGE_PAGES, most=most)) >= min(most, 30)
 
 
 def test_the_back_office_of_the_installation(visit: NewVisitor) -> None:
-    most = scaled(24)
-    assert len(walk(visit("root", at=""), *SITE_PAGES, most=most)) >= min(most, 20)
+    most = scaled(16)
+    assert len(walk(visit("root", at=""), *SITE_PAGES, most=most)) >= min(most, 14)
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", f"{DEMO}/1033/"])

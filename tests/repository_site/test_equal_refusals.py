@@ -125,7 +125,7 @@ def differences(
 NOBODYS = {"elementId": UNKNOWN, "taskId": UNKNOWN, "relatedId": "systems", "shapeId": UNKNOWN}
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR, Role.ADMINISTRATOR])
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.ADMINISTRATOR])
 def test_what_is_another_tenants_is_not_there(
     api: ApiClient, handbook: Storage, theirs: dict[str, str], role: Role
 ) -> None:
@@ -198,7 +198,7 @@ def test_time_tells_no_more(api: ApiClient, handbook: Storage, theirs: dict[str,
     token = token_for(handbook, Role.EDITOR)
     addresses = [address(template, ids) for ids in (NOBODYS, theirs)]
     times: list[list[float]] = [[], []]
-    for turn in range(scaled(400) + 10):
+    for turn in range(scaled(160) + 10):
         for which in (turn % 2, 1 - turn % 2):
             started = time.perf_counter()
             status = api.get(addresses[which], token=token).status_code

@@ -55,6 +55,7 @@ def test_how_cookies_are_marked(jo: StaffAccount, https: bool) -> None:
     }
 
 
+@pytest.mark.long
 def test_https_makes_them_secure() -> None:
     """As the settings are read, in a process of its own: an installation that is served by https, and one that is not."""
     names = ["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"]
@@ -82,12 +83,14 @@ def test_https_makes_them_secure() -> None:
     }
 
 
+@pytest.mark.long
 def test_readers_without_an_account_get_no_cookie(open_storage: Storage) -> None:
     client = Client()
     assert client.get("/acme/open/1033/").status_code == 200
     assert not client.cookies
 
 
+@pytest.mark.long
 def test_signing_in_changes_the_session(jo: StaffAccount) -> None:
     """A session that somebody planted before is worth nothing afterwards."""
     client = Client()
@@ -102,6 +105,7 @@ def test_signing_in_changes_the_session(jo: StaffAccount) -> None:
     assert other.get(OFFICE).status_code == 302
 
 
+@pytest.mark.long
 def test_signing_out_ends_the_session_on_the_server(jo: StaffAccount) -> None:
     client = signed_in()
     stolen = Client()
@@ -112,6 +116,7 @@ def test_signing_out_ends_the_session_on_the_server(jo: StaffAccount) -> None:
     assert stolen.get(OFFICE).status_code == 302
 
 
+@pytest.mark.long
 def test_a_new_password_ends_the_other_sessions(jo: StaffAccount) -> None:
     own, other = signed_in(), signed_in()
     new = "another one that is right"
@@ -125,12 +130,14 @@ def test_a_new_password_ends_the_other_sessions(jo: StaffAccount) -> None:
     assert own.get(OFFICE).status_code == 302
 
 
+@pytest.mark.long
 def test_a_session_ends_with_the_account(jo: StaffAccount) -> None:
     client = signed_in()
     StaffAccount.objects.update(is_active=False)
     assert client.get(OFFICE).status_code == 302
 
 
+@pytest.mark.long
 def test_a_session_lasts_half_a_day_and_no_longer(jo: StaffAccount) -> None:
     """Using it does not prolong it: whoever works on signs in anew each day."""
     client = signed_in()

@@ -69,6 +69,7 @@ def test_five_failures_then_one_waits_whether_the_account_is_there_or_not(jo: St
     assert "_auth_user_id" not in response.client.session
 
 
+@pytest.mark.long
 def test_the_page_speaks_german(jo: StaffAccount) -> None:
     for _attempt in range(5):
         sign_in()
@@ -79,6 +80,7 @@ def test_the_page_speaks_german(jo: StaffAccount) -> None:
     ]
 
 
+@pytest.mark.long
 def test_the_forms_count_together(jo: StaffAccount) -> None:
     """Site, storage, and the way there from the pages for readers, which is the storage's."""
     for _attempt in range(3):
@@ -91,6 +93,7 @@ def test_the_forms_count_together(jo: StaffAccount) -> None:
         assert sign_in(password=PASSWORD, at=at).status_code == 429
 
 
+@pytest.mark.long
 def test_others_are_not_kept_out(jo: StaffAccount) -> None:
     """Whoever guesses elsewhere does not block the account, and whoever mistypes does not block a colleague."""
     StaffAccount.objects.create_user("kim", password=PASSWORD, is_staff=True)
@@ -101,6 +104,7 @@ def test_others_are_not_kept_out(jo: StaffAccount) -> None:
     assert sign_in("kim", PASSWORD).status_code == 302
 
 
+@pytest.mark.long
 def test_the_end_does_not_move_while_somebody_knocks_on(jo: StaffAccount) -> None:
     for _attempt in range(5):
         sign_in()
@@ -112,6 +116,7 @@ def test_the_end_does_not_move_while_somebody_knocks_on(jo: StaffAccount) -> Non
     assert sign_in(password=PASSWORD).status_code == 302
 
 
+@pytest.mark.long
 def test_a_window_that_is_over_counts_for_nothing(jo: StaffAccount) -> None:
     for _attempt in range(4):
         sign_in()
@@ -120,6 +125,7 @@ def test_a_window_that_is_over_counts_for_nothing(jo: StaffAccount) -> None:
     assert set(FailedSignIn.objects.values_list("failures", flat=True)) == {1}
 
 
+@pytest.mark.long
 def test_signing_in_clears_the_name_and_takes_its_own_attempt_back(jo: StaffAccount) -> None:
     for _attempt in range(4):
         sign_in()
@@ -127,6 +133,7 @@ def test_signing_in_clears_the_name_and_takes_its_own_attempt_back(jo: StaffAcco
     assert [(row.account, row.failures) for row in FailedSignIn.objects.all()] == [(None, 4)]
 
 
+@pytest.mark.long
 def test_an_account_of_ones_own_buys_no_more_guesses(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 6
     StaffAccount.objects.create_user("mallory", password=PASSWORD, is_staff=True)
@@ -135,6 +142,7 @@ def test_an_account_of_ones_own_buys_no_more_guesses(jo: StaffAccount, settings:
         assert sign_in("mallory", PASSWORD).status_code == (302 if number < 5 else 429)
 
 
+@pytest.mark.long
 def test_a_session_of_another_account_does_not_make_a_guess_right(jo: StaffAccount) -> None:
     mallory = StaffAccount.objects.create_user("mallory", password=PASSWORD, is_staff=True)
     client = signed_in(mallory)
@@ -142,6 +150,7 @@ def test_a_session_of_another_account_does_not_make_a_guess_right(jo: StaffAccou
     assert answers == [200] * 5 + [429]
 
 
+@pytest.mark.long
 def test_an_address_is_blocked_for_all_names(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 3
     for number in range(3):
@@ -152,6 +161,7 @@ def test_an_address_is_blocked_for_all_names(jo: StaffAccount, settings: Any) ->
     assert FailedSignIn.objects.count() == 4
 
 
+@pytest.mark.long
 def test_ipv6_is_counted_by_the_network_of_a_customer(jo: StaffAccount) -> None:
     for number in range(5):
         sign_in(address=f"2001:db8:1:2::{number}")
@@ -159,6 +169,7 @@ def test_ipv6_is_counted_by_the_network_of_a_customer(jo: StaffAccount) -> None:
     assert sign_in(password=PASSWORD, address="2001:db8:1:3::1").status_code == 302
 
 
+@pytest.mark.long
 def test_forwarded_addresses_count_when_the_proxy_is_trusted_and_only_then(jo: StaffAccount, settings: Any) -> None:
     for number in range(5):
         sign_in(**{"X-Forwarded-For": f"198.51.100.{number}"})
@@ -170,17 +181,20 @@ def test_forwarded_addresses_count_when_the_proxy_is_trusted_and_only_then(jo: S
     assert sign_in(password=PASSWORD, **{"X-Forwarded-For": "10.0.0.1, 198.51.100.10"}).status_code == 429
 
 
+@pytest.mark.long
 def test_what_was_typed_as_a_name_is_not_kept(jo: StaffAccount) -> None:
     sign_in("my password, in the wrong field")
     assert "password" not in repr(list(FailedSignIn.objects.values()))
 
 
+@pytest.mark.long
 def test_empty_fields_are_no_attempt(jo: StaffAccount) -> None:
     assert sign_in("", "").status_code == 200
     assert sign_in("jo", "").status_code == 200
     assert not FailedSignIn.objects.exists()
 
 
+@pytest.mark.long
 def test_failures_and_blocks_are_in_the_log_without_names_that_are_no_accounts(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES = 1
     with capture_logs() as logs:
@@ -196,6 +210,7 @@ def test_failures_and_blocks_are_in_the_log_without_names_that_are_no_accounts(j
     ]
 
 
+@pytest.mark.long
 def test_old_rows_are_cleaned_away(jo: StaffAccount) -> None:
     sign_in(address="192.0.2.9")
     FailedSignIn.objects.update(since=timezone.now() - timedelta(days=1, minutes=1))
@@ -224,6 +239,7 @@ def test_many_at_once_get_no_further_than_one_after_the_other() -> None:
 # Staff
 
 
+@pytest.mark.long
 def test_site_administrators_see_and_lift(jo: StaffAccount) -> None:
     for _attempt in range(5):
         sign_in()
@@ -239,6 +255,7 @@ def test_site_administrators_see_and_lift(jo: StaffAccount) -> None:
     assert sign_in(password=PASSWORD).status_code == 302
 
 
+@pytest.mark.long
 def test_other_staff_do_not_see_them(jo: StaffAccount) -> None:
     sign_in()
     assert signed_in(jo).get("/admin/storage/failedsignin/").status_code == 403
@@ -250,6 +267,7 @@ def run(*words: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
+@pytest.mark.long
 def test_the_command_lists_and_lifts(jo: StaffAccount) -> None:
     assert run() == ("", "Nobody is blocked.\n")
     for address in ("192.0.2.1", "2001:db8::1"):
@@ -268,6 +286,7 @@ def test_the_command_lists_and_lifts(jo: StaffAccount) -> None:
     assert not FailedSignIn.objects.exists()
 
 
+@pytest.mark.long
 def test_the_command_knows_an_address_from_a_name() -> None:
     with pytest.raises(CommandError, match="'jo' is not an IP address"):
         run("--address", "jo")

@@ -47,6 +47,7 @@ def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
     assert asked(api, token="crt_wrong", address="192.0.2.2") == 401
 
 
+@pytest.mark.long
 def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
     """Tokens, storages, addresses, and a right token in a wrong place: one account for all of them."""
     nowhere, nothing = "/acme/unknown/_api/rest/info", "/acme/handbook/_api/nothing"
@@ -55,6 +56,7 @@ def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage
     assert [asked(api), asked(api, nowhere), asked(api, nothing)] == [429] * 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [INFO, OPEN])
 def test_a_forwarded_address_is_no_way_around(
     api: ApiClient, storage: Storage, open_storage: Storage, settings: Any, path: str
@@ -69,6 +71,7 @@ def test_a_forwarded_address_is_no_way_around(
     assert [asked(api, path, **each) for each in behind] == [plain] * BURST + [429] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [INFO, OPEN])
 def test_ipv6_is_counted_by_the_network_of_a_customer(
     api: ApiClient, storage: Storage, open_storage: Storage, path: str
@@ -79,6 +82,7 @@ def test_ipv6_is_counted_by_the_network_of_a_customer(
     assert asked(api, path, address="2001:db8:1:3::1") == plain
 
 
+@pytest.mark.long
 def test_each_token_has_its_own_share(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operation, "token_throttle", Throttle(Rate(0.001, 2)))
     one, other = token_for(storage), token_for(storage)

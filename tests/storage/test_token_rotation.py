@@ -66,6 +66,7 @@ def test_both_values_are_the_same_caller_until_the_old_one_ends(
     assert statuses(api, old, rotated.value) == [401, 200]
 
 
+@pytest.mark.long
 def test_the_old_value_can_be_ended_at_once(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     new = rotate_token(token).value
@@ -73,6 +74,7 @@ def test_the_old_value_can_be_ended_at_once(api: ApiClient, issued: tuple[ApiTok
     assert statuses(api, old, new) == [401, 200]
 
 
+@pytest.mark.long
 def test_without_overlap_there_is_no_old_value(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     new = rotate_token(token, timedelta(0)).value
@@ -80,6 +82,7 @@ def test_without_overlap_there_is_no_old_value(api: ApiClient, issued: tuple[Api
     assert (kept(token).old_digest, kept(token).old_valid_until) == (None, None)
 
 
+@pytest.mark.long
 def test_revoking_and_the_end_of_the_token_end_both(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     new = rotate_token(token).value
@@ -90,6 +93,7 @@ def test_revoking_and_the_end_of_the_token_end_both(api: ApiClient, issued: tupl
     assert statuses(api, old, new) == [401, 401]
 
 
+@pytest.mark.long
 def test_the_old_value_holds_in_no_other_context(
     api: ApiClient, issued: tuple[ApiToken, str], other_storage: Storage
 ) -> None:
@@ -97,6 +101,7 @@ def test_the_old_value_holds_in_no_other_context(
     assert api.get("/rival/handbook/_api/rest/info", token=issued[1]).status_code == 401
 
 
+@pytest.mark.long
 def test_uses_are_noted_apart(storage: Storage, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     context = storage_context(storage)
@@ -114,6 +119,7 @@ def test_uses_are_noted_apart(storage: Storage, issued: tuple[ApiToken, str]) ->
     assert kept(token).old_last_used_on > used  # type: ignore[operator]  # set above
 
 
+@pytest.mark.long
 def test_a_use_that_overlaps_with_the_rotation_does_not_bring_the_old_value_back(
     storage: Storage, issued: tuple[ApiToken, str]
 ) -> None:
@@ -133,6 +139,7 @@ def test_the_share_of_requests_does_not_double(
     assert statuses(api, old, new, old, new, old, new) == [200] * 4 + [429] * 2
 
 
+@pytest.mark.long
 def test_only_digests_are_kept_and_both_move_to_a_new_key(storage: Storage, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     new = rotate_token(token).value
@@ -147,6 +154,7 @@ def test_only_digests_are_kept_and_both_move_to_a_new_key(storage: Storage, issu
     assert bytes(kept(token).old_digest or b"") == token_digest(old, key)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", ["present", "old"])
 def test_digests_are_compared_in_constant_time(
     storage: Storage, issued: tuple[ApiToken, str], monkeypatch: pytest.MonkeyPatch, which: str
@@ -161,6 +169,7 @@ def test_digests_are_compared_in_constant_time(
         recognise_token(value, storage_context(storage))
 
 
+@pytest.mark.long
 def test_a_second_rotation_does_not_cut_off_who_has_the_first_value(issued: tuple[ApiToken, str]) -> None:
     rotated = rotate_token(issued[0]).token
     with pytest.raises(Conflict, match="still taken"):
@@ -168,6 +177,7 @@ def test_a_second_rotation_does_not_cut_off_who_has_the_first_value(issued: tupl
     assert rotate_token(rotated, timedelta(0)).token.old_digest is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("changes", [{"revoked_on": "now"}, {"valid_until": "now"}])
 def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: dict[str, str]) -> None:
     ApiToken.objects.update(**dict.fromkeys(changes, timezone.now()))
@@ -175,6 +185,7 @@ def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: di
         rotate_token(issued[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("overlap", [timedelta(seconds=-1), timedelta(days=30, seconds=1)])
 def test_the_overlap_is_bounded(issued: tuple[ApiToken, str], overlap: timedelta) -> None:
     with pytest.raises(Invalid) as caught:
@@ -182,6 +193,7 @@ def test_the_overlap_is_bounded(issued: tuple[ApiToken, str], overlap: timedelta
     assert caught.value.details == ("overlap: between none and 30 days.",)
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_once_one_is_refused() -> None:
     token = issue_token(storage_context(StorageFactory.create(key="apart")), "t", [Role.VIEWER]).token
@@ -210,6 +222,7 @@ def run(*words: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
+@pytest.mark.long
 def test_the_command(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     out, err = run("Importer", "--overlap", "12h")
@@ -226,6 +239,7 @@ def test_the_command(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     assert run("Importer", "--overlap", "0")[1] == f"{named} has a new value, shown only now; the old one has ended:\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["1", "soon", "-1d", "1w"])
 def test_an_overlap_that_is_none(issued: tuple[ApiToken, str], text: str) -> None:
     with pytest.raises(CommandError, match="overlap"):
