@@ -50,11 +50,9 @@ def _database() -> str:
     """A connection that died while it lay idle says nothing about the database: the next one does. When there is none
     to be had, nobody else gets one."""
     try:
-        connection.ensure_connection()
         if not _answers():
             connection.close()
             check_pool()
-            connection.ensure_connection()
             return "ok" if _answers() else "unreachable"
     except (Error, PoolTimeout, EmbeddedPostgresError):
         return "unreachable"
@@ -62,8 +60,9 @@ def _database() -> str:
 
 
 def _answers() -> bool:
+    cursor = connection.cursor()
     try:
-        with connection.cursor() as cursor:
+        with cursor:
             cursor.execute("SELECT 1")
     except Error:
         return False
