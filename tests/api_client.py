@@ -113,6 +113,8 @@ def check_request(method: str, path: str, request: HttpRequest) -> None:
     for key, value in given.items():
         assert key in described, f"{operation['operationId']} takes no {' '.join(key)}"
         schema = described[key]["schema"]
+        if value == "" and described[key].get("allowEmptyValue"):
+            continue
         _validate(_as_typed(unquote(value) if key[0] == "path" else value, schema), schema)
     _check_body(operation, request)
 

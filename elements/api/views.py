@@ -97,7 +97,7 @@ class ElementsView(ConditionalOperation, WritingOperation):
 
     @extend_schema(summary="Update and create elements", parameters=schema.WRITTEN, responses=schema.ELEMENT_LIST)
     def post(self, request: Request, **names: str) -> HttpResponseBase:
-        """With a body: update and create, operation 5."""
+        """With a body: update and create, operation 5. `$` parameters are for reading, which it does without a body."""
         if has_no_body(request):
             return self.read(request, **names)
         return self.once(request, lambda: self.update(request, names))

@@ -20,15 +20,14 @@ IGNORE_WARNINGS = OpenApiParameter(
 )
 _STATE = f"({'|'.join(Task.State.values)})"
 _GUID: dict[str, object] = {"type": "string", "format": "uuid"}
-_PERSON: dict[str, object] = {"anyOf": [{"type": "string", "enum": [ME, ALL, ""]}, _GUID]}
-# An empty one is as if it were not given.
+_PERSON: dict[str, object] = {"anyOf": [{"type": "string", "enum": [ME, ALL]}, _GUID]}
 _TASK_FILTERS: dict[str, dict[str, object]] = {
-    "state": {"type": "string", "pattern": f"^({_STATE}(,{_STATE})*)?$"},
+    "state": {"type": "string", "pattern": f"^{_STATE}(,{_STATE})*$"},
     "type": {"type": "string"},
-    "element": {"anyOf": [{"type": "string", "maxLength": 0}, _GUID]},
+    "element": _GUID,
     "assignee": _PERSON,
     "requester": _PERSON,
-    "stuck": {"type": "string", "enum": ["true", "false", ""]},
+    "stuck": {"type": "string", "enum": ["true", "false"]},
 }
 TASKS = [
     *(

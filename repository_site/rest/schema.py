@@ -247,6 +247,10 @@ def _exactly_one(first: str, second: str) -> dict[str, Any]:
 def _complete(operation: dict[str, Any]) -> None:
     anonymous: list[dict[str, Any]] = [] if operation.pop("x-needs-credential", False) else [{}]
     operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + anonymous
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "query" and parameter["schema"].get("type") != "boolean":
+            # As if it were not given.
+            parameter["allowEmptyValue"] = True
     has_version = any(parameter["name"] == "api-version" for parameter in operation.get("parameters", []))
     for status, response in operation["responses"].items():
         if status.startswith("2"):
