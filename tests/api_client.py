@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
+from django.utils.encoding import force_bytes
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
@@ -43,7 +44,8 @@ class ApiClient(Client):
             response = _joined(response)
         check_answer(method, path.partition("?")[0], response)
         if response.status_code < 300 or response.status_code == 304:
-            check_request(method, path.partition("?")[0], response.wsgi_request)
+            body = args[0] if args else kwargs.get("data", b"")
+            check_request(method, path.partition("?")[0], response.wsgi_request, force_bytes(body))
         return response
 
 
@@ -95,7 +97,7 @@ COMMON_HEADERS = {
 COMMON_PARAMETERS = {"symbio-auth-token"}
 
 
-def check_request(method: str, path: str, request: HttpRequest) -> None:
+def check_request(method: str, path: str, request: HttpRequest, body: bytes) -> None:
     """Path, parameters, headers and body of a request that the service has accepted."""
     found = find_operation(method, path) if is_api_path(path) else None
     if found is None:
@@ -116,7 +118,7 @@ def check_request(method: str, path: str, request: HttpRequest) -> None:
         if value == "" and described[key].get("allowEmptyValue"):
             continue
         _validate(_as_typed(unquote(value) if key[0] == "path" else value, schema), schema)
-    _check_body(operation, request)
+    _check_body(operation, request, body.strip())
 
 
 def _as_typed(text: str, schema: dict[str, Any]) -> Any:
@@ -128,8 +130,8 @@ def _as_typed(text: str, schema: dict[str, Any]) -> Any:
     return text
 
 
-def _check_body(operation: dict[str, Any], request: HttpRequest) -> None:
-    described, body = operation.get("requestBody"), request.body.strip()
+def _check_body(operation: dict[str, Any], request: HttpRequest, body: bytes) -> None:
+    described = operation.get("requestBody")
     if not body:
         assert not (described or {}).get("required"), f"{operation['operationId']} has taken no body"
         return
