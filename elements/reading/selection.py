@@ -53,7 +53,7 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
-        """No condition leaves out any but the types."""
+        """All of a list, or of its roots: nobody's filter, and no place to begin at, is among the conditions."""
         return bool(self.without_versions)
 
     @property

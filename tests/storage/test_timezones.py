@@ -17,6 +17,7 @@ import pytest
 
 from storage import timezones
 from storage.timezones import AdjustmentRule, TimeZoneInfo, TransitionTime, time_zone_info, time_zone_names
+from tests.scale import IS_FULL, PART
 
 TODAY = date(2026, 11, 15)
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
@@ -127,10 +128,10 @@ def differences(name: str, today: date, length: int = 10) -> list[str]:
 def test_the_rules_of_every_zone_say_what_zoneinfo_says() -> None:
     """Zones of the same content, mostly older names, must have the same rules; one of them is evaluated."""
     rules: dict[bytes, object] = {}
-    for name in time_zone_names():
+    for number, name in enumerate(time_zone_names()):
         zone = time_zone_info(name, TODAY)
         found = (zone["BaseUtcOffset"], zone["AdjustmentRules"], zone["SupportsDaylightSavingTime"])
-        if content(name) not in rules:
+        if content(name) not in rules and (IS_FULL or number % PART == 0):
             assert differences(name, TODAY) == []
         assert rules.setdefault(content(name), found) == found, name
 
