@@ -99,3 +99,4 @@ sbom: $(STAMP) ## write a bill of materials (CycloneDX JSON) to standard output
 lock: $(STAMP) ## pin the requirements anew from pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra dev --constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra traces --constraint requirements.txt --output-file requirements-traces.txt pyproject.toml

@@ -287,7 +287,14 @@ METRICS_STORAGES = Variable(
     "REPOSITORY_METRICS_STORAGES",
     _boolean,
     "false",
-    "Whether `/metrics` tells requests apart by storage, which it then names.",
+    "Whether `/metrics` tells requests apart by storage, and traces name it.",
+)
+TRACES = Variable(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    _address,
+    "",
+    "Address of an OpenTelemetry collector that takes OTLP over http, such as `http://127.0.0.1:4318`. Empty: no "
+    "traces. Needs `requirements-traces.txt`. Other `OTEL_*` variables count as OpenTelemetry says.",
 )
 REGION = Variable(
     "REPOSITORY_REGION", _region, "DE", "ISO region that the administrative contexts and new storages have by default."

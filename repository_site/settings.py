@@ -36,6 +36,7 @@ try:
     METRICS_NETWORKS = environment.METRICS_NETWORKS.read()
     METRICS_TOKEN = environment.METRICS_TOKEN.read()
     METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())
+    TRACES = environment.TRACES.read()
     DEFAULT_REGION = environment.REGION.read()
     DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
@@ -100,6 +101,10 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+
+if TRACES:
+    # Inside of the log, which then has the id of the trace; nothing of OpenTelemetry is imported otherwise (D163).
+    MIDDLEWARE.insert(2, "repository_site.tracing.TracingMiddleware")
 
 TEMPLATES = [
     {

