@@ -1,0 +1,48 @@
+"""`make attack`: the fuzzer with every caller, through all of its phases, and what it has tried as figures."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import django
+
+DEFAULT = 40
+"""Cases an operation and caller, where they are made at random; the others follow from the document."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
+    parser.add_argument("callers", nargs="*", help="who attacks; all, if none is named")
+    parser.add_argument("--cases", type=int, default=DEFAULT, help=f"random cases an operation and caller ({DEFAULT})")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    from tests import figures
+    from tests.attack.attack import CALLERS, Battlefield, prepare
+    from tests.server_process import free_port
+
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="attack-") as folder:
+        server = prepare(Path(folder), free_port())
+        server.start("serve", "--workers", "2")
+        try:
+            battlefield = Battlefield(server)
+            for caller in options.callers or CALLERS:
+                outcome = battlefield.attack(caller, "examples,coverage,fuzzing,stateful", options.cases)
+                sys.stdout.write(f"{caller}: {outcome.cases} cases in {outcome.seconds:.0f} s\n")
+                sys.stdout.writelines(outcome.failures)
+                failed += len(outcome.failures)
+                figures.note("attacks", caller, cases=outcome.cases, failures=len(outcome.failures))
+        finally:
+            if server.process is not None:
+                server.process.kill()
+                server.process.wait(10)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
