@@ -6,7 +6,7 @@ Rows that content refers to (types above all) keep their ids, found by their nam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -16,7 +16,7 @@ from facets import blueprint, models
 from facets.blueprint import Blueprint
 from facets.cycles import ReleaseCycle
 from facets.models.base import ConfigurationModel
-from facets.row_reading import Row, Rows, blueprint_of, read_blueprint
+from facets.row_reading import Row, Rows, blueprint_of, read_blueprint, read_rows
 from facets.texts import Texts
 from storage.bulk import insert_rows, update_rows
 
@@ -31,7 +31,11 @@ def row_id(*path: str) -> UUID:
 
 def write_blueprint(new: Blueprint) -> None:
     """Make the rows of the scope say exactly this."""
-    ids = _Ids()
+    there = {
+        model: {instance.id: instance for instance in (_instance(model, row) for row in rows)}
+        for model, rows in read_rows().rows.items()
+    }
+    ids = _Ids(there)
     rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in WRITING_ORDER}
     positions: Counter[tuple[type[ConfigurationModel], Any]] = Counter()
     for row in _rows(new, ids):
@@ -39,7 +43,6 @@ def write_blueprint(new: Blueprint) -> None:
         row.position = positions[owner]
         positions[owner] += 1
         rows[type(row)].append(row)
-    there = {model: {row.id: row for row in model._default_manager.all()} for model in WRITING_ORDER}
     _write(rows, there)
     if read_blueprint() != new:
         raise RuntimeError("The rows of the configuration do not say what was written.")
@@ -130,19 +133,17 @@ OWNERS: dict[type[ConfigurationModel], str] = {
 class _Ids:
     """Row ids by name, those there are first; names are compared as written."""
 
-    def __init__(self) -> None:
-        facets = {row.name: row.id for row in models.Facet.objects.all()}
-        types = {row.key: row.id for row in models.ElementType.objects.all()}
+    def __init__(self, there: Mapping[type[ConfigurationModel], Mapping[Any, Any]]) -> None:
+        facets, types, cycles = (there[model] for model in (models.Facet, models.ElementType, models.ReleaseCycle))
         self._known: dict[tuple[str, ...], UUID] = {
-            **{("facet", name): value for name, value in facets.items()},
-            **{("type", key): value for key, value in types.items()},
-            **{("layout", row.key): row.id for row in models.Layout.objects.all()},
-            **{("property", row.type.key, row.key): row.id for row in models.Property.objects.select_related("type")},
-            **{("view", row.facet.name, row.name): row.id for row in models.FacetView.objects.select_related("facet")},
-            **{("cycle", row.key): row.id for row in models.ReleaseCycle.objects.all()},
-            **{("state", row.cycle.key, row.key): row.id for row in models.CycleState.objects.select_related("cycle")},
+            **{("facet", row.name): row.id for row in facets.values()},
+            **{("type", row.key): row.id for row in types.values()},
+            **{("layout", row.key): row.id for row in there[models.Layout].values()},
+            **{("property", types[row.type_id].key, row.key): row.id for row in there[models.Property].values()},
+            **{("view", facets[row.facet_id].name, row.name): row.id for row in there[models.FacetView].values()},
+            **{("cycle", row.key): row.id for row in cycles.values()},
+            **{("state", cycles[row.cycle_id].key, row.key): row.id for row in there[models.CycleState].values()},
         }
-
         self._taken = set(self._known.values())
 
     def __call__(self, *path: str) -> UUID:

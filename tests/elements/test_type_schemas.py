@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator, meta
 
 from facets.data_types import DataType
 from storage.models import Storage
@@ -138,7 +138,7 @@ class Desk:
         response = self.api.get(f"{SCHEMAS}/{type}", token=self.token)
         assert response.status_code == 200, response.content
         schema: Body = response.json()
-        Draft202012Validator.check_schema(schema)
+        meta.validate(schema)
         return schema
 
     def validates(self, element: Body, schema: Body | None = None) -> bool:

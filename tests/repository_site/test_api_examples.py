@@ -11,9 +11,6 @@ import re
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
 
 from repository_site.api_document import openapi_document
 from repository_site.api_examples import EXAMPLES, MESSAGES, example_of
@@ -21,7 +18,7 @@ from repository_site.environment import PROJECT_DIR
 from repository_site.rest.schema import ERRORS, WRITING_ERRORS
 from storage.models import Storage
 from storage.roles import Role
-from tests.api_client import ApiClient
+from tests.api_client import ApiClient, validate
 from tests.api_examples import addresses, play
 from tests.conftest import StorageMaker
 from tests.factories import token_for
@@ -106,12 +103,3 @@ def resolved(expression: str, example: dict[str, Any]) -> Any:
     for part in found["pointer"].split("/")[1:]:
         value = value[int(part)] if isinstance(value, list) else value[part]
     return value
-
-
-def validate(value: Any, schema: dict[str, Any]) -> None:
-    resource: Resource[Any] = Resource.from_contents(openapi_document(), default_specification=DRAFT202012)
-    registry: Registry[Any] = Registry().with_resource("urn:api", resource)
-    absolute = json.loads(json.dumps(schema).replace('"#/', '"urn:api#/'))
-    Draft202012Validator(absolute, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
-        value
-    )

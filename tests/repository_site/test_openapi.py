@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
-from jsonschema import ValidationError
+from jsonschema_rs import ValidationError
 
 from repository_site.api_document import SNAPSHOT, openapi_document, snapshot
 from storage.models import Storage
@@ -123,30 +123,30 @@ class Answer(dict[str, str]):
     ("path", "status", "body", "message"),
     [
         ("/a/b/_api/rest/info", 200, {"type": "IStorageContext", "surprise": 1}, "surprise"),
-        ("/a/b/_api/rest/facets", 200, {"count": 3}, "'values' is a required property"),
+        ("/a/b/_api/rest/facets", 200, {"count": 3}, '"values" is a required property'),
         (
             "/a/b/_api/rest/facets",
             200,
             {"count": 1, "values": [{"name": "x", "views": "y"}]},
-            "'displayName' is a required",
+            '"displayName" is a required',
         ),
         (
             "/a/_admin/_api/rest/facets/x/views/y/elements",
             200,
             {"count": 0, "elements": [], "values": []},
-            "should not be valid under {'required': \\['values'\\]}",
+            '{"required":\\["values"\\]} is not allowed for',
         ),
         (
             "/a/b/_api/rest/info",
             401,
             {"message": "m", "output": "volatile", "type": "success", "data": [{"error": "e"}]},
-            "'success' is not one of \\['unauthorized'\\]",
+            '"success" is not one of "unauthorized"',
         ),
         (
             "/a/b/_api/rest/info",
             401,
             {"message": "m", "output": "volatile", "type": "unauthorized", "data": []},
-            "non-empty",
+            "\\[\\] has less than 1 item",
         ),
     ],
 )
@@ -164,17 +164,17 @@ ELEMENT = "00000000-0000-4000-8000-000000000001"
     [
         ("GET", "/a/b/_api/rest/info?surprise=1", "", {}, "getStorageInfo takes no query surprise"),
         ("GET", "/a/b/_api/rest/info", "", {"X-Surprise": "1"}, "getStorageInfo takes no header x-surprise"),
-        ("GET", "/a/b/_api/rest/info?api-version=9.0", "", {}, "'9.0' is not one of"),
-        ("GET", f"{ELEMENTS}/nonsense", "", {}, "'nonsense' is not a 'uuid'"),
+        ("GET", "/a/b/_api/rest/info?api-version=9.0", "", {}, '"9.0" is not one of'),
+        ("GET", f"{ELEMENTS}/nonsense", "", {}, '"nonsense" is not a "uuid"'),
         ("GET", f"{ELEMENTS}?$page=0", "", {}, "0 is less than the minimum"),
-        ("GET", f"{ELEMENTS}?$page=x", "", {}, "'x' is not of type 'integer'"),
+        ("GET", f"{ELEMENTS}?$page=x", "", {}, '"x" is not of type "integer"'),
         ("GET", f"{ELEMENTS}?$resources=attributes,all", "", {}, "does not match"),
         ("DELETE", f"{ELEMENTS}/{ELEMENT}?$select=name", "", {}, "deleteElement takes no query"),
         ("DELETE", f"{ELEMENTS}/{ELEMENT}", '{"a": 1}', {}, "deleteElement takes no body"),
-        ("POST", "/a/b/_api/rest/info", '{"a": 1}', {}, "has too many properties|non-empty|not expected|'a'"),
+        ("POST", "/a/b/_api/rest/info", '{"a": 1}', {}, "has more than 0 properties"),
         ("POST", ELEMENTS, '{"elements": [{"surprise": 1}]}', {}, "'surprise' was unexpected"),
-        ("POST", ELEMENTS, '{"elements": [], "values": []}', {}, "should not be valid under"),
-        ("POST", ELEMENTS, '{"elements": [{"attributes": {"name": "x"}}]}', {}, "'x' is not of type 'object'"),
+        ("POST", ELEMENTS, '{"elements": [], "values": []}', {}, '{"required":\\["values"\\]} is not allowed for'),
+        ("POST", ELEMENTS, '{"elements": [{"attributes": {"name": "x"}}]}', {}, '"x" is not of type "object"'),
         ("POST", f"{ELEMENTS}/{ELEMENT}/content", "", {}, "createContent has taken no body"),
     ],
 )
