@@ -18,6 +18,7 @@ from storage.provisioning import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
+from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 
@@ -62,6 +63,13 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
                 remove_storage(storage)
 
     return fill
+
+
+@pytest.fixture(scope="session")
+def data_folders(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> DataFolders:
+    """Of this run, whose processes have folders of their own below that of the run."""
+    folder = tmp_path_factory.getbasetemp()
+    return DataFolders(folder if worker_id == "master" else folder.parent)
 
 
 class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

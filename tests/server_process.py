@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
 from repository_site import environment
+from repository_site.embedded_postgres import EmbeddedPostgres
 
 
 def free_port() -> int:
@@ -24,6 +30,31 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolders:
+    """Data folders as a command leaves them, made once a test run, by whichever of its processes comes first.
+
+    Making a database and a demo takes seconds, copying them does not.
+    """
+
+    folder: Path
+
+    def copy(self, into: Path, *words: str) -> None:
+        made = self.folder / "-".join(("made-by", *words))
+        with made.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (made / "ready").exists():
+                made.mkdir()
+                server = Server(made / "var", 0)
+                done = server.manage(*words)
+                assert done.returncode == 0, done.stderr
+                server.wait_until_nothing_is_left()
+                shutil.rmtree(made / "var/postgres.run")
+                (made / "ready").touch()
+        # Files belong to the account that runs PostgreSQL.
+        subprocess.run(["cp", "-a", made / "var", into], check=True)
 
 
 class Server:
@@ -97,6 +128,28 @@ class Server:
             return response.status, json.loads(content) if content else None
         finally:
             connection.close()
+
+    def kill(self) -> None:
+        """At the end of a test, whatever has become of it."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(10)
+        self.wait_until_nothing_is_left()
+
+    @contextlib.contextmanager
+    def superuser(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """As whoever runs the database, not as the service."""
+        host = str(EmbeddedPostgres(self.data_dir / "postgres").socket_dir)
+        with psycopg.connect(
+            host=host, port=EmbeddedPostgres.PORT, dbname="repository", user="postgres", autocommit=True
+        ) as connection:
+            yield connection
+
+    def ask(self, sql: str) -> Any:
+        """One value, whichever storage it is of."""
+        with self.superuser() as connection:
+            row = connection.execute(sql).fetchone()
+            return row[0] if row else None
 
     def stop(self, sent: signal.Signals) -> int:
         assert self.process is not None

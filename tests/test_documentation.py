@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 import pytest
 
 from repository_site.environment import PROJECT_DIR
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 TUTORIALS = sorted((PROJECT_DIR / "docs/tutorial").glob("*.md"))
@@ -126,8 +126,9 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def demo(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("documentation") / "var", free_port())
+    data_folders.copy(server.data_dir, "demo", "--no-serve")
     try:
         server.start("demo")
         yield server

@@ -38,9 +38,7 @@ def main() -> int:
                 failed += len(outcome.failures)
                 figures.note("attacks", caller, cases=outcome.cases, failures=len(outcome.failures))
         finally:
-            if server.process is not None:
-                server.process.kill()
-                server.process.wait(10)
+            server.kill()
     return 1 if failed else 0
 
 

@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response, ViewportSize, sync_playwright
 
 from tests.browser.world import PASSWORD
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = "REPOSITORY_BROWSER_REQUIRED"
@@ -24,20 +24,20 @@ DEMO = "/demo/showcase"
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 
-def prepared_site(folder: Path) -> Server:
+def prepared_site(folder: Path, data_folders: DataFolders) -> Server:
     """A server with the demo storage and the people of `world`."""
     server = Server(folder / "var", free_port())
     server.environ.pop("REPOSITORY_BODY_LIMIT")
-    for words in (("demo", "--no-serve"), ("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")):
-        done = server.manage(*words)
-        assert done.returncode == 0, done.stderr
+    data_folders.copy(server.data_dir, "demo", "--no-serve")
+    built = server.manage("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")
+    assert built.returncode == 0, built.stderr
     server.start("serve", "--workers", "1")
     return server
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = prepared_site(tmp_path_factory.mktemp("browser"))
+def site(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
+    server = prepared_site(tmp_path_factory.mktemp("browser"), data_folders)
     yield server
     server.ctrl_c()
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 from repository_site.environment import PROJECT_DIR
 from tests.browser.conftest import CHROMIUM, DEMO, FLAGS, NARROW, Visitor, prepared_site
 from tests.browser.test_release import stuck_request
-from tests.server_process import Server
+from tests.server_process import DataFolders, Server
 
 IMAGES = PROJECT_DIR / "docs/images"
 OFFICE = f"{DEMO}/admin"
@@ -22,7 +22,7 @@ SIZE, PAGE = ViewportSize(width=1280, height=860), ViewportSize(width=1280, heig
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = prepared_site(Path(folder))
+        server = prepared_site(Path(folder), DataFolders(Path(folder)))
         try:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             token = json.loads((server.data_dir / "demo-credentials.json").read_text())["token"]

@@ -6,41 +6,28 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 LIST = "/demo/sample/_api/rest/facets/processes/views/detail/elements"
 COUNT = 4_000
-# How many connections of the server are in a transaction, and how many there are at all.
-ACTIVITY = """
-from django.db import connection
-with connection.cursor() as cursor:
-    cursor.execute("SELECT count(*) FILTER (WHERE xact_start IS NOT NULL), count(*) FROM pg_stat_activity"
-                   " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
-    print(*cursor.fetchone())
-"""
+IN_TRANSACTION = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND xact_start IS NOT NULL"
 
 
 @pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("streaming") / "var", free_port())
+def server(tmp_path: Path, data_folders: DataFolders) -> Iterator[Server]:
+    server = Server(tmp_path / "var", free_port())
+    data_folders.copy(server.data_dir, "migrate")
     # One worker with two connections: whoever keeps one is noticed soon.
     server.environ["REPOSITORY_POOL_SIZE"] = "2"
     server.environ["REPOSITORY_STREAM_TIMEOUT"] = "4"
     server.start("serve", "--workers", "1")
     yield server
-    if server.process is not None and server.process.poll() is None:
-        server.process.kill()
-        server.process.wait(10)
-    server.wait_until_nothing_is_left()
-
-
-def in_transaction(server: Server) -> int:
-    found = server.manage("shell", "--no-imports", "-c", ACTIVITY)
-    return int(found.stdout.split()[0])
+    server.kill()
 
 
 def begin(server: Server, token: str) -> socket.socket:
@@ -73,14 +60,14 @@ def test_a_long_list_and_clients_that_do_not_wait_for_its_end(server: Server) ->
     assert len(json.dumps(body)) > 10_000_000
 
     with begin(server, token):
-        assert in_transaction(server) == 1
+        assert server.ask(IN_TRANSACTION) == 1
     # Three times as many as there are connections: were one kept, this would not come to its end.
     for _ in range(6):
         begin(server, token).close()
     end = time.monotonic() + 15
-    while in_transaction(server) and time.monotonic() < end:
+    while server.ask(IN_TRANSACTION) and time.monotonic() < end:
         time.sleep(0.2)
-    assert in_transaction(server) == 0
+    assert server.ask(IN_TRANSACTION) == 0
     assert server.request("GET", f"{LIST}?$pageSize=1", headers={"Authorization": f"Bearer {token}"})[0] == 200
 
     # One that stays and does not read on holds the one place there is; others are told, and pages are served.
@@ -90,6 +77,6 @@ def test_a_long_list_and_clients_that_do_not_wait_for_its_end(server: Server) ->
         assert server.request("GET", f"{LIST}?$pageSize=1", headers={"Authorization": f"Bearer {token}"})[0] == 200
         # Until the database loses patience; then the place is free again, although the client is still there.
         end = time.monotonic() + 30
-        while in_transaction(server) and time.monotonic() < end:
+        while server.ask(IN_TRANSACTION) and time.monotonic() < end:
             time.sleep(0.2)
-        assert in_transaction(server) == 0
+        assert server.ask(IN_TRANSACTION) == 0

@@ -19,12 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import psutil
 import pytest
 
 from tests.elements.handbook import ID, TEMPLATE, write_lines
-from tests.scale import scaled
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 from tests.tags import version_tag
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -42,6 +40,17 @@ PLACES_TAKEN_TWICE = """
         SELECT position FROM elements_element WHERE parent_id = '{0}' GROUP BY position HAVING count(*) > 1
         UNION ALL SELECT position FROM elements_shape JOIN elements_elementversion v ON v.id = version_id
             WHERE v.element_id = '{0}' GROUP BY position HAVING count(*) > 1) found
+"""
+
+
+FILL = """
+from io import StringIO
+from django.core.management import call_command
+quiet = {"stdout": StringIO(), "stderr": StringIO()}
+for collection in ("acme", "rival"):
+    call_command("provision_storage", collection, "handbook", template="FOLDER/template.json", anonymous="read", **quiet)
+    call_command("import_storage", collection, "handbook", f"FOLDER/{collection}.ndjson", **quiet)
+call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
 """
 
 
@@ -123,18 +132,6 @@ class Desk:
         assert answer.status == 200, answer.body
         return [each["id"] for each in answer.body["elements"]]
 
-    def ask(self, sql: str) -> int:
-        """One number from the database of the storage."""
-        code = (
-            "from storage.contexts import storage_at; from storage.tenancy import tenant_scope\n"
-            "from django.db import connection\n"
-            "with tenant_scope(storage_at('acme', 'handbook')), connection.cursor() as cursor:\n"
-            f"    cursor.execute({sql!r}); print(cursor.fetchone()[0])"
-        )
-        done = self.server.manage("shell", "--no-imports", "-c", code)
-        assert done.returncode == 0, done.stderr
-        return int(done.stdout)
-
 
 def named(text: str) -> Body:
     return {"name": {"1033": text}}
@@ -164,36 +161,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[Server]:
+def server(folder: Path, data_folders: DataFolders) -> Iterator[Server]:
     server = Server(folder / "var", free_port())
+    data_folders.copy(server.data_dir, "migrate")
     server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
     server.start("serve", "--workers", "2")
     yield server
-    if server.process is not None and server.process.poll() is None:
-        server.process.kill()
-        server.process.wait(10)
-    server.wait_until_nothing_is_left()
+    server.kill()
 
 
 @pytest.fixture(scope="module")
 def desk(server: Server, folder: Path) -> Iterator[Desk]:
     (folder / "template.json").write_text(json.dumps(template()))
 
-    def manage(*words: str) -> str:
-        done = server.manage(*words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def fill(collection: str, rename: str) -> None:
-        words = ("--template", str(folder / "template.json"), "--anonymous", "read")
-        manage("provision_storage", collection, "handbook", *words)
-        manage("import_storage", collection, "handbook", str(write_lines(folder / f"{collection}.ndjson", rename)))
-
-    together([lambda: fill("acme", ""), lambda: fill("rival", "Rival ")])
+    for collection, rename in (("acme", ""), ("rival", "Rival ")):
+        write_lines(folder / f"{collection}.ndjson", rename)
+    filled = server.manage("shell", "--no-imports", "-c", FILL.replace("FOLDER", str(folder)))
+    assert filled.returncode == 0, filled.stderr
     rival = "/rival/handbook/_api/rest/facets/processes/views/reporting/elements"
     before = server.request("GET", rival)
     assert (before[0], before[1]["count"]) == (200, 2)
-    desk = Desk(server, manage("issue_token", "acme", "handbook", "--name", "load", "--role", "architect").strip())
+    desk = Desk(server, filled.stdout.strip())
     yield desk
     desk.close()
     assert server.request("GET", rival) == before
@@ -278,7 +266,7 @@ def test_children_made_at_once_have_places_of_their_own(desk: Desk) -> None:
     assert sorted(children) == sorted(itertools.chain(*made))
     # What one request made stands together, in its order.
     assert all(children[children.index(first) + 1] == second for first, second in made)
-    assert desk.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
+    assert desk.server.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
 
 
 def test_shapes_drawn_at_once_are_all_there(desk: Desk) -> None:
@@ -306,7 +294,7 @@ def test_shapes_drawn_at_once_are_all_there(desk: Desk) -> None:
             for shape in shapes
         ]
         assert before == [[], [shapes[0]], [shapes[1]]]
-    assert desk.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
+    assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
 
 
 def test_what_is_deleted_is_referred_to_by_nobody(desk: Desk) -> None:
@@ -389,49 +377,4 @@ def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder
             is_without = name == "without" and done.returncode == 0
         stop.set()
         assert set().union(*(each.result() for each in writers)) == {200, 422}
-    assert not (is_without and desk.ask(stored))
-
-
-def test_a_worker_is_killed_during_a_thousand_writes(desk: Desk) -> None:
-    """What was acknowledged is there; what was not is there as a whole or not at all."""
-    assert desk.server.process is not None
-    parents, numbers, count = desk.processes("Killed", 8), itertools.count(), scaled(1000)
-    acknowledged: dict[int, str] = {}
-
-    def write(parent: str) -> None:
-        while (number := next(numbers)) < count:
-            tool = {"type": "system", "attributes": named(f"Tool {number}")}
-            made = process(f"Written {number}", parent, related={"tools": [tool]})
-            made["attributes"]["scope"] = {"1031": "ganz", "1033": "whole"}
-            try:
-                acknowledged[number] = desk.update(made).element["id"]
-            except (OSError, http.client.HTTPException):
-                # As a client with manners: not again at once.
-                time.sleep(0.1)
-
-    with ThreadPoolExecutor(len(parents)) as pool:
-        writers = [pool.submit(write, parent) for parent in parents]
-        while len(acknowledged) < count // 2 and not all(each.done() for each in writers):
-            time.sleep(0.01)
-        killed = workers_of(desk.server.process.pid)[0]
-        killed.kill()
-        for each in writers:
-            each.result()
-    desk.close()
-    desk.server.wait_until_ready()
-    assert killed.pid not in [each.pid for each in workers_of(desk.server.process.pid)]
-    assert len(acknowledged) > count // 2
-    lists = [desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"] for parent in parents]
-    children = list(itertools.chain(*lists))
-    found = {int(each["attributes"]["name"]["1033"].removeprefix("Written ")): each for each in children}
-    assert len(found) == len(children)
-    assert {number: found[number]["id"] for number in acknowledged} == acknowledged
-    assert {json.dumps(each["attributes"]["scope"]) for each in children} == {'{"1031": "ganz", "1033": "whole"}'}
-    tools = {each["related"]["tools"][0]["id"] for each in children}
-    named_tools = desk.call("GET", f"{SYSTEMS}?$filter=StartsWith(name,'Tool')").body["elements"]
-    assert tools == {each["id"] for each in named_tools}
-    assert len(tools) == len(named_tools) == len(children)
-
-
-def workers_of(pid: int) -> list[psutil.Process]:
-    return [each for each in psutil.Process(pid).children() if "manage.py" in each.cmdline()]
+    assert not (is_without and desk.server.ask(stored))

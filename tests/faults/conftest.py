@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.installation import Installation
+from tests.server_process import DataFolders
 
 
 @pytest.fixture(scope="session")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Installation]:
     found = Installation(tmp_path_factory.mktemp("faults"))
+    data_folders.copy(found.server.data_dir, "migrate")
     try:
         found.serve()
         found.fill()

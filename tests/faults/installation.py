@@ -7,13 +7,11 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
-import psycopg
 
 from repository_site import environment
 from repository_site.embedded_postgres import EmbeddedPostgres
@@ -126,20 +124,6 @@ class Installation:
         self.checker.stdin.flush()
         assert self.checker.stdout.readline() == "ok\n"
 
-    @contextmanager
-    def superuser(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-        """As whoever runs the database, not as the service."""
-        with psycopg.connect(
-            host=str(self.postgres.socket_dir), port=EmbeddedPostgres.PORT, dbname="repository", user="postgres",
-            autocommit=True,
-        ) as connection:  # fmt: skip
-            yield connection
-
-    def ask(self, sql: str) -> Any:
-        with self.superuser() as connection:
-            row = connection.execute(sql).fetchone()
-            return row[0] if row else None
-
     def workers(self) -> list[psutil.Process]:
         assert self.server.process is not None
         children = psutil.Process(self.server.process.pid).children()
@@ -152,18 +136,15 @@ class Installation:
 
     def check_nothing_is_stuck(self, seconds: float = 5) -> None:
         """No transaction is left open once nobody asks for anything, and all workers are there."""
-        wait_for(lambda: self.ask(STUCK) == 0, seconds, "a transaction is still open")
-        assert self.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
+        wait_for(lambda: self.server.ask(STUCK) == 0, seconds, "a transaction is still open")
+        assert self.server.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
         wait_for(lambda: len(self.workers()) == WORKERS, seconds, "a worker is missing")
         assert {self.server.request("GET", path)[0] for path in ("/healthz", "/readyz")} == {200}
 
     def end(self) -> None:
         if self.checker is not None:
             self.checker.communicate(timeout=20)
-        if self.server.process is not None and self.server.process.poll() is None:
-            self.server.process.kill()
-            self.server.process.wait(10)
-        self.server.wait_until_nothing_is_left()
+        self.server.kill()
 
 
 def is_worker(process: psutil.Process) -> bool:

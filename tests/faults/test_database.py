@@ -62,7 +62,7 @@ def is_gone(process: psutil.Process) -> bool:
 def test_connections_are_cut_in_the_middle_of_transactions(installation: Installation) -> None:
     with Load(installation, "cut", writers=4) as load:
         cut = 0
-        with installation.superuser() as connection:
+        with installation.server.superuser() as connection:
             end = time.monotonic() + 4
             while time.monotonic() < end:
                 cut += sum(row[0] for row in connection.execute(CUT))
@@ -77,7 +77,7 @@ def test_the_pool_is_exhausted(installation: Installation) -> None:
     """Every connection waits for a lock that somebody holds for long: others are told so soon, and go on after it."""
     lock = "LOCK TABLE elements_element IN ACCESS EXCLUSIVE MODE"
     with Load(installation, "exhausted", readers=6) as load:
-        with installation.superuser() as connection, connection.transaction():
+        with installation.server.superuser() as connection, connection.transaction():
             connection.execute(lock)
             held = time.monotonic()
             # Enough who wait for the lock to hold every connection of both workers.

@@ -45,7 +45,7 @@ def small_disk(installation: Installation, tmp_path_factory: pytest.TempPathFact
 
 
 def move(installation: Installation, place: Path, name: str) -> None:
-    with installation.superuser() as connection:
+    with installation.server.superuser() as connection:
         if name == "small":
             connection.execute(f"CREATE TABLESPACE small OWNER repository LOCATION '{place}'")
         for sql in (TABLES, INDEXES):

@@ -24,7 +24,7 @@ def test_migrations_are_applied_under_load(installation: Installation) -> None:
     waits, stop = [0.0], threading.Event()
 
     def watch() -> None:
-        with installation.superuser() as connection:
+        with installation.server.superuser() as connection:
             while not stop.wait(0.02):
                 waits.extend(row[0] for row in connection.execute(LONGEST_WAIT))
 
@@ -32,7 +32,7 @@ def test_migrations_are_applied_under_load(installation: Installation) -> None:
         watcher = threading.Thread(target=watch)
         watcher.start()
         began = time.monotonic()
-        with installation.superuser() as connection, connection.transaction():
+        with installation.server.superuser() as connection, connection.transaction():
             # Somebody reads for long: the migration has to wait for that, and must not let others wait meanwhile.
             connection.execute("SELECT count(*) FROM elements_elementversion")
             migrating = upgrade(installation)
@@ -44,14 +44,14 @@ def test_migrations_are_applied_under_load(installation: Installation) -> None:
                 said += line
             load.run_for(1)
             assert migrating.poll() is None
-            assert installation.ask(APPLIED) == 0
+            assert installation.server.ask(APPLIED) == 0
         said, _ = migrating.communicate(timeout=60)
         over = time.monotonic()
         load.run_for(1)
         stop.set()
         watcher.join()
     assert migrating.returncode == 0, said
-    assert installation.ask(APPLIED) == 5
+    assert installation.server.ask(APPLIED) == 5
     assert [each for each in load.answers if each.is_refusal] == []
     assert load.ready_between(began, over).keys() == {200}
     assert max(waits) < 2

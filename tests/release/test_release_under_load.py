@@ -31,7 +31,7 @@ from tests.release.test_story import Story
 from tests.release.test_story import tell as tell_story
 from tests.release.witness import Person, Reply
 from tests.scale import only_at_full_scale
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 Body = dict[str, Any]
@@ -210,15 +210,13 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("load") / "var", free_port())
+    data_folders.copy(server.data_dir, "migrate")
     server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
     server.start("serve", "--workers", "2")
     yield server
-    if server.process is not None and server.process.poll() is None:
-        server.process.kill()
-        server.process.wait(10)
-    server.wait_until_nothing_is_left()
+    server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings as ChangedSettings
 
 from elements import counting
 from elements.models import Element, ElementVersion
@@ -61,6 +62,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(timezone, "now", lambda: found.moment)
     return found
+
+
+@pytest.fixture
+def days_go_by(settings: ChangedSettings) -> None:
+    """And nobody has to sign in again."""
+    settings.SESSION_COOKIE_AGE = 30 * 24 * 3600
 
 
 def member(storage: Storage, *roles: Role, user: str | None = None, **fields: Any) -> Client:
@@ -380,6 +387,7 @@ class TestSteps:
         assert [each["step"] for each in anna.steps("released")] == ["request", "withdrawal"]
         check_lifecycles(house)
 
+    @pytest.mark.usefixtures("days_go_by")
     def test_remind(self, house: Storage, desk: Sit, clock: Clock) -> None:
         client, anna = boss(house), desk(user="anna")
         task = ask(anna, comment="Out of date.")
@@ -518,6 +526,7 @@ class TestSeveralAtOnce:
             told = {str(each.id): each.decision for each in Task.objects.all()}
         assert told == {ids[0]: "half done", ids[1]: "", ids[2]: "half done"}
 
+    @pytest.mark.usefixtures("days_go_by")
     def test_each_has_its_own_moment(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of two changes of an element the later one has the later time, also when a long list is worked through."""
         client, tasks = boss(house), [open_task(house, each) for each in VERSIONS[:2]]
@@ -630,6 +639,7 @@ class TestThePage:
 
 
 class TestTheLog:
+    @pytest.mark.usefixtures("days_go_by")
     def test_all_steps_newest_first(self, house: Storage, desk: Sit, clock: Clock) -> None:
         client, anna = boss(house), desk(user="anna")
         ask(anna)

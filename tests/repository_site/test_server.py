@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from repository_site.server import Bind
@@ -33,10 +32,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(data_dir: Path) -> Iterator[Server]:
     server = Server(data_dir, free_port())
     yield server
-    if server.process is not None and server.process.poll() is None:
-        server.process.kill()
-        server.process.wait(10)
-    server.wait_until_nothing_is_left()
+    server.kill()
 
 
 def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
@@ -84,18 +80,6 @@ def test_bodies_over_real_http(server: Server) -> None:
 
 
 @pytest.mark.long
-def test_clients_that_never_finish_their_bodies_keep_nobody_else_from_being_served(server: Server) -> None:
-    server.start("demo", "--workers", "2")
-    head = f"POST {INFO} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{ ".encode()
-    with contextlib.ExitStack() as slow:
-        for _ in range(30):
-            connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5))
-            connection.sendall(head)
-        time.sleep(0.5)
-        assert [server.request("GET", INFO)[0] for _ in range(20)] == [200] * 20
-
-
-@pytest.mark.long
 def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
     server.start("demo")
     stop = threading.Event()
@@ -118,35 +102,6 @@ def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
     for thread in threads:
         thread.join()
     assert set(answered) == {200}
-
-
-def workers_of(pid: int) -> list[psutil.Process]:
-    found = []
-    for child in psutil.Process(pid).children():
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if "manage.py" in child.cmdline():
-                found.append(child)
-    return found
-
-
-def replaced(killed: psutil.Process, workers: list[psutil.Process]) -> bool:
-    return len(workers) == 2 and killed not in workers
-
-
-@pytest.mark.long
-def test_a_killed_worker_is_replaced(server: Server) -> None:
-    server.start("serve", "--workers", "2")
-    assert server.process is not None
-    first = workers_of(server.process.pid)
-    assert len(first) == 2
-    first[0].kill()
-    end = time.monotonic() + 20
-    while time.monotonic() < end and not replaced(first[0], workers_of(server.process.pid)):
-        time.sleep(0.1)
-    assert replaced(first[0], workers_of(server.process.pid))
-    server.wait_until_ready()  # when the one was killed, the other may have been loading still
-    assert server.request("GET", INFO)[0] == 200
-    assert server.stop(signal.SIGTERM) == 0
 
 
 def test_a_port_in_use_is_one_line(server: Server) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from repository_site.embedded_postgres import EmbeddedPostgres
 from repository_site.embedded_postgres.server import SUPERUSER, programs
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 API = "/demo/showcase/_api/rest"
@@ -41,8 +41,9 @@ def postgres(socket_dir: Path, program: str, role: str, *words: str) -> None:
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Iterator[Installation]:
+def old(tmp_path: Path, data_folders: DataFolders) -> Iterator[Installation]:
     made = Installation(tmp_path / "old")
+    data_folders.copy(made.data_dir, "demo", "--no-serve")
     try:
         made.start("demo", "--workers", "1")
         yield made

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 PASSWORD = "the one that is right"
 OFFICE = "/acme/handbook/admin/"
 SESSION = ("HttpOnly", "Lax", 12 * 3600, "/")
-CSRF = ("HttpOnly", "Lax", 364 * 24 * 3600, "/")
+CSRF = ("", "Lax", 364 * 24 * 3600, "/")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 HEALTH = "/healthz"
@@ -35,8 +35,9 @@ def ask(server: Server, times: int) -> None:
         assert server.request("GET", HEALTH)[0] == 200
 
 
-def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path) -> None:
+def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_folders: DataFolders) -> None:
     server = Server(tmp_path / "var", free_port())
+    data_folders.copy(server.data_dir, "migrate")
     try:
         server.start("serve", "--workers", "2")
         ask(server, 20)
@@ -68,10 +69,7 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path) -> No
             assert found["repository_requests_in_flight"] == 1
         assert server.ctrl_c() == 0
     finally:
-        if server.process is not None and server.process.poll() is None:
-            server.process.kill()
-            server.process.wait(10)
-    server.wait_until_nothing_is_left()
+        server.kill()
 
 
 def _is_worker(process: psutil.Process) -> bool:
