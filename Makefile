@@ -44,7 +44,7 @@ reliability: $(STAMP) ## try all faults and write what was measured into docs/ex
 	@figures=$$(mktemp) && REPOSITORY_FIGURES=$$figures $(MAKE) --no-print-directory test-faults && \
 		REPOSITORY_FIGURES=$$figures $(BIN)/python -m tests.reliability; status=$$?; rm -f "$$figures"; exit $$status
 
-browser: $(STAMP) ## install the browser that some long tests need (Debian's chromium)
+browser: ## install the browser that some long tests need (Debian's chromium)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		echo "Installing chromium ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null'; }
@@ -59,7 +59,7 @@ test-all: test test-long test-faults ## run every test
 lint: $(STAMP) ## check style, types, import directions, migrations and settings
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy .
+	@$(BIN)/mypy --num-workers 2 .
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 	@REPOSITORY_PUBLIC_URL=https://repository.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.db import connection, models
 
+from repository_site.rest.rendering import to_json
 from storage.models import TenantModel
 
 M = TypeVar("M", bound=TenantModel)
@@ -39,39 +39,36 @@ def copy_text(text: str) -> str:
 
 
 def insert_rows(model: type[M], rows: Sequence[M]) -> None:
-    """Model instances in one statement, one array a column; the database fills in the storage."""
+    """Model instances in one statement; the database fills in the storage."""
     if not rows:
         return
-    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    arrays = ", ".join(f"%s::{_array_type(field)}[]" for field in fields)
-    values = [[_value(field, getattr(row, field.attname)) for row in rows] for field in fields]
+    table, names = model._meta.db_table, ", ".join(f'"{field.column}"' for field in _own_fields(model))
     with connection.cursor() as cursor:
-        cursor.execute(f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT * FROM unnest({arrays})', values)  # noqa: S608  names of the model
+        cursor.execute(
+            f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)',  # noqa: S608  names of the model
+            [_as_json(model, rows)],
+        )
 
 
 def update_rows(model: type[M], rows: Sequence[M]) -> None:
     """Set every column of these rows, found by their ids, in one statement."""
     if not rows:
         return
-    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    arrays = ", ".join(f"%s::{_array_type(field)}[]" for field in fields)
-    changes = ", ".join(f'"{field.column}" = new."{field.column}"' for field in fields if not field.primary_key)
-    values = [[_value(field, getattr(row, field.attname)) for row in rows] for field in fields]
+    table, columns = model._meta.db_table, [field.column for field in _own_fields(model) if not field.primary_key]
+    changes = ", ".join(f'"{column}" = new."{column}"' for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            f'UPDATE "{model._meta.db_table}" AS old SET {changes}'  # noqa: S608  names of the model
-            f" FROM unnest({arrays}) AS new ({columns}) WHERE old.id = new.id",
-            values,
+            f'UPDATE "{table}" AS old SET {changes}'  # noqa: S608  names of the model
+            f' FROM json_populate_recordset(NULL::"{table}", %s) AS new WHERE old.id = new.id',
+            [_as_json(model, rows)],
         )
 
 
-def _array_type(field: models.Field[Any, Any]) -> str:
-    """Texts without their length: a cast to varchar(n) would cut a text that is too long, storing it raises."""
-    kind = field.db_type(connection) or ""
-    return "text" if kind.startswith("varchar") else kind
+def _own_fields(model: type[M]) -> list[models.Field[Any, Any]]:
+    return [field for field in model._meta.concrete_fields if field.name != "storage_id"]
 
 
-def _value(field: models.Field[Any, Any], value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(field, models.JSONField) else value
+def _as_json(model: type[M], rows: Sequence[M]) -> str:
+    """One text of all values costs the driver far less than one array a column."""
+    names = [(field.column, field.attname) for field in _own_fields(model)]
+    return to_json([{column: getattr(row, name) for column, name in names} for row in rows]).decode()
