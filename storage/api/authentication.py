@@ -56,6 +56,8 @@ def _staff_caller(request: Request, context: Context) -> Caller | None:
     caller = staff_caller(request._request.user, context.storage)
     if caller is None:
         return None
-    # A foreign page could otherwise make the browser write with the session of who looks at it.
-    SessionAuthentication().enforce_csrf(request)
+    # A foreign page could otherwise make the browser write with the session of who looks at it. Looking for the token
+    # of a form uses the body up, unless it has been read as a whole before.
+    request._request.body  # noqa: B018  read for what it keeps
+    SessionAuthentication().enforce_csrf(request._request)  # type: ignore[arg-type]  # that of Django will do
     return caller

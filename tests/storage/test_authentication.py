@@ -204,6 +204,29 @@ def test_staff_with_a_membership_read_and_need_csrf_to_post(storage: Storage, ot
     assert api.get("/rival/handbook/_api/rest/info").status_code == 401
 
 
+def test_staff_write_with_their_session(storage: Storage) -> None:
+    """As a script of a page does: with what the cookie says in a header. Whatever the body is, it is read once."""
+    account = StaffAccountFactory.create()
+    StorageMembership.objects.create(account=account, storage=storage, roles=["architect"])
+    api = ApiClient(enforce_csrf_checks=True)
+    api.force_login(account)
+    api.get("/acme/handbook/admin/")
+    headers = {"X-CSRFToken": api.cookies["csrftoken"].value}
+    elements = "/acme/handbook/_api/rest/facets/x/views/y/elements"
+    body = b'{"elements": [{"type": "x"}]}'
+    form = "multipart/form-data; boundary=x"
+    part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
+    assert api.generic("POST", INFO, b"", "application/json", headers=headers).status_code == 200
+    for sent, kind, status in (
+        (body, "application/json", 404),
+        (b"{", "application/json", 404),
+        (part, form, 404),
+        (b"a=1", "application/x-www-form-urlencoded", 404),
+    ):
+        assert (api.generic("POST", elements, sent, kind, headers=headers).status_code, kind) == (status, kind)
+        assert api.generic("POST", elements, sent, kind).status_code == 403
+
+
 def test_superusers_reach_every_context_by_session(api: ApiClient, storage: Storage) -> None:
     api.force_login(StaffAccountFactory.create(is_superuser=True))
     for address in (INFO, "/acme/_admin/_api/rest/info", "/_sysadmin/_admin/_api/rest/info"):

@@ -48,7 +48,10 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
                 2,
                 2,
             )
-        assert found['repository_pool_connections{state="most"}'] == 16
+        end = time.monotonic() + 10  # told every two seconds
+        while read(server)['repository_pool_connections{state="most"}'] != 16:
+            assert time.monotonic() < end
+            time.sleep(0.1)
         assert found["repository_requests_in_flight"] == 1
         assert server.process is not None
         workers = [each for each in psutil.Process(server.process.pid).children(recursive=True) if _is_worker(each)]
