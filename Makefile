@@ -17,7 +17,7 @@ $(STAMP): requirements.txt requirements-dev.txt
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is needed; install it or set PYTHON=..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
 	@touch $(STAMP)
 
 setup: $(STAMP) ## install everything into .venv (quick when nothing changed)
@@ -38,7 +38,7 @@ test-long: $(STAMP) ## run the tests that take long by their nature: load, fault
 	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 test-faults: $(STAMP) ## break things under load: database, pool, workers, disk, clients, migrations, clock
-	@$(BIN)/python -m pytest -m fault -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),tests/faults)
 
 reliability: $(STAMP) ## try all faults and write what was measured into docs/explanation/reliability.md
 	@figures=$$(mktemp) && REPOSITORY_FIGURES=$$figures $(MAKE) --no-print-directory test-faults && \

@@ -113,18 +113,27 @@ def _is_broken(failure: Any) -> bool:
 NewVisitor = Callable[..., Visitor]
 
 
+@pytest.fixture(scope="session")
+def signed_in() -> dict[str, Any]:
+    """The cookies of people who have signed in before."""
+    return {}
+
+
 @pytest.fixture
-def visit(browser: Browser, site: Server) -> Iterator[NewVisitor]:
-    """Makes visitors, each with cookies of their own; `visit("rita", at="/demo/showcase")` signs in first."""
+def visit(browser: Browser, site: Server, signed_in: dict[str, Any]) -> Iterator[NewVisitor]:
+    """Makes visitors, each with cookies of their own; `visit("rita", at="/demo/showcase")` is signed in there."""
     visitors: list[Visitor] = []
 
     def make(name: str | None = None, at: str = DEMO, **options: Any) -> Visitor:
-        context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", **options})
+        context = browser.new_context(
+            **{"viewport": WIDE, "locale": "en-GB", "storage_state": signed_in.get(name or ""), **options}
+        )
         context.set_default_timeout(10_000)
         visitor = Visitor(context.new_page(), f"http://127.0.0.1:{site.port}")
         visitors.append(visitor)
-        if name is not None:
+        if name is not None and name not in signed_in:
             visitor.sign_in(name, at)
+            signed_in[name] = context.storage_state()
         return visitor
 
     yield make

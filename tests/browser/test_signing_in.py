@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.conftest import NewVisitor
+from tests.browser.conftest import DEMO, NewVisitor
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 
 
 def test_an_administrator_comes_to_the_overview_of_the_storage(visit: NewVisitor) -> None:
-    rita = visit("rita")
+    rita = visit()
+    rita.sign_in("rita", DEMO)
     assert rita.page.url.endswith("/demo/showcase/admin/")
     assert rita.page.get_by_role("heading", name="Overview").is_visible()
     rita.check_accessibility()

@@ -12,7 +12,7 @@ import pytest
 from repository_site.database.pool import PATIENCE
 from repository_site.middleware import BODIES_AT_ONCE
 from tests.elements.handbook import ID
-from tests.faults.installation import WORKERS, Installation
+from tests.faults.installation import WORKERS, Installation, wait_for
 from tests.faults.load import PROCESSES, Load
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
@@ -102,6 +102,8 @@ def test_readers_that_read_slowly_or_never(installation: Installation, long_list
         assert len(load.answers) - before > 30
         assert load.slowest(began) < PATIENCE
         assert load.ready_between(began, over).keys() == {200}
+        # Those that do not read on lose their places to others, although they are still there.
+        wait_for(lambda: installation.server.request("GET", LIST)[0] == 200, 20, "every place is still taken")
     assert {each[9:12] for each in answers} <= {b"200", b"429"}
     assert not [each for each in load.answers if each.is_refusal]
     load.settle(since=over, within=2, alike=f"{MANY} clients that read slowly, or never")

@@ -81,8 +81,8 @@ def test_the_pool_is_exhausted(installation: Installation) -> None:
             connection.execute(lock)
             held = time.monotonic()
             # Enough who wait for the lock to hold every connection of both workers.
-            with ThreadPoolExecutor(24) as pool:
-                waiting = [pool.submit(installation.server.request, "GET", PROCESS) for _ in range(24)]
+            with ThreadPoolExecutor(64) as pool:
+                waiting = [pool.submit(installation.server.request, "GET", PROCESS) for _ in range(64)]
                 load.run_until(
                     lambda: load.ready_between(held + 2, math.inf)[503] > 0 and load.has_refused("read", "write")
                 )

@@ -782,4 +782,4 @@ def run_machine(house: Storage, monkeypatch: pytest.MonkeyPatch, examples: int, 
 
 
 def test_a_model_of_two_storages(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_machine(house, monkeypatch, examples=3, steps=30)
+    run_machine(house, monkeypatch, examples=2, steps=25)

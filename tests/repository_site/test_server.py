@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import signal
 import socket
 import threading
@@ -120,24 +119,3 @@ def test_addresses_to_bind(text: str) -> None:
     with pytest.raises(ValueError, match="no address to bind"):
         Bind.parse(text)
     assert Bind.parse("[::1]:80") == Bind("::1", 80)
-
-
-@pytest.mark.long
-def test_a_configuration_change_of_one_process_is_seen_by_all_others(server: Server, tmp_path: Path) -> None:
-    """Two workers have the configuration cached; a command in a third process changes it."""
-    server.start("demo", "--workers", "2")
-    facets = "/demo/showcase/_api/rest/facets"
-
-    def names() -> list[str]:
-        return [facet["displayNames"]["1033"] for facet in server.request("GET", facets)[1]["values"]]
-
-    before = [names() for _ in range(30)]
-    assert all("Processes" in each for each in before)
-    template = json.loads(server.manage("export_template", "demo", "showcase").stdout)
-    template["facets"]["processes"]["displayNames"]["1033"] = "Ways of working"
-    changed = tmp_path / "changed.json"
-    changed.write_text(json.dumps(template))
-    result = server.manage("update_configuration", "demo", "showcase", str(changed))
-    assert result.returncode == 0, result.stderr
-    assert "~ facets.processes.display_names" in result.stdout
-    assert all("Ways of working" in names() for _ in range(30))

@@ -256,6 +256,6 @@ def test_a_pooled_connection_never_carries_a_scope(pool_of_four: None, monkeypat
                 wrong.append((number, answer))
 
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(call, range(scaled(10_000))))
+        list(threads.map(call, range(scaled(scaled(10_000)))))
     assert wrong == []
     assert 1 < len(backends) <= 4
