@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-faults test-all reliability browser node lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help setup demo serve sample test test-long test-faults test-all attack reliability browser node lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -40,9 +40,13 @@ test-long: $(STAMP) ## run the tests that take long by their nature: load, fault
 test-faults: $(STAMP) ## break things under load: database, pool, workers, disk, clients, migrations, clock
 	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),tests/faults)
 
-reliability: $(STAMP) ## try all faults and write what was measured into docs/explanation/reliability.md
-	@figures=$$(mktemp) && REPOSITORY_FIGURES=$$figures $(MAKE) --no-print-directory test-faults && \
+reliability: $(STAMP) ## attack it, try all faults, and write what was measured into docs/explanation/reliability.md
+	@figures=$$(mktemp) && export REPOSITORY_FIGURES=$$figures && \
+		$(MAKE) --no-print-directory attack && $(MAKE) --no-print-directory test-faults && \
 		REPOSITORY_FIGURES=$$figures $(BIN)/python -m tests.reliability; status=$$?; rm -f "$$figures"; exit $$status
+
+attack: $(STAMP) ## every operation with requests at random, by every role and by another tenant (ARGS="editor --cases 100")
+	@$(BIN)/python -m tests.attack $(ARGS)
 
 browser: ## install the browser that some long tests need (Debian's chromium)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \

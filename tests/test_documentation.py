@@ -1,7 +1,10 @@
-"""The pages keep what they promise: tutorials run as they stand, and the answers and numbers they show are right.
+"""The pages keep what they promise: their commands run as they stand, and the answers and numbers they show are right.
 
-A page shows an answer in a block marked `json answer` or `text answer` right after the `sh` block that asks for it.
-JSON may leave keys out; "..." stands for any value, and at the end of a list for any further ones.
+Every block says what it is. `sh` is run, a page from its beginning to its end, with what a comment `<!-- before` holds
+where a page takes something for granted. `sh elsewhere` needs what only an installation has (systemd, another machine):
+of that at least commands, options and files exist. An answer stands in a block marked `json answer` or `text answer`
+right after the commands that ask for it. JSON may leave keys out; "..." stands for any value, and at the end of a list
+for any further ones.
 """
 
 from __future__ import annotations
@@ -22,10 +25,18 @@ import pytest
 
 from repository_site.environment import PROJECT_DIR
 from tests.server_process import DataFolders, Server, free_port
+from tests.warm_commands import WarmCommands
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-TUTORIALS = sorted((PROJECT_DIR / "docs/tutorial").glob("*.md"))
-FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n*", re.DOTALL | re.MULTILINE)
+PAGES = [PROJECT_DIR / "README.md", *sorted((PROJECT_DIR / "docs").rglob("*.md"))]
+NEEDS_NODE = "generate-a-client"
+FENCE = re.compile(
+    r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n*|^<!-- before\n(?P<before>.*?)-->$\n*", re.DOTALL | re.MULTILINE
+)
+KINDS = {
+    "sh", "sh elsewhere", "json", "json answer", "text", "text answer", "sql", "yaml", "mermaid", "filter",
+    "filter-and-query",
+}  # fmt: skip
 FAILURE = re.compile(r'"type": ?"(error|unauthorized)"')
 END = "---- end of the block ----"
 ANYTHING = "..."
@@ -44,14 +55,16 @@ def blocks(page: str) -> list[Block]:
     found: list[Block] = []
     end_of_commands = -1
     for fence in FENCE.finditer(page):
-        kind, text = fence["kind"], fence["text"]
-        if kind == "sh":
+        kind, text = fence["kind"] or "", fence["text"]
+        if fence["before"]:
+            found.append(Block(fence["before"]))
+        elif kind == "sh":
             found.append(Block(text))
             end_of_commands = fence.end()
         elif kind.endswith(" answer"):
             assert fence.start() == end_of_commands, f"No commands stand right before the answer {text}"
             found[-1] = Block(found[-1].commands, kind, text)
-    return [block for block in found if block.commands != "make demo\n"]
+    return found
 
 
 def section(page: str, title: str) -> str:
@@ -88,6 +101,8 @@ class Reader:
     """Does what pages say, with a demo on a port of its own, in a folder of its own."""
 
     server: Server
+    program: Path
+    """Instead of manage.py."""
     folder: Path
 
     def follow(self, steps: list[Block], seconds: float = 60) -> None:
@@ -95,7 +110,7 @@ class Reader:
         result = subprocess.run(
             ["bash", "-c", f"set -e -o pipefail\n{script}"],
             cwd=self.folder,
-            env=self.server.environ,
+            env={**self.server.environ, "PATH": f"{self.program.parent}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -120,8 +135,9 @@ class Reader:
         """Commands and answers of a page as they are on this machine."""
         return (
             text.replace("127.0.0.1:8000", f"127.0.0.1:{self.server.port}")
+            .replace(".venv/bin/python manage.py", "manage.py")
             .replace(".venv/bin", str(Path(sys.executable).parent))
-            .replace("manage.py", str(PROJECT_DIR / "manage.py"))
+            .replace("elements/demo/", f"{PROJECT_DIR}/elements/demo/")
         )
 
 
@@ -138,23 +154,51 @@ def demo(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) ->
     server.wait_until_nothing_is_left()
 
 
+@pytest.fixture(scope="module")
+def program(demo: Server) -> Iterator[Path]:
+    commands = WarmCommands(demo.data_dir.parent / "commands", demo.environ)
+    yield commands.program
+    commands.end()
+
+
 @pytest.fixture
-def reader(demo: Server, tmp_path: Path) -> Reader:
-    return Reader(demo, tmp_path)
+def reader(demo: Server, program: Path, tmp_path: Path) -> Iterator[Reader]:
+    there = storages(demo)
+    yield Reader(demo, program, tmp_path)
+    for address in storages(demo) - there:
+        subprocess.run([program, "remove_storage", *address.split("/"), "--yes"], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_a_tutorial_runs_and_leaves_nothing_behind(reader: Reader, path: Path) -> None:
-    steps = blocks(path.read_text(encoding="utf-8"))
-    assert len(steps) > 4
-    reader.follow(steps)
-    assert list(reader.folder.iterdir()) == []
+def storages(server: Server) -> set[str]:
+    with server.superuser() as connection:
+        rows = connection.execute(
+            "SELECT c.key, s.key FROM storage_storage s JOIN storage_storagecollection c ON c.id = s.collection_id"
+        )
+        return {"/".join(row) for row in rows}
 
 
-def test_the_first_call_of_the_readme(reader: Reader) -> None:
-    first = blocks(section(read("README.md"), "A first call"))[0]
-    assert first.kind == "json answer"
-    reader.follow([first])
+def with_commands() -> list[Path]:
+    return [path for path in PAGES if blocks(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", with_commands(), ids=lambda path: path.stem)
+def test_the_commands_of_a_page_run(reader: Reader, path: Path) -> None:
+    if path.stem == NEEDS_NODE and shutil.which("npm") is None:
+        if os.environ.get("REPOSITORY_NODE_REQUIRED"):
+            pytest.fail("There is no npm; `make node` installs it.")
+        pytest.skip("There is no npm on this machine; `make node` installs it.")
+    reader.follow(blocks(path.read_text(encoding="utf-8")), seconds=180)
+    if path.parent.name == "tutorial":
+        # Whoever has followed one has nothing to clear away.
+        assert list(reader.folder.iterdir()) == []
+
+
+def test_every_block_says_what_it_is() -> None:
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        kinds = {fence["kind"] for fence in FENCE.finditer(text) if fence["kind"] is not None}
+        assert kinds <= KINDS, path
+        assert text.count("```") == 2 * sum(fence["kind"] is not None for fence in FENCE.finditer(text)), path
 
 
 def test_the_filters_to_try(reader: Reader) -> None:
@@ -167,16 +211,6 @@ def test_the_filters_to_try(reader: Reader) -> None:
         address = f"/demo/showcase/_api/rest/facets/{facet}/views/{view}/elements?{query}"
         status, answer = reader.server.request("GET", address)
         assert (status, answer.get("count")) == (200, int(number)), f"{written}\n{answer}"
-
-
-def test_clients_are_generated_and_used(reader: Reader) -> None:
-    if shutil.which("npm") is None:
-        if os.environ.get("REPOSITORY_NODE_REQUIRED"):
-            pytest.fail("There is no npm; `make node` installs it.")
-        pytest.skip("There is no npm on this machine; `make node` installs it.")
-    steps = blocks(read("docs/how-to/generate-a-client.md"))
-    assert [step.kind for step in steps] == ["", "", "text answer", "", "text answer"]
-    reader.follow(steps, seconds=180)
 
 
 def test_what_a_page_may_leave_out() -> None:
