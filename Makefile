@@ -53,10 +53,10 @@ browser: ## install the browser that some long tests need (Debian's chromium)
 		echo "Installing chromium ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null'; }
 
-node: ## install Node.js and npm, which the test of generated clients needs (Debian's)
-	@command -v npm >/dev/null || { \
-		echo "Installing npm ..."; \
-		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null'; }
+node: ## install Node.js, npm and jq, which the tests of the documentation need (Debian's)
+	@{ command -v npm && command -v jq; } >/dev/null || { \
+		echo "Installing npm and jq ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm jq >/dev/null'; }
 
 test-all: test test-long test-faults ## run every test
 
