@@ -34,7 +34,7 @@ sample: $(STAMP) ## fill the storage demo/sample with N generated elements (N=10
 test: $(STAMP) ## run the tests; needs no service started by hand
 	@$(BIN)/python -m pytest $(ARGS)
 
-test-long: $(STAMP) ## run the tests that take long by their nature: load, faults, many random cases
+test-long: $(STAMP) ## run the tests that take long by their nature: load, browsers, many random cases
 	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 test-faults: $(STAMP) ## break things under load: database, pool, workers, disk, clients, migrations, clock

@@ -80,9 +80,10 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a server of their own come first: they take longest, and nobody should have to wait for the last."""
+    """Files with a server of their own come first: they take longest, and nobody should have to wait for the last.
+    (pytest-django puts them last, as they use no database of its; therefore after it.)"""
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
 
 

@@ -16,6 +16,8 @@ from tests.server_process import Server
 
 OWN, FOREIGN = "00000000-0000-4000-8000-", "11111111-1111-4111-8111-"
 """How the ids of the two storages begin."""
+FOREIGN_NAME = "Zweitfirma"
+"""In every name of the other storage."""
 CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "nothing_of_another_tenant",
@@ -81,15 +83,17 @@ class Battlefield:
         self.server = server
         self.folder = server.data_dir.parent
         own = write_lines(self.folder / "own.ndjson")
-        foreign = write_lines(self.folder / "foreign.ndjson", "Zweitfirma ")
+        foreign = write_lines(self.folder / "foreign.ndjson", f"{FOREIGN_NAME} ")
         foreign.write_text(foreign.read_text(encoding="utf-8").replace(OWN, FOREIGN), encoding="utf-8")
         self.tokens: dict[str, str] = json.loads(self._fill([("acme", str(own)), ("rival", str(foreign))]))
         answer = server.request("GET", "/acme/house/_api/schema", headers=self._credential("viewer"))
         assert answer[0] == 200, answer
         self.document: dict[str, Any] = answer[1]
 
-    def attack(self, caller: str, phases: str, most: int, *more: str) -> Outcome:
-        """With `most` cases an operation where they are made at random."""
+    def attack(
+        self, caller: str, phases: str, most: int, *more: str, forbidden: tuple[str, ...] = (FOREIGN, FOREIGN_NAME)
+    ) -> Outcome:
+        """With `most` cases an operation where they are made at random; no answer may hold what is forbidden."""
         report, document = self.folder / f"{caller}.json", self.folder / f"document-{caller}.json"
         document.write_text(json.dumps(self._with_known_values(caller)), encoding="utf-8")
         headers = [f"{name}: {value}" for name, value in self._credential(caller).items()]
@@ -107,7 +111,7 @@ class Battlefield:
                 **os.environ,
                 "PYTHONPATH": str(environment.PROJECT_DIR),
                 "SCHEMATHESIS_HOOKS": "tests.attack.hooks",
-                "ATTACK_FOREIGN": json.dumps([FOREIGN, "Zweitfirma"]),
+                "ATTACK_FORBIDDEN": json.dumps(forbidden),
             },
             capture_output=True,
             text=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import schemathesis
 
-FOREIGN: list[str] = json.loads(os.environ["ATTACK_FOREIGN"])
+FORBIDDEN: list[str] = json.loads(os.environ["ATTACK_FORBIDDEN"])
 """What only the other storage holds: how its ids begin, and a word."""
 
 
@@ -17,6 +17,6 @@ def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
     """What the request names may be named in the answer: "There is no element ..."."""
     answer = f"{response.content.decode('utf-8', 'replace')} {response.headers}"
     asked = f"{case.path_parameters} {case.query} {case.headers} {case.body}"
-    for each in FOREIGN:
+    for each in FORBIDDEN:
         if each in answer and each not in asked:
             raise AssertionError(f"{each} of another storage stands in the answer.")

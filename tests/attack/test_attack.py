@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attack.attack import Battlefield, prepare
+from tests.attack.attack import OWN, Battlefield, prepare
 from tests.server_process import DataFolders, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -28,3 +28,9 @@ def test_requests_at_random_and_those_that_follow_from_others(battlefield: Battl
     outcome = battlefield.attack(caller, "examples,fuzzing,stateful", 2)
     assert outcome.failures == []
     assert outcome.cases > 200
+
+
+def test_an_id_that_must_not_be_there_is_noticed(battlefield: Battlefield) -> None:
+    """As if the attacked storage were the other one: lists hold ids of it."""
+    outcome = battlefield.attack("viewer", "fuzzing", 5, "--include-operation-id", "listElements", forbidden=(OWN,))
+    assert any(f"{OWN} of another storage stands in the answer." in each for each in outcome.failures)
