@@ -84,7 +84,7 @@ def test_what_was_smuggled_in_does_not_run(visit: NewVisitor, path: str) -> None
 
 def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
     """Its expressions are walked instead of compiled: menus, theme, side bar, filters, choosing rows."""
-    rita = visit("rita")
+    rita = visit("rita", locale="en-GB")  # in a browser of its own, which remembers what was chosen
     page = rita.page
     rita.open(f"{DEMO}/admin/storage/apitoken/")
     dark, menu = page.locator("html.dark"), page.get_by_text("Dark", exact=True)

@@ -25,6 +25,7 @@ from tests.cycles import STANDARD_CYCLES, category
 from tests.elements.handbook import TEMPLATE, write_lines
 from tests.elements.test_transfer import line, version, write
 from tests.factories import StorageFactory
+from tests.scale import only_at_full_scale
 
 pytestmark = pytest.mark.django_db
 STATES = tuple(STANDARD_CYCLES["standard"]["states"])
@@ -72,6 +73,7 @@ def categories_of(storage: Storage) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_storages_from_before_get_the_standard_cycle(other_storage: Storage, tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(json.dumps(TEMPLATE), encoding="utf-8")

@@ -23,7 +23,7 @@ import pytest
 
 from repository_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, accounts, keeper, locks, state
 from repository_site.embedded_postgres.layout import SOCKET_NAME, SOCKET_PATH_LIMIT, Layout
-from tests.scale import only_at_full_scale
+from tests.scale import IS_FULL, only_at_full_scale
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -234,6 +234,7 @@ def test_first_start_makes_a_database_of_an_ordinary_role(folder: Path) -> None:
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_eight_processes_start_at_once_on_an_empty_folder(folder: Path, users: Users) -> None:
     server = EmbeddedPostgres(folder / "postgres")
     started = [users.begin(server.data_dir) for _ in range(8)]
@@ -431,7 +432,7 @@ def test_a_killed_postmaster_is_replaced_before_the_next_connection(server: Embe
     assert_gone(server)
 
 
-@pytest.mark.parametrize("survivor", ["nobody", "postmaster", "keeper"])
+@pytest.mark.parametrize("survivor", ["nobody", "postmaster", "keeper"] if IS_FULL else ["nobody"])
 def test_kill_of_all_at_once(server: EmbeddedPostgres, users: Users, survivor: str) -> None:
     process = users.start(server.data_dir)
     others = {"postmaster": psutil.Process(postmaster_pid(server)), "keeper": keeper_process(server)}
