@@ -6,6 +6,9 @@ WORKERS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Ten times as fast, where it is there; what it cannot do is left to pip.
+UV ?= $(shell command -v uv)
+LOCKED := --quiet --no-deps --require-hashes -r requirements-dev.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo serve sample test test-long test-faults test-all attack reliability browser node lint format docs examples messages screenshots bench shell lock audit sbom
@@ -17,7 +20,7 @@ $(STAMP): requirements.txt requirements-dev.txt
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is needed; install it or set PYTHON=..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
+	@$(if $(UV),$(UV) pip install --python $(BIN)/python $(LOCKED) ||) $(BIN)/python -m pip install --disable-pip-version-check $(LOCKED)
 	@touch $(STAMP)
 
 setup: $(STAMP) ## install everything into .venv (quick when nothing changed)

@@ -131,5 +131,5 @@ def operations_not_called() -> list[tuple[str, str]]:
 
 def is_whole_run(config: pytest.Config) -> bool:
     option = config.option
-    usual = option.markexpr in ("not long and not fault", "not fault") and not (option.keyword or option.deselect)
+    usual = option.markexpr == "not long and not fault" and not (option.keyword or option.deselect)
     return usual and config.args == config.getini("testpaths")

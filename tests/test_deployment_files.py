@@ -86,8 +86,12 @@ def test_the_environment_names_settings_that_there_are() -> None:
     lines = (FILES / "environment.example").read_text(encoding="utf-8").splitlines()
     given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     known = {variable.name: variable for variable in environment.VARIABLES}
+    secret = given.pop("REPOSITORY_SECRET_KEY")
     for name in given:
         known[name].read(given)
+    # Whoever forgets to change it has no installation with a key that everybody knows.
+    with pytest.raises(environment.EnvironmentProblem, match="at least 50 random characters"):
+        environment.SECRET_KEY.read({"REPOSITORY_SECRET_KEY": secret})
 
 
 class TestContainerfile:

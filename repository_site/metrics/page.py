@@ -207,13 +207,27 @@ def _state() -> Any:
     pool = getattr(connections["default"], "pool", None)
     try:
         if pool is not None:
-            with pool.connection(timeout=DATABASE_SECONDS) as driver:
-                return driver.execute(STATE_SQL).fetchone()
+            return _ask_by(pool)
         with connection.cursor() as cursor:
             cursor.execute(STATE_SQL)
             return cursor.fetchone()
     except (Error, DriverError, PoolTimeout, EmbeddedPostgresError):
         return None
+
+
+def _ask_by(pool: Any) -> Any:
+    """A worker that nobody has asked anything yet has not opened its pool; and the first connection that it gets may be
+    one that ended with the database."""
+    if pool.closed:
+        pool.open()
+    try:
+        with pool.connection(timeout=DATABASE_SECONDS) as driver:
+            return driver.execute(STATE_SQL).fetchone()
+    except PoolTimeout:
+        raise
+    except DriverError:
+        with pool.connection(timeout=DATABASE_SECONDS) as driver:
+            return driver.execute(STATE_SQL).fetchone()
 
 
 def publish_pool() -> None:

@@ -17,6 +17,10 @@ from storage.tenancy import owners_first, tenant_models
 
 FORMAT = 1
 CONTENTS = "contents.json"
+TOKEN_MOMENTS = (
+    "valid_from", "valid_until", "created_on", "last_used_on", "revoked_on", "rotated_on", "old_valid_until",
+    "old_last_used_on",
+)  # fmt: skip
 # Tables that the database fills by itself from others. The app that keeps them hangs them in.
 DERIVED: list[type[TenantModel]] = []
 

@@ -10,17 +10,29 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
+from psycopg import Error as DriverError
 
 from repository_site.problems import Conflict, Invalid
 from storage.addresses import key_problem
-from storage.backup.contents import CONTENTS, Contents, applied_migrations, columns_of, kept_models, newest
+from storage.backup.contents import (
+    CONTENTS,
+    TOKEN_MOMENTS,
+    Contents,
+    applied_migrations,
+    columns_of,
+    kept_models,
+    newest,
+)
 from storage.backup.writing import STORAGE_FIELDS
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
 from storage.provisioning import find_or_make_collection
+from storage.roles import Role
 from storage.tenancy import tenant_scope
 
 BLOCK = 1024 * 1024
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, DataError, DriverError)
+"""What reading a file leads to that is not as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +59,18 @@ def restore_storage(path: Path, address: tuple[str, str] | None = None) -> Resto
             contents = _contents(archive, path)
             _refuse_what_does_not_fit(contents)
             return _restore(archive, contents, address)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
-        raise Invalid(f"{path} is damaged: {problem}. Nothing was restored.") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        ValueError,
+        TypeError,
+        DataError,
+        DriverError,
+    ) as problem:
+        text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
     except IntegrityError as problem:
         text = str(problem).splitlines()[0]
         raise Conflict(f"The rows of {path} contradict each other or what is there: {text}.") from None
@@ -92,6 +114,8 @@ def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, s
     if address is not None:
         return Restored(storage, rows, 0, left_out)
     tokens = [_token(each, storage) for each in contents.tokens]
+    for each in tokens:
+        list(map(Role, each.roles))
     ApiToken.objects.bulk_create(tokens)
     return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents)])
 
@@ -154,15 +178,15 @@ def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents:
 
 
 def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
-    moments = ("valid_from", "valid_until", "created_on", "last_used_on", "revoked_on")
     return ApiToken(
         id=UUID(kept["id"]),
         digest=bytes.fromhex(kept["digest"]),
+        old_digest=bytes.fromhex(kept["old_digest"]) if kept["old_digest"] else None,
         name=kept["name"],
         roles=kept["roles"],
         user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
         storage=storage,
-        **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in moments},
+        **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
 
 

@@ -12,7 +12,15 @@ from django.db import connection
 from django.utils import timezone
 
 from repository_site.problems import Invalid
-from storage.backup.contents import CONTENTS, Contents, Table, applied_migrations, columns_of, kept_models
+from storage.backup.contents import (
+    CONTENTS,
+    TOKEN_MOMENTS,
+    Contents,
+    Table,
+    applied_migrations,
+    columns_of,
+    kept_models,
+)
 from storage.models import Storage, TenantModel
 from storage.tenancy import tenant_scope
 
@@ -88,12 +96,12 @@ def _described(storage: Storage) -> Contents:
 
 def _token(token: Any) -> dict[str, Any]:
     """The digest, which lets nobody in who does not have the token; and only where the secret key is the same."""
-    moments = ("valid_from", "valid_until", "created_on", "last_used_on", "revoked_on")
     return {
         "id": str(token.id),
         "digest": bytes(token.digest).hex(),
+        "old_digest": bytes(token.old_digest).hex() if token.old_digest else None,
         "name": token.name,
         "roles": token.roles,
         "user_id": str(token.user_id) if token.user_id else None,
-        **{name: value.isoformat() if (value := getattr(token, name)) else None for name in moments},
+        **{name: value.isoformat() if (value := getattr(token, name)) else None for name in TOKEN_MOMENTS},
     }

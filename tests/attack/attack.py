@@ -42,6 +42,7 @@ print(json.dumps(tokens), flush=True)
 CALLERS = (
     "nobody", "stranger", "viewer", "analyzer", "editor", "approver", "architect", "administrator", "collection",
 )  # fmt: skip
+OUTSIDERS = ("nobody", "stranger", "collection")
 # By the names of parts of addresses and queries: what there is, and in some places what only the other storage has.
 KNOWN = {
     "collectionId": ["acme"],
@@ -90,10 +91,10 @@ class Battlefield:
         assert answer[0] == 200, answer
         self.document: dict[str, Any] = answer[1]
 
-    def attack(
-        self, caller: str, phases: str, most: int, *more: str, forbidden: tuple[str, ...] = (FOREIGN, FOREIGN_NAME)
-    ) -> Outcome:
-        """With `most` cases an operation where they are made at random; no answer may hold what is forbidden."""
+    def attack(self, caller: str, phases: str, most: int, *more: str, forbidden: tuple[str, ...] = ()) -> Outcome:
+        """With `most` cases an operation where they are made at random. No answer may hold what is of the other storage;
+        to who does not belong to the attacked one, none of what is there."""
+        forbidden = forbidden or ((FOREIGN, FOREIGN_NAME, OWN) if caller in OUTSIDERS else (FOREIGN, FOREIGN_NAME))
         report, document = self.folder / f"{caller}.json", self.folder / f"document-{caller}.json"
         document.write_text(json.dumps(self._with_known_values(caller)), encoding="utf-8")
         headers = [f"{name}: {value}" for name, value in self._credential(caller).items()]

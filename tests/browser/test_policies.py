@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser.conftest import DEMO, NewVisitor, Visitor
-from tests.scale import scaled
+from tests.scale import only_at_full_scale
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
@@ -62,14 +62,14 @@ def test_pages_for_readers_and_signing_in(visit: NewVisitor) -> None:
     assert len(walk(reader, *starts, most=8)) == 8
 
 
+@only_at_full_scale
 def test_the_back_office_of_a_storage(visit: NewVisitor) -> None:
-    most = scaled(36)
-    assert len(walk(visit("rita"), *STORAGE_PAGES, most=most)) >= min(most, 30)
+    assert len(walk(visit("rita"), *STORAGE_PAGES, most=36)) >= 30
 
 
+@only_at_full_scale
 def test_the_back_office_of_the_installation(visit: NewVisitor) -> None:
-    most = scaled(16)
-    assert len(walk(visit("root", at=""), *SITE_PAGES, most=most)) >= min(most, 14)
+    assert len(walk(visit("root", at=""), *SITE_PAGES, most=16)) >= 14
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", f"{DEMO}/1033/"])

@@ -131,6 +131,7 @@ def ids_of(key: str, *, published: bool = False) -> set[str]:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_an_anonymous_caller_can_follow_every_address(showcase: Storage) -> None:
     crawler = Crawler()
     crawler.crawl(f"{API}/facets")

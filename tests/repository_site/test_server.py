@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from repository_site.server import Bind
-from tests.scale import scaled
+from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
 
 pytestmark = pytest.mark.server
@@ -52,9 +52,10 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Server) -> None:
     """A forked worker once took the signal for the main process's, and was killed after ten seconds only."""
-    for moment in (0.03, 0.06, 0.09)[: scaled(4)]:
+    for moment in (0.03, 0.06, 0.09):
         server.log.unlink(missing_ok=True)
         server.launch("serve", "--no-migrate", "--workers", "2")
         server.wait_for_line("Ctrl-C stops")
@@ -79,6 +80,7 @@ def test_bodies_over_real_http(server: Server) -> None:
 
 
 @pytest.mark.long
+@only_at_full_scale
 def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
     server.start("demo")
     stop = threading.Event()

@@ -19,7 +19,14 @@ from storage.models import ApiToken, Storage, StorageMembership
 from storage.roles import Role
 from storage.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
 from tests.api_client import ApiClient
-from tests.factories import StaffAccountFactory, collection_token, site_token, storage_context, token_for
+from tests.factories import (
+    StaffAccountFactory,
+    StorageFactory,
+    collection_token,
+    site_token,
+    storage_context,
+    token_for,
+)
 
 pytestmark = pytest.mark.django_db
 INFO = "/acme/handbook/_api/rest/info"
@@ -204,24 +211,27 @@ def test_staff_with_a_membership_read_and_need_csrf_to_post(storage: Storage, ot
     assert api.get("/rival/handbook/_api/rest/info").status_code == 401
 
 
-def test_staff_write_with_their_session(storage: Storage) -> None:
+def test_staff_write_with_their_session(other_storage: Storage) -> None:
     """As a script of a page does: with what the cookie says in a header. Whatever the body is, it is read once."""
+    storage = StorageFactory.create(collection="acme", key="handbook", template="standard")
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["architect"])
     api = ApiClient(enforce_csrf_checks=True)
     api.force_login(account)
     api.get("/acme/handbook/admin/")
     headers = {"X-CSRFToken": api.cookies["csrftoken"].value}
-    elements = "/acme/handbook/_api/rest/facets/x/views/y/elements"
-    body = b'{"elements": [{"type": "x"}]}'
-    form = "multipart/form-data; boundary=x"
+    elements = "/acme/handbook/_api/rest/facets/tags/views/detail/elements"
+    body = b'{"elements": [{"type": "tag", "attributes": {"name": {"1033": "Tried"}}}]}'
+    made = api.generic("POST", elements, body, "application/json", headers=headers)
+    assert made.status_code == 200, made.content
+    read = api.get(f"{elements}/{made.json()['elements'][0]['id']}").json()["elements"][0]
+    assert read["attributes"]["name"] == {"1033": "Tried"}
     part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
-    assert api.generic("POST", INFO, b"", "application/json", headers=headers).status_code == 200
     for sent, kind, status in (
-        (body, "application/json", 404),
-        (b"{", "application/json", 404),
-        (part, form, 404),
-        (b"a=1", "application/x-www-form-urlencoded", 404),
+        (b"", "application/json", 200),
+        (b"{", "application/json", 400),
+        (part, "multipart/form-data; boundary=x", 415),
+        (b"a=1", "application/x-www-form-urlencoded", 415),
     ):
         assert (api.generic("POST", elements, sent, kind, headers=headers).status_code, kind) == (status, kind)
         assert api.generic("POST", elements, sent, kind).status_code == 403

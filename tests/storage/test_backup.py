@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import zipfile
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from repository_site.problems import Conflict, Invalid
 from storage.backup.contents import DERIVED
@@ -79,6 +81,11 @@ def test_a_storage_that_was_removed_is_as_it_was(
     value = token_for(handbook, Role.EDITOR, Role.ADMINISTRATOR)
     account = StaffAccountFactory.create(username="anna")
     StorageMembership.objects.create(account=account, storage=handbook, roles=["editor"])
+    ApiToken.objects.filter(storage=handbook).update(
+        old_digest=b"\x01" * 32, rotated_on=timezone.now(), old_valid_until=timezone.now() + timedelta(days=7),
+        old_last_used_on=timezone.now(), last_used_on=timezone.now(),
+    )  # fmt: skip
+    tokens = list(ApiToken.objects.filter(storage=handbook).values())
     before, words, others = rows(handbook), described(handbook), rows(other_storage)
     assert sum(map(len, before.values())) > 100
     asked = (
@@ -102,6 +109,7 @@ def test_a_storage_that_was_removed_is_as_it_was(
     remove_storage(handbook)
     restored = restore_storage(path)
     assert (restored.tokens, restored.left_out) == (1, [])
+    assert list(ApiToken.objects.filter(storage=restored.storage).values()) == tokens
     assert described(restored.storage) == words
     assert rows(restored.storage) == before
     assert answers() == told
@@ -183,6 +191,9 @@ CASES: list[tuple[str, Any, str]] = [
     ("contents.json", lambda text: b"{", "contents cannot be read"),
     ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet, and should have"),
     ("facets_facet", without_an_id, "contradict each other"),
+    ("facets_facet", lambda text: b"nonsense\n" + text, "is damaged: "),
+    ("contents.json", contents_with(cultures=[{"lcid": 1}]), "contradict each other|is damaged: "),
+    ("contents.json", contents_with(storage={}), "is damaged: 'base'"),
 ]
 
 

@@ -6,9 +6,11 @@
 
   // What the theme's expressions use beyond their scopes, and no more. `app.js` comes later and has the functions.
   const GLOBALS = {
-    window,
+    window: { location: window.location },
     Date,
-    localStorage: window.localStorage,
+    get localStorage() {
+      return window.localStorage;
+    },
     theme: (...given) => theme(...given),
     searchForm: () => searchForm(),
     searchDropdown: () => searchDropdown(),

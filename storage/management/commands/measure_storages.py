@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.command_line import RepositoryCommand
@@ -18,9 +19,9 @@ from storage.traffic import KEPT_DAYS, forget_old_hours
 class Command(RepositoryCommand):
     help = (
         "Count elements, versions, references, shapes and bytes of each storage, one after another, and keep the\n"
-        f"numbers for the site's back office. Also deletes request counts that are older than {KEPT_DAYS} days. Run\n"
-        "it once a night, from cron or a timer; running it again does no harm. One line on stdout for each storage;\n"
-        "`--verbosity 0` tells failures only."
+        f"numbers for the site's back office. Also deletes request counts that are older than {KEPT_DAYS} days, and\n"
+        "sessions that have ended. Run it once a night, from cron or a timer; running it again does no harm. One line\n"
+        "on stdout for each storage; `--verbosity 0` tells failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
@@ -47,6 +48,7 @@ class Command(RepositoryCommand):
                 continue
             if options["verbosity"]:
                 self.stdout.write(f"{storage}: {_in_words(size)}")
+        SessionStore.clear_expired()
         forgotten = forget_old_hours()
         if forgotten and options["verbosity"]:
             self.stderr.write(f"{forgotten} request counts older than {KEPT_DAYS} days deleted.")

@@ -42,7 +42,8 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
         server.start("serve", "--workers", "2")
         ask(server, 20)
         for _ in range(8):
-            found = read(server)  # whichever worker answers
+            found = read(server)  # whichever worker answers, also one that has asked the database nothing yet
+            assert found["repository_database_up"] == 1
             assert (found[COUNT], found["repository_worker_processes"], found["repository_worker_starts_total"]) == (
                 20,
                 2,
