@@ -21,6 +21,8 @@ HEADINGS = {
     "refused": "refused",
     "seconds": "seconds until all were served again",
     "lost": "lost or half written",
+    "cases": "requests tried",
+    "failures": "answers that were not right",
 }
 
 

@@ -30,7 +30,7 @@ def test_from_notes_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 <!-- end of faults -->
 <!-- figures of cases -->
 
-|  | cases |
+|  | requests tried |
 | --- | ---: |
 | reading | 5000 |
 
@@ -56,3 +56,10 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     figures.note("faults", "kept nowhere", tried=1)
     with pytest.raises(SystemExit, match="REPOSITORY_FIGURES must name the file"):
         reliability.main()
+
+
+@pytest.mark.parametrize(("group", "most"), [("faults", 14), ("attacks", 8)])
+def test_the_page_tells_what_was_tried(group: str, most: int) -> None:
+    text = reliability.PAGE.read_text(encoding="utf-8")
+    part = text.partition(f"<!-- figures of {group} -->")[2].partition(f"<!-- end of {group} -->")[0]
+    assert len(part.strip().splitlines()) == most + 2, f"run make reliability: {part}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import django
 
-DEFAULT = 40
+DEFAULT = 10
 """Cases an operation and caller, where they are made at random; the others follow from the document."""
 
 

@@ -36,13 +36,12 @@ for collection, file in json.loads(sys.stdin.readline()):
 house = find_context("acme", "house")
 tokens = {each.value: issue_token(house, each.value, [each]).value for each in Role}
 tokens["stranger"] = issue_token(find_context("rival", "house"), "stranger", [Role.ADMINISTRATOR]).value
-tokens["collection"] = issue_token(find_context("acme", "_admin"), "collection", [Role.ADMINISTRATOR]).value
 print(json.dumps(tokens), flush=True)
 """
 CALLERS = (
-    "nobody", "stranger", "viewer", "analyzer", "editor", "approver", "architect", "administrator", "collection",
+    "nobody", "stranger", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
 )  # fmt: skip
-OUTSIDERS = ("nobody", "stranger", "collection")
+OUTSIDERS = ("nobody", "stranger")
 # By the names of parts of addresses and queries: what there is, and in some places what only the other storage has.
 KNOWN = {
     "collectionId": ["acme"],
@@ -96,7 +95,7 @@ class Battlefield:
         to who does not belong to the attacked one, none of what is there."""
         forbidden = forbidden or ((FOREIGN, FOREIGN_NAME, OWN) if caller in OUTSIDERS else (FOREIGN, FOREIGN_NAME))
         report, document = self.folder / f"{caller}.json", self.folder / f"document-{caller}.json"
-        document.write_text(json.dumps(self._with_known_values(caller)), encoding="utf-8")
+        document.write_text(json.dumps(self._with_known_values()), encoding="utf-8")
         headers = [f"{name}: {value}" for name, value in self._credential(caller).items()]
         done = subprocess.run(
             [
@@ -126,9 +125,9 @@ class Battlefield:
     def _credential(self, caller: str) -> dict[str, str]:
         return {} if caller == "nobody" else {"Authorization": f"Bearer {self.tokens[caller]}"}
 
-    def _with_known_values(self, caller: str) -> dict[str, Any]:
+    def _with_known_values(self) -> dict[str, Any]:
         """The document, with names and ids that exist where it says that any will do: most requests would be 404."""
-        known = {**KNOWN, "storageId": ["_admin" if caller == "collection" else "house"]}
+        known = {**KNOWN, "storageId": ["house"]}
         document: dict[str, Any] = json.loads(json.dumps(self.document))
         for operations in document["paths"].values():
             for operation in operations.values():

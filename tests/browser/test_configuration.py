@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import NewVisitor, Visitor
+from tests.scale import only_at_full_scale
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 TYPES = "/demo/showcase/admin/facets/elementtype/"
@@ -41,6 +42,7 @@ def test_a_property_is_renamed_and_the_preview_says_what_config_then_answers(vis
     assert renamed["displayNames"] == {"1031": "Zweck und Ziel", "1033": "Purpose"}
 
 
+@only_at_full_scale
 def test_the_order_of_properties_is_changed_by_drag(visit: NewVisitor) -> None:
     rita = visit("rita")
     before = [each["key"] for each in properties(rita)]

@@ -240,7 +240,8 @@ class Load:
         assert back < within, f"refused until {back:.1f} s after it was over: {statuses}"
         # Once everybody is served, it says so.
         assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
-        self.check_stored()
+        lost = self.check_stored()
+        assert lost == []
         self.installation.check_nothing_is_stuck()
         self.installation.check_lifecycles()
         assert self.installation.everything_of_the_rival() == self.rival
@@ -254,10 +255,11 @@ class Load:
             acknowledged=len(self.made) + len(self.released) + sum(map(len, self.kept.values())),
             refused=len(refused),
             seconds=round(max(back, 0.0), 1),
-            lost=0,
+            lost=len(lost),
         )
 
-    def check_stored(self) -> None:
+    def check_stored(self) -> list[int]:
+        """Which of the acknowledged elements are not there, or not whole. Of all that is there every part must be."""
         children = self.all_of(f"{PROCESSES}/{self.parent}/children")
         found = {}
         for each in children:
@@ -265,17 +267,20 @@ class Load:
             if not name.startswith("Kept"):
                 found[int(name.removeprefix(f"{self.name} "))] = each
         assert len(found) + len(self.shared) == len(children), "something was made twice"
-        lost = {number: id for number, id in self.made.items() if number not in found or found[number]["id"] != id}
-        assert lost == {}
-        for number, each in found.items():
-            assert each["attributes"]["scope"] == {"1031": str(number), "1033": str(number)}
-            assert len(each["related"]["tools"]) == 1
-            assert each["attributes"]["isReleased"]["127"] or number not in self.released
+        lost = [number for number, id in self.made.items() if number not in found or found[number]["id"] != id]
+        lost += [number for number, each in found.items() if not self.is_whole(number, each)]
         tools = self.all_of(f"{SYSTEMS}?$filter=StartsWith(name,'Tool {self.name} ')".replace(" ", "%20"))
         assert {each["id"] for each in tools} == {each["related"]["tools"][0]["id"] for each in found.values()}
         assert len(tools) == len(found)
         for element, numbers in self.kept.items():
             self.check_kept(element, numbers)
+        return lost
+
+    def is_whole(self, number: int, element: Body) -> bool:
+        attributes = element["attributes"]
+        texts = attributes["scope"] == {"1031": str(number), "1033": str(number)}
+        is_released = attributes["isReleased"]["127"] or number not in self.released
+        return texts and len(element["related"]["tools"]) == 1 and bool(is_released)
 
     def check_kept(self, element: str, numbers: list[int]) -> None:
         """Values that were written together agree, and the record of changes tells every acknowledged one, once."""

@@ -274,6 +274,7 @@ def test_kill_during_initdb_leaves_nothing_half_made(folder: Path, users: Users)
     assert sorted(path.name for path in folder.iterdir()) == ["postgres", "postgres.run"]
 
 
+@only_at_full_scale
 def test_missing_role_and_database_are_made_at_the_next_start(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     with psycopg.connect(host=str(server.socket_dir), user="postgres", autocommit=True) as connection:
@@ -311,6 +312,7 @@ def test_release_waits_for_the_server_unless_others_use_it(server: EmbeddedPostg
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_a_newcomer_during_the_stop_waits_and_starts_anew(server: EmbeddedPostgres) -> None:
     pids: set[int] = set()
     pause = 0.0
@@ -327,6 +329,7 @@ def test_a_newcomer_during_the_stop_waits_and_starts_anew(server: EmbeddedPostgr
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_terminal_signals_do_not_reach_server_and_keeper(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     kept_by = keeper_process(server)
@@ -468,6 +471,7 @@ def test_stale_pid_files_that_name_a_foreign_process(server: EmbeddedPostgres, u
     assert_gone(server)
 
 
+@only_at_full_scale
 def test_a_server_started_by_hand_is_left_alone(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     pid = postmaster_pid(server)
@@ -557,6 +561,7 @@ def test_an_error_at_the_start_shows_the_log(server: EmbeddedPostgres) -> None:
     one_line(raised)
 
 
+@only_at_full_scale
 def test_the_log_does_not_grow_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = Layout(folder / "postgres")
     layout.run_dir.mkdir()
@@ -571,6 +576,7 @@ def test_the_log_does_not_grow_for_ever(folder: Path, monkeypatch: pytest.Monkey
     assert state.log_tail(layout, 0) == "new"
 
 
+@only_at_full_scale
 def test_status_for_operators(server: EmbeddedPostgres) -> None:
     def status() -> str:
         command = [sys.executable, "-m", "repository_site.embedded_postgres", "status", str(server.data_dir)]
