@@ -62,6 +62,8 @@ class Bind:
 
 
 SERVICE = "repository_site.server:worker_application"
+# Known before workers are forked.
+_cores: list[int] = []
 
 
 def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
@@ -74,8 +76,10 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
+    global _cores
     connections.close_all()
     board.prepare(workers)
+    _cores = cores_for(workers)
     give_workers_their_own_signals()
     Granian(
         target,
@@ -125,7 +129,7 @@ def worker_application() -> Callable[..., Any]:
     from storage.traffic import start_writing
 
     enable_pool(settings.POOL_SIZE)
-    board.begin()
+    take_place()
     start_publishing()
     start_writing()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
@@ -133,6 +137,25 @@ def worker_application() -> Callable[..., Any]:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     return application
+
+
+def cores_for(workers: int) -> list[int]:
+    """One for each worker, in turn; none where that would leave cores idle, or give some of them more to do (D165)."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    cores = sorted(os.sched_getaffinity(0))
+    return cores if workers % len(cores) == 0 else []
+
+
+def take_place() -> None:
+    """Of a worker among the others: its part of the numbers, and its core.
+
+    Requests go to the threads of a worker in turn. On another core each finds nothing of what the one before had at
+    hand; and since only one of them runs Python at a time, they lose nothing by sharing one.
+    """
+    place = board.begin()
+    if _cores:
+        os.sched_setaffinity(0, {_cores[place % len(_cores)]})
 
 
 def die_with_parent() -> None:

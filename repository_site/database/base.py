@@ -20,7 +20,7 @@ from psycopg import DataError
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
-from repository_site.database.pool import PATIENCE, Turnstile
+from repository_site.database.pool import PATIENCE, Turnstile, WarmPool
 from repository_site.database.revival import Revival
 from repository_site.metrics.board import LOOK_UP, STATEMENT, database_error, database_trip
 
@@ -116,6 +116,18 @@ class MeasuredCursor(CursorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
+
+    @property
+    def pool(self) -> Any:
+        """Django's, but of our kind: it finds one that is there already."""
+        options = self.settings_dict["OPTIONS"].get("pool")
+        known: dict[str, Any] = self._connection_pools  # type: ignore[attr-defined]  # the stubs lack it
+        if options and self.alias not in known:
+            configure = self._configure_connection  # type: ignore[attr-defined]
+            parameters = {**self.get_connection_params(), "autocommit": True}
+            # Of threads that make one at the same time the first wins; none has been opened yet.
+            known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
+        return super().pool
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         try:

@@ -119,7 +119,7 @@ class Part:
     """The part of one process; its threads take turns."""
 
     def __init__(self, board: Board, number: int) -> None:
-        self.board = board
+        self.board, self.number = board, number
         self._at = NUMBER + number * board._part_bytes
         self._head = self._at // NUMBER
         self._numbers, self._memory = board._numbers, board._memory
@@ -218,12 +218,13 @@ def prepare(workers: int) -> None:
     _board = Board(2 * workers + 2)
 
 
-def begin() -> None:
-    """In a worker, once: from now on it has a part of its own."""
+def begin() -> int:
+    """In a worker, once: from now on it has a part of its own. Which one, for whatever else workers share."""
     global _board, _part
     if _board is None:
         _board = Board(1)
     _part = _board.claim()
+    return _part.number
 
 
 def own() -> Part:

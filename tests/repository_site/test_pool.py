@@ -1,15 +1,18 @@
-"""Who waits for a connection, and for how long; and who starts an embedded PostgreSQL again (D153)."""
+"""Who waits for a connection, and for how long; which one it is; and who starts an embedded PostgreSQL again (D153)."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
+from django.db import connection
 from psycopg_pool import PoolTimeout
 
 from repository_site.database import pool, revival
-from repository_site.database.pool import RESPITE, Turnstile
+from repository_site.database.base import DatabaseWrapper
+from repository_site.database.pool import RESPITE, Turnstile, WarmPool
 from repository_site.database.revival import Revival
 from repository_site.embedded_postgres import EmbeddedPostgresError
 
@@ -56,6 +59,41 @@ class TestTurnstile:
         turnstile.pass_to(Pool(1))
         turnstile.open()
         turnstile.pass_to(Pool(0))
+
+
+class TestWarmPool:
+    OPTIONS = {"min_size": 3, "max_size": 3}
+
+    @pytest.fixture
+    def pool(self) -> Iterator[WarmPool]:
+        """As Django makes it for a server process."""
+        wrapper = cast("DatabaseWrapper", connection.copy("warm"))
+        wrapper.settings_dict["OPTIONS"] = {**wrapper.settings_dict["OPTIONS"], "pool": self.OPTIONS}
+        made = wrapper.pool
+        assert isinstance(made, WarmPool)
+        assert wrapper.pool is made
+        made.open(wait=True)
+        yield made
+        wrapper.close_pool()
+
+    @pytest.mark.django_db
+    def test_the_connection_that_came_back_last_is_taken_first(self, pool: WarmPool) -> None:
+        first, second, third = (pool.getconn() for _ in range(3))
+        for each in (second, third, first):
+            pool.putconn(each)
+        assert pool.getconn() is first
+        pool.putconn(first)
+        assert [pool.getconn() for _ in range(3)] == [first, third, second]
+
+    @pytest.mark.django_db
+    def test_the_one_that_was_used_least_recently_is_closed_first(self, pool: WarmPool) -> None:
+        first, second, third = (pool.getconn() for _ in range(3))
+        for each in (second, third, first):
+            pool.putconn(each)
+        pool.resize(1, 3)
+        pool._shrink_pool()  # tells how few were idle since the last time
+        pool._shrink_pool()
+        assert [each.closed for each in (first, second, third)] == [False, True, False]
 
 
 class Embedded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import signal
 import socket
 import threading
@@ -11,9 +12,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from repository_site.server import Bind
+from repository_site.management.commands.serve import default_workers
+from repository_site.server import Bind, cores_for
 from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
 
@@ -44,11 +47,24 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     assert server.request("GET", INFO, headers={"Authorization": "Bearer crt_wrong"})[0] == 401
     assert server.request("HEAD", INFO) == (200, None)
     assert server.request("DELETE", INFO)[0] == 405
+    cores = sorted(os.sched_getaffinity(0))
+    assert server.process is not None
+    workers = psutil.Process(server.process.pid).children()
+    found = [{core for thread in each.threads() for core in os.sched_getaffinity(thread.id)} for each in workers]
+    assert sorted(map(sorted, found)) == [[core] for core in sorted(cores * (default_workers() // len(cores)))]
     started = time.monotonic()
     assert server.ctrl_c() == 0
     assert server.left_over() == []
     assert "refused to gracefully stop" not in server.log.read_text()
     assert time.monotonic() - started < 9
+
+
+@pytest.mark.parametrize(("workers", "cores"), [(1, []), (2, [3, 5]), (3, []), (4, [3, 5])])
+def test_workers_keep_to_cores_where_these_can_be_shared_out(
+    workers: int, cores: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {5, 3})
+    assert cores_for(workers) == cores
 
 
 @pytest.mark.long
