@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from benchmarks.client import Reply
 from benchmarks.filters import FILTERS, PAGE, WIDE_FILTERS, Filters
 from benchmarks.measuring import Work, check
-from benchmarks.site import StorageClient
+from benchmarks.site import StorageClient, spread
 
 Call = Callable[[StorageClient, int], Reply]
 PLAIN_PAGE, HALF_WAY = "W1 list of 100", "W4 page half-way"
@@ -22,7 +22,7 @@ def calls(names: Sequence[str]) -> dict[str, Call]:
 
     return {
         PLAIN_PAGE: lambda storage, number: storage.page(),
-        "W2 one element": lambda storage, number: storage.one(number * 7_919),
+        "W2 one element": lambda storage, number: storage.one(spread(number, storage.elements)),
         HALF_WAY: lambda storage, number: storage.page(half_way(storage.elements)),
         "W4 last page": lambda storage, number: storage.page(storage.elements // PAGE),
         **{f"W5 {title}": filtered(kind) for title, kind in FILTERS.items()},

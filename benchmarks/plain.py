@@ -153,7 +153,9 @@ def application() -> Callable[..., Any]:
     from django.core.wsgi import get_wsgi_application
 
     from repository_site.database.pool import enable_pool
+    from repository_site.server import take_place
 
+    take_place()
     found = get_wsgi_application()
     enable_pool(8)
     gc.freeze()

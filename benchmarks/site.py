@@ -31,6 +31,12 @@ def process_id(number: int) -> str:
     return str(UUID(int=(3 << 64) + number))
 
 
+def spread(number: int, elements: int = ELEMENTS) -> int:
+    """With each number to another place of the tree, and to none twice: few elements have children, and those with the
+    lowest numbers lie near the root."""
+    return number * 7_919 % elements
+
+
 WRITTEN = "written"
 """A storage of the same size for what writes: drafts would make the answers of the other less alike."""
 
@@ -159,9 +165,9 @@ class Site:
             Work(
                 "W2 one element",
                 {
-                    SERVICE: storage.one,
-                    FLOOR: lambda number: floor.get(f"/{process_id(number % ELEMENTS)}"),
-                    PLAIN: lambda number: plain.get(f"/elements/{process_id(number % ELEMENTS)}/"),
+                    SERVICE: lambda number: storage.one(spread(number)),
+                    FLOOR: lambda number: floor.get(f"/{process_id(spread(number))}"),
+                    PLAIN: lambda number: plain.get(f"/elements/{process_id(spread(number))}/"),
                 },
                 times=120,
                 slowness={PLAIN: 8},
