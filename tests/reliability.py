@@ -23,6 +23,9 @@ HEADINGS = {
     "lost": "lost or half written",
     "cases": "requests tried",
     "failures": "answers that were not right",
+    "runs": "runs of the lifecycle",
+    "steps": "steps by the clock",
+    "wrong": "too early, too late or twice",
 }
 
 

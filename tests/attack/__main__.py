@@ -32,7 +32,7 @@ def main() -> int:
         try:
             battlefield = Battlefield(server)
             for caller in options.callers or CALLERS:
-                outcome = battlefield.attack(caller, "examples,coverage,fuzzing,stateful", options.cases)
+                outcome = battlefield.attack([caller], "examples,coverage,fuzzing,stateful", options.cases)
                 sys.stdout.write(f"{caller}: {outcome.cases} cases in {outcome.seconds:.0f} s\n")
                 sys.stdout.writelines(outcome.failures)
                 failed += len(outcome.failures)

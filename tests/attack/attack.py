@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from repository_site import environment
 from tests.release.house import ID, STATES, write_lines
 from tests.server_process import Server
 
-OWN, FOREIGN = "00000000-0000-4000-8000-", "11111111-1111-4111-8111-"
-"""How the ids of the two storages begin."""
+EXAMPLE, OWN, FOREIGN = "00000000-0000-4000-8000-", "22222222-2222-4222-8222-", "11111111-1111-4111-8111-"
+"""How ids begin: those of the examples of the document, which anyone may see, and those of the two storages."""
 FOREIGN_NAME = "Zweitfirma"
 """In every name of the other storage."""
 CHECKS = (
@@ -36,21 +37,30 @@ for collection, file in json.loads(sys.stdin.readline()):
 house = find_context("acme", "house")
 tokens = {each.value: issue_token(house, each.value, [each]).value for each in Role}
 tokens["stranger"] = issue_token(find_context("rival", "house"), "stranger", [Role.ADMINISTRATOR]).value
+tokens["collection"] = issue_token(find_context("acme", "_admin"), "collection", [Role.ADMINISTRATOR]).value
 print(json.dumps(tokens), flush=True)
 """
 CALLERS = (
-    "nobody", "stranger", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
+    "nobody", "stranger", "collection", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
 )  # fmt: skip
-OUTSIDERS = ("nobody", "stranger")
+OUTSIDERS = ("nobody", "stranger", "collection")
+"""Who has no business in the attacked storage: the token of its collection knows of it, and nothing that is in it."""
+ADMINISTRATION = "_admin"
+
+
+def _id(storage: str, name: str) -> str:
+    return storage + ID[name].removeprefix(EXAMPLE)
+
+
 # By the names of parts of addresses and queries: what there is, and in some places what only the other storage has.
 KNOWN = {
     "collectionId": ["acme"],
     "facetId": ["processes", "it", "users", "storages"],
     "viewId": ["detail", "list", "tree"],
     "type": ["subProcess", "system", "user"],
-    "elementId": [ID[name] for name in (*STATES, "order", "order-1", "house", "erp", "anna", "inProcess-task")]
-    + [FOREIGN + ID["released"].removeprefix(OWN)],
-    "shapeId": [ID["inProcess-s1"], FOREIGN + ID["inProcess-s1"].removeprefix(OWN)],
+    "elementId": [_id(OWN, name) for name in (*STATES, "order", "order-1", "house", "erp", "anna", "inProcess-task")]
+    + [_id(FOREIGN, "released")],
+    "shapeId": [_id(OWN, "inProcess-s1"), _id(FOREIGN, "inProcess-s1")],
     "attributeName": ["name", "state1", "purp"],
     "relatedId": ["author", "systems", "changedBy"],
     "transitionId": ["InProcessToInReview", "InProcessToReleased", "ReleasedToRequestToExpire"],
@@ -60,9 +70,9 @@ KNOWN = {
     "$resources": ["attributes", "related,children", "content,rootPath,versions,displayNames"],
     "$select": ["name", "name,state1,systems"],
     "$expandRelated": ["systems", "author,systems"],
-    "$pageSelectionKey": [ID["released"], FOREIGN + ID["released"].removeprefix(OWN)],
+    "$pageSelectionKey": [_id(OWN, "released"), _id(FOREIGN, "released")],
     "state": ["open", "accepted"],
-    "element": [ID["released"], FOREIGN + ID["released"].removeprefix(OWN)],
+    "element": [_id(OWN, "released"), _id(FOREIGN, "released")],
     "assignee": ["all", "me"],
     "stuck": ["true", "false"],
 }
@@ -70,10 +80,13 @@ KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    caller: str
     cases: int
     failures: list[str]
     seconds: float
+
+
+def _forbidden(caller: str) -> list[str]:
+    return [FOREIGN, FOREIGN_NAME, OWN] if caller in OUTSIDERS else [FOREIGN, FOREIGN_NAME]
 
 
 class Battlefield:
@@ -82,21 +95,21 @@ class Battlefield:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.folder = server.data_dir.parent
-        own = write_lines(self.folder / "own.ndjson")
-        foreign = write_lines(self.folder / "foreign.ndjson", f"{FOREIGN_NAME} ")
-        foreign.write_text(foreign.read_text(encoding="utf-8").replace(OWN, FOREIGN), encoding="utf-8")
+        own = self._elements("own.ndjson", OWN, "")
+        foreign = self._elements("foreign.ndjson", FOREIGN, f"{FOREIGN_NAME} ")
         self.tokens: dict[str, str] = json.loads(self._fill([("acme", str(own)), ("rival", str(foreign))]))
-        answer = server.request("GET", "/acme/house/_api/schema", headers=self._credential("viewer"))
+        credential = {"Authorization": self._credential("viewer")}
+        answer = server.request("GET", "/acme/house/_api/schema", headers=credential)
         assert answer[0] == 200, answer
         self.document: dict[str, Any] = answer[1]
 
-    def attack(self, caller: str, phases: str, most: int, *more: str, forbidden: tuple[str, ...] = ()) -> Outcome:
-        """With `most` cases an operation where they are made at random. No answer may hold what is of the other storage;
-        to who does not belong to the attacked one, none of what is there."""
-        forbidden = forbidden or ((FOREIGN, FOREIGN_NAME, OWN) if caller in OUTSIDERS else (FOREIGN, FOREIGN_NAME))
-        report, document = self.folder / f"{caller}.json", self.folder / f"document-{caller}.json"
-        document.write_text(json.dumps(self._with_known_values()), encoding="utf-8")
-        headers = [f"{name}: {value}" for name, value in self._credential(caller).items()]
+    def attack(self, callers: Sequence[str], phases: str, most: int, *more: str, forbidden: str = "") -> Outcome:
+        """By callers in turn, with `most` cases an operation where they are made at random. No answer may hold what is of
+        the other storage; to who does not belong to the attacked one, none of what is there."""
+        storage = ADMINISTRATION if list(callers) == ["collection"] else "house"
+        report, document = self.folder / "report.json", self.folder / "document.json"
+        document.write_text(json.dumps(self._document_of(storage)), encoding="utf-8")
+        report.unlink(missing_ok=True)
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "run", str(document), *more),
@@ -104,14 +117,15 @@ class Battlefield:
                 *("--checks", ",".join(CHECKS), "--continue-on-failure", "--no-shrink", "--warnings", "off"),
                 *("--generation-database", "none", "--request-timeout", "30", "--no-color"),
                 *("--report", "json", "--report-json-path", str(report)),
-                *(word for header in headers for word in ("--header", header)),
             ],
             cwd=environment.PROJECT_DIR,
             env={
                 **os.environ,
                 "PYTHONPATH": str(environment.PROJECT_DIR),
                 "SCHEMATHESIS_HOOKS": "tests.attack.hooks",
-                "ATTACK_FORBIDDEN": json.dumps(forbidden),
+                "ATTACK_CALLERS": json.dumps(
+                    {self._credential(each): [forbidden] if forbidden else _forbidden(each) for each in callers}
+                ),
             },
             capture_output=True,
             text=True,
@@ -120,21 +134,35 @@ class Battlefield:
         assert report.exists(), done.stdout + done.stderr
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         told = [done.stdout] if found["exit_code"] or found["failures"] or found["errors"] else []
-        return Outcome(caller, found["test_cases"]["generated"], told, found["running_time"])
+        return Outcome(found["test_cases"]["generated"], told, found["running_time"])
 
-    def _credential(self, caller: str) -> dict[str, str]:
-        return {} if caller == "nobody" else {"Authorization": f"Bearer {self.tokens[caller]}"}
+    def _credential(self, caller: str) -> str:
+        return "" if caller == "nobody" else f"Bearer {self.tokens[caller]}"
 
-    def _with_known_values(self) -> dict[str, Any]:
+    def _document_of(self, storage: str) -> dict[str, Any]:
         """The document, with names and ids that exist where it says that any will do: most requests would be 404."""
-        known = {**KNOWN, "storageId": ["house"]}
-        document: dict[str, Any] = json.loads(json.dumps(self.document))
-        for operations in document["paths"].values():
-            for operation in operations.values():
-                for parameter in operation.get("parameters", ()):
-                    if parameter["in"] != "header" and parameter["name"] in known:
-                        parameter["schema"] = {"type": "string", "enum": known[parameter["name"]]}
+        known = {**KNOWN, "storageId": [storage]}
+        document: dict[str, Any] = json.loads(json.dumps(self.document).replace(EXAMPLE, OWN))
+        paths = document["paths"]
+        for path in [each for each in paths if "{storageId}" in each and each.replace("{storageId}", storage) in paths]:
+            # An address that the document has as it is goes before one with a parameter in its place.
+            del paths[path]
+        operations = [each for path in paths.values() for each in path.values()]
+        there = {each["operationId"] for each in operations}
+        for operation in operations:
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] != "header" and parameter["name"] in known:
+                    parameter["schema"] = {"type": "string", "enum": known[parameter["name"]]}
+            for response in operation["responses"].values():
+                links = response.get("links", {})
+                for name in [each for each, link in links.items() if link["operationId"] not in there]:
+                    del links[name]
         return document
+
+    def _elements(self, name: str, ids: str, prefix: str) -> Path:
+        file = write_lines(self.folder / name, prefix)
+        file.write_text(file.read_text(encoding="utf-8").replace(EXAMPLE, ids), encoding="utf-8")
+        return file
 
     def _fill(self, files: list[tuple[str, str]]) -> str:
         done = subprocess.run(

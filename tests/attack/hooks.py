@@ -1,7 +1,8 @@
-"""Loaded by the fuzzer (`SCHEMATHESIS_HOOKS`): what no answer may hold."""
+"""Loaded by the fuzzer (`SCHEMATHESIS_HOOKS`): who sends each request, and what no answer to them may hold."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -9,9 +10,19 @@ from typing import Any
 
 import schemathesis
 
+AUTHORIZATION = "Authorization"
 GUID = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}")
-FORBIDDEN: list[str] = json.loads(os.environ["ATTACK_FORBIDDEN"])
-"""What only the other storage holds: how its ids begin, and a word."""
+FORBIDDEN: dict[str, list[str]] = json.loads(os.environ["ATTACK_CALLERS"])
+"""By the credential of each caller, which is empty for who has none: how ids begin, and words."""
+_turns = itertools.cycle(FORBIDDEN)
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
+    """The callers take turns."""
+    case.headers = {name: value for name, value in (case.headers or {}).items() if name.title() != AUTHORIZATION}
+    if credential := next(_turns):
+        case.headers[AUTHORIZATION] = credential
 
 
 @schemathesis.check
@@ -21,6 +32,6 @@ def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
     asked = f"{case.path_parameters} {case.query} {case.headers} {case.body}"
     for each in GUID.findall(asked):
         answer = answer.replace(each, "")
-    for each in FORBIDDEN:
+    for each in FORBIDDEN[response.request.headers.get(AUTHORIZATION, "")]:
         if each in answer:
             raise AssertionError(f"{each} of another storage stands in the answer.")

@@ -1,4 +1,5 @@
-"""A part of `make attack` with every run: every operation gets its share of wrong and right requests."""
+"""A part of `make attack` with every run: every operation gets its share of wrong and right requests, by all callers in
+turn."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attack.attack import OWN, Battlefield, prepare
+from tests.attack.attack import CALLERS, OWN, Battlefield, prepare
 from tests.server_process import DataFolders, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -24,12 +25,13 @@ def battlefield(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFold
 
 
 def test_requests_at_random_and_those_that_follow_from_others(battlefield: Battlefield) -> None:
-    outcome = battlefield.attack("architect", "examples,fuzzing,stateful", 2)
+    outcome = battlefield.attack(CALLERS, "examples,fuzzing,stateful", 2)
     assert outcome.failures == []
     assert outcome.cases > 200
 
 
 def test_an_id_that_must_not_be_there_is_noticed(battlefield: Battlefield) -> None:
     """As if the attacked storage were the other one: lists hold ids of it."""
-    outcome = battlefield.attack("viewer", "fuzzing", 5, "--include-operation-id", "listElements", forbidden=(OWN,))
+    only = ("--include-operation-id", "listElements", "--seed", "1")
+    outcome = battlefield.attack(["nobody", "viewer"], "fuzzing", 30, *only, forbidden=OWN)
     assert any(f"{OWN} of another storage stands in the answer." in each for each in outcome.failures)
