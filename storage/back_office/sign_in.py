@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
@@ -42,16 +44,24 @@ class SignInForm(AuthenticationForm):
         return cleaned
 
     def _blocked(self, blocked: SignInBlocked) -> ValidationError:
-        self.wait = max(math.ceil((blocked.until - timezone.now()).total_seconds()), 1)
-        minutes = math.ceil(self.wait / 60)
-        text = ngettext(
-            "Signing in has failed too often from your address. Try again in %(minutes)d minute, or ask an"
-            " administrator of the site to lift the block.",
-            "Signing in has failed too often from your address. Try again in %(minutes)d minutes, or ask an"
-            " administrator of the site to lift the block.",
-            minutes,
-        )
-        return ValidationError(text % {"minutes": minutes}, code=BLOCKED)
+        self.wait = _seconds_until(blocked)
+        return ValidationError(_explanation(self.wait), code=BLOCKED)
+
+
+def _seconds_until(blocked: SignInBlocked) -> int:
+    return max(math.ceil((blocked.until - timezone.now()).total_seconds()), 1)
+
+
+def _explanation(seconds: int) -> str:
+    minutes = math.ceil(seconds / 60)
+    text = ngettext(
+        "Signing in has failed too often from your address. Try again in %(minutes)d minute, or ask an"
+        " administrator of the site to lift the block.",
+        "Signing in has failed too often from your address. Try again in %(minutes)d minutes, or ask an"
+        " administrator of the site to lift the block.",
+        minutes,
+    )
+    return text % {"minutes": minutes}
 
 
 class GuardedSignIn(UnfoldAdminSite):
@@ -65,4 +75,25 @@ class GuardedSignIn(UnfoldAdminSite):
         if isinstance(form, SignInForm) and form.is_bound and form.has_error(NON_FIELD_ERRORS, BLOCKED):
             response.status_code = 429
             response["Retry-After"] = str(form.wait)
+        return response
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The old password counts as signing in does: who finds a browser signed in must not guess at it for ever."""
+        if request.method != "POST" or not request.POST.get("old_password"):
+            return self._change_password(request, extra_context)
+        try:
+            attempt = begin_attempt(request.user.get_username(), client_network(request))
+        except SignInBlocked as blocked:
+            messages.error(request, _explanation(_seconds_until(blocked)))
+            return redirect(request.path)
+        response = self._change_password(request, extra_context)
+        form = (getattr(response, "context_data", None) or {}).get("form")
+        if form is not None and form.has_error("old_password"):
+            attempt.failed()
+        else:
+            attempt.succeeded()
+        return response
+
+    def _change_password(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> HttpResponse:
+        response: HttpResponse = super().password_change(request, extra_context)
         return response

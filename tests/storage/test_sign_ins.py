@@ -69,6 +69,28 @@ def test_five_failures_then_one_waits_whether_the_account_is_there_or_not(jo: St
     assert "_auth_user_id" not in response.client.session
 
 
+@pytest.mark.parametrize("office", ["/admin/", "/acme/handbook/admin/"])
+def test_the_old_password_is_no_way_around_it(jo: StaffAccount, office: str) -> None:
+    jo.is_superuser = True
+    jo.save()
+    browser, new = signed_in(jo), "another one that is right"
+
+    def change(old: str) -> Any:
+        given = {"old_password": old, "new_password1": new, "new_password2": new}
+        return browser.post(f"{office}password_change/", given, follow=True, REMOTE_ADDR="192.0.2.1")
+
+    assert change("").context["form"].has_error("old_password", "required")
+    for _attempt in range(5):
+        assert change("wrong").context["form"].has_error("old_password", "password_incorrect")
+    assert WAIT in change(PASSWORD).content.decode()
+    assert sign_in("jo", PASSWORD).status_code == 429
+    jo.refresh_from_db()
+    assert jo.check_password(PASSWORD)
+    FailedSignIn.objects.all().delete()
+    assert change(PASSWORD).redirect_chain == [(f"{office}password_change/done/", 302)]
+    assert [each.failures for each in FailedSignIn.objects.all()] == [0]
+
+
 @pytest.mark.long
 def test_the_page_speaks_german(jo: StaffAccount) -> None:
     for _attempt in range(5):
