@@ -25,6 +25,7 @@ from storage.backup.contents import (
     newest,
 )
 from storage.backup.writing import STORAGE_FIELDS
+from storage.bulk import copy_blocks
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
 from storage.provisioning import find_or_make_collection
 from storage.roles import Role
@@ -59,16 +60,7 @@ def restore_storage(path: Path, address: tuple[str, str] | None = None) -> Resto
             contents = _contents(archive, path)
             _refuse_what_does_not_fit(contents)
             return _restore(archive, contents, address)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        ValueError,
-        TypeError,
-        DataError,
-        DriverError,
-    ) as problem:
+    except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
     except IntegrityError as problem:
@@ -162,16 +154,9 @@ def _collection(key: str, contents: Contents) -> StorageCollection:
 
 
 def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents) -> int:
-    """By way of a temporary table: COPY into tables with row-level security is refused."""
-    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns_of(model))
-    with connection.cursor() as cursor:
-        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
-        with archive.open(table) as entry, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as rows:
-            while block := entry.read(BLOCK):
-                rows.write(block)
-        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
-        found = int(cursor.rowcount)
-        cursor.execute("DROP TABLE incoming")
+    table = model._meta.db_table
+    with archive.open(table) as entry:
+        found = copy_blocks(model, columns_of(model), iter(lambda: entry.read(BLOCK), b""))
     if found != contents.tables[table].rows:
         raise Invalid(f"The backup has {found} rows of {table}, and should have {contents.tables[table].rows}.")
     return found
