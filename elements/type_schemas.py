@@ -6,11 +6,12 @@ every culture) and what forms need stands in keywords that begin with `x-`, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from elements import derived
 from elements.contexts import TOKEN_TYPE, accepts
+from elements.letter_case import pattern_of
 from elements.value_schemas import VALUES, Schema
 from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, SERVER_FIELDS
 from elements.writing.properties import INVARIANT, STEREOTYPE_LENGTH
@@ -113,8 +114,8 @@ class _Maker:
         return {
             "id": GUID,
             "versionId": GUID,
-            "type": {"enum": [self.type.key, None]},
-            "facetName": {"enum": [self.type.facet, None]},
+            "type": _named([self.type.key]),
+            "facetName": _named([self.type.facet]),
             "state": {"enum": [*(self.states() or [""]), None], "readOnly": True},
             "stereotype": STEREOTYPE,
             "attributes": self.attributes(self.type),
@@ -132,11 +133,11 @@ class _Maker:
         """What holds for an element that is made, where one that was read may say more of itself."""
         type = self.type
         first = self.configuration.cycles[type.key].first_state if type.is_versioned else ""
-        parent = {"prefixItems": [{"properties": {"type": {"enum": [*type.parents, None]}}}]}
+        parent = {"prefixItems": [{"properties": {"type": _named(type.parents)}}]}
         return {
             "required": ["type"],
             "properties": {
-                "type": {"const": type.key},
+                "type": {"type": "string"},
                 "state": {"enum": [first, None]},
                 "rootPath": parent if type.parents else {"maxItems": 0},
             },
@@ -210,8 +211,8 @@ class _Maker:
             found |= PASSED_OVER
         targets = [each for each in _types(self.configuration) if accepts(property.key, related, each)]
         makes = list(self.made(targets)) if related.can_add_new else []
-        names = [each.key for each in targets]
-        one = {**self.reference(), "properties": {"type": {"enum": [*names, None]}}, "anyOf": [*_naming(), *makes]}
+        named = _named([each.key for each in targets])
+        one = {**self.reference(), "properties": {"type": named}, "anyOf": [*_naming(), *makes]}
         return found | {"type": "array", "maxItems": related.max_occurrence, "items": one}
 
     def reference(self) -> Schema:
@@ -237,7 +238,7 @@ class _Maker:
                 "required": ["type", "attributes"],
                 "properties": {
                     **IS_NEW["properties"],
-                    "type": {"const": each.key},
+                    "type": {**_named([each.key]), "type": "string"},
                     "stereotype": STEREOTYPE,
                     "attributes": {"$ref": f"#/$defs/{name}"},
                     "related": {"enum": [None, {}]},
@@ -257,6 +258,11 @@ class _Maker:
         if any(said.values()):
             found["x-descriptions"] = {str(lcid): text for lcid, text in said.items()}
         return found
+
+
+def _named(names: Sequence[str]) -> Schema:
+    """One of these, in any letter case (D1), or none."""
+    return {"type": ["string", "null"], "pattern": pattern_of(names), "examples": list(names)} if names else NULL
 
 
 def _naming() -> Iterator[Schema]:

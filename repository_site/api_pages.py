@@ -26,6 +26,7 @@ from repository_site.problems import Unauthenticated
 from repository_site.rest.negotiation import weights
 from repository_site.rest.rendering import HTML_TYPE
 from repository_site.rest.versioning import ApiVersions
+from storage.api.authentication import carries_token
 from storage.api.operation import ReadOperation
 from storage.contexts import ContextType
 
@@ -99,10 +100,10 @@ class DocumentPage(ReadOperation):
         """Who comes with a browser and is not signed in is asked to; a program is told, as everywhere."""
         request = self.request._request
         is_browser = HTML_TYPE in weights(request.META.get("HTTP_ACCEPT", "")) and request.method == "GET"
-        has_token = "HTTP_AUTHORIZATION" in request.META
-        if isinstance(exc, Unauthenticated) and is_browser and not has_token and not request.user.is_authenticated:
-            return self.ask_to_sign_in()
-        return super().handle_exception(exc)
+        if not isinstance(exc, Unauthenticated) or not is_browser or request.user.is_authenticated:
+            return super().handle_exception(exc)
+        # Who sent a token is told that it does not hold. One of the address would go on into `next`, too.
+        return super().handle_exception(exc) if carries_token(self.request, self.context) else self.ask_to_sign_in()
 
     def ask_to_sign_in(self) -> HttpResponseBase:
         office = f"{self.context.path}/admin" if self.context.storage else "/admin"
@@ -122,7 +123,6 @@ def page_in(language: str, is_storage: bool) -> str:
             "is_storage": is_storage,
             "collection": COLLECTION,
             "storage": STORAGE,
-            "version": openapi_document()["info"]["version"],
         }
         return render_to_string("api/document.html", context)
 

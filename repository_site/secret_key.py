@@ -7,12 +7,16 @@ import secrets
 from pathlib import Path
 
 
-def load_or_make_secret_key(path: Path) -> str:
-    """Several processes may start at once on an empty folder; linking a finished file lets exactly one win."""
+def load_or_make_secret_key(path: Path, keep: bool = True) -> str:
+    """Several processes may start at once on an empty folder; linking a finished file lets exactly one win.
+
+    Without `keep` one that is made is for this process alone.
+    """
     try:
         return path.read_text().strip()
     except FileNotFoundError:
-        pass
+        if not keep:
+            return secrets.token_urlsafe(64)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

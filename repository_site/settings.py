@@ -15,7 +15,10 @@ from repository_site.secret_key import load_or_make_secret_key
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
-    SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(DATA_DIR / "secret-key")
+    # The doctor changes nothing, not even what is read before it is called.
+    SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(
+        DATA_DIR / "secret-key", keep=sys.argv[1:2] != ["doctor"]
+    )
     SECRET_KEY_FALLBACKS = environment.SECRET_KEY_FALLBACKS.read()
     PUBLIC_URL = environment.PUBLIC_URL.read()
     TRUSTED_PROXIES = environment.TRUSTED_PROXIES.read()

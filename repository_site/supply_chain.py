@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 from repository_site.environment import PROJECT_DIR
 
-RUN, DEVELOP = PROJECT_DIR / "requirements.txt", PROJECT_DIR / "requirements-dev.txt"
 PAGE = PROJECT_DIR / "docs/reference/dependencies.md"
 PROJECT = "content-repository"
 PIN = re.compile(r"([A-Za-z0-9._-]+)==([^\s\\;]+)")
@@ -60,6 +60,21 @@ NOT_LOOKED_FOR = (
 )
 
 
+class Purpose(StrEnum):
+    """What a package is installed for, by the first of the locks that has it."""
+
+    RUN = "To run"
+    TRACES = "To send traces"
+    DEVELOP = "To develop"
+
+
+LOCKS = {
+    Purpose.RUN: PROJECT_DIR / "requirements.txt",
+    Purpose.TRACES: PROJECT_DIR / "requirements-traces.txt",
+    Purpose.DEVELOP: PROJECT_DIR / "requirements-dev.txt",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     name: str
@@ -67,7 +82,7 @@ class Package:
     hashes: tuple[str, ...]
     needed_by: tuple[str, ...]
     """Other packages, or this project."""
-    is_needed_to_run: bool
+    purpose: Purpose
 
     @property
     def purl(self) -> str:
@@ -75,19 +90,23 @@ class Package:
 
 
 def locked() -> list[Package]:
-    """Every package of both locks, by name."""
-    run = {package.name for package in _read_lock(RUN, frozenset())}
-    found = {package.name: package for package in _read_lock(DEVELOP, run)}
+    """Every package of all locks, by name."""
+    found: dict[str, Package] = {}
+    for purpose in Purpose:
+        for package in _read_lock(purpose):
+            known = found.setdefault(package.name, package)
+            needed_by = tuple(sorted({*known.needed_by, *package.needed_by}))
+            found[package.name] = replace(known, needed_by=needed_by)
     return [found[name] for name in sorted(found)]
 
 
-def _read_lock(path: Path, run: set[str] | frozenset[str]) -> Iterator[Package]:
-    blocks = re.split(r"\n(?=[A-Za-z0-9])", path.read_text(encoding="utf-8"))
+def _read_lock(purpose: Purpose) -> Iterator[Package]:
+    blocks = re.split(r"\n(?=[A-Za-z0-9])", LOCKS[purpose].read_text(encoding="utf-8"))
     for block in blocks:
         if pin := PIN.match(block):
             needed = re.findall(r"#(?: via)? +([A-Za-z0-9._-]+)(?: \(pyproject.toml\))?$", block, re.MULTILINE)
             needed_by = tuple(sorted(set(needed) - {"via"}))
-            yield Package(pin[1], pin[2], tuple(HASH.findall(block)), needed_by, pin[1] in run)
+            yield Package(pin[1], pin[2], tuple(HASH.findall(block)), needed_by, purpose)
 
 
 def licence(name: str) -> str:
@@ -102,7 +121,19 @@ def licence(name: str) -> str:
 def audit() -> list[str]:
     """What is not as it should be; needs no network."""
     packages = locked()
-    return [*_lock_problems(packages), *_installed_problems(packages), *_licence_problems(packages)]
+    return [*_disagreements(), *_lock_problems(packages), *_installed_problems(packages), *_licence_problems(packages)]
+
+
+def _disagreements() -> Iterator[str]:
+    """Whoever installs two of the locks gets one version only, and it must be the one that was tested."""
+    pinned: dict[str, dict[str, str]] = {}
+    for purpose, path in LOCKS.items():
+        for package in _read_lock(purpose):
+            pinned.setdefault(package.name, {})[path.name] = package.version
+    for name, versions in sorted(pinned.items()):
+        if len(set(versions.values())) > 1:
+            told = ", ".join(f"{version} in {lock}" for lock, version in versions.items())
+            yield f"{name}: the locks differ ({told}); run: make lock"
 
 
 def _lock_problems(packages: list[Package]) -> Iterator[str]:
@@ -175,8 +206,8 @@ def normal(name: str) -> str:
 
 
 def bill_of_materials() -> dict[str, Any]:
-    """CycloneDX 1.6, of what is needed to run. The same for the same lock."""
-    packages = [package for package in locked() if package.is_needed_to_run]
+    """CycloneDX 1.6, of what is needed to run and, as optional, to send traces. The same for the same locks."""
+    packages = [package for package in locked() if package.purpose is not Purpose.DEVELOP]
     version = _project()["version"]
     own = f"pkg:generic/{PROJECT}@{version}"
     serial = uuid5(NAMESPACE_URL, " ".join([own, *(each.purl for each in packages)]))
@@ -211,6 +242,7 @@ def _component(package: Package) -> dict[str, Any]:
         "name": package.name,
         "version": package.version,
         "purl": package.purl,
+        "scope": "required" if package.purpose is Purpose.RUN else "optional",
         "licenses": [{"expression": said} if is_expression else {"license": {"id": said}}],
         # One for each file that the package is published in; whichever is installed must have one of them.
         "properties": [{"name": "lock:sha256", "value": value} for value in package.hashes],
@@ -222,15 +254,16 @@ def reference() -> str:
     lines = [
         "# Dependencies",
         "",
-        "Every package that is installed, as `requirements.txt` and `requirements-dev.txt` lock it with the digests of",
-        "its files, and its licence. [Architecture](../architecture.md#dependencies-and-why-each) tells why the direct",
-        "ones are there. `make audit` checks versions, files and licences against this; `make sbom` writes a bill of",
-        "materials (CycloneDX) of what is needed to run. This page is made from the locks: `make docs`.",
+        "Every package that is installed, as `requirements.txt`, `requirements-traces.txt` and `requirements-dev.txt`",
+        "lock it with the digests of its files, and its licence. The direct ones are there for",
+        "[reasons](../architecture.md#dependencies-and-why-each). `make audit` checks versions, files and licences",
+        "against this; `make sbom` writes a bill of materials (CycloneDX) of what is needed to run and, as optional,",
+        "to send traces. This page is made from the locks: `make docs`.",
     ]
-    for title, is_run in (("To run", True), ("To develop", False)):
-        lines += ["", f"## {title}", "", "| package | version | licence | needed by |", "|---|---|---|---|"]
+    for purpose in Purpose:
+        lines += ["", f"## {purpose}", "", "| package | version | licence | needed by |", "|---|---|---|---|"]
         for package in locked():
-            if package.is_needed_to_run is is_run:
+            if package.purpose is purpose:
                 needed = ", ".join("this project" if name == PROJECT else name for name in package.needed_by)
                 lines.append(f"| {package.name} | {package.version} | {licence(package.name)} | {needed} |")
     return "\n".join(lines) + "\n"
@@ -241,16 +274,19 @@ def known_vulnerabilities() -> list[str] | None:
     program = shutil.which("pip-audit")
     if program is None:
         return None
-    command = [program, "--requirement", str(DEVELOP), "--require-hashes", "--disable-pip", "--format", "json"]
+    named = [word for path in LOCKS.values() for word in ("--requirement", str(path))]
+    command = [program, *named, "--require-hashes", "--disable-pip", "--format", "json"]
     try:
         found = json.loads(subprocess.run(command, check=False, capture_output=True, timeout=300).stdout)
     except (ValueError, subprocess.TimeoutExpired):
         return None
-    return [
+    told = [
         f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none'}"
         for each in found["dependencies"]
         for problem in each.get("vulns", ())
     ]
+    # Most packages are in more than one lock.
+    return list(dict.fromkeys(told))
 
 
 def main(arguments: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from django.db import connection, models
@@ -14,18 +14,24 @@ M = TypeVar("M", bound=TenantModel)
 
 
 def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:
-    """Very many rows, each a `copy_row`, into the storage of the scope.
+    """Very many rows, each a `copy_row`, into the storage of the scope."""
+    if rows:
+        copy_blocks(model, columns, ["".join(rows)])
+
+
+def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes]) -> int:
+    """What COPY reads, cut wherever it may be; answers how many rows it was.
 
     PostgreSQL refuses COPY into a table with row-level security, so the rows go by way of a temporary table.
     """
-    if not rows:
-        return
     table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
         with cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
-            copy.write("".join(rows))
+            for block in blocks:
+                copy.write(block)
         cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming; DROP TABLE incoming')  # noqa: S608  names of the model
+        return int(cursor.rowcount)
 
 
 def copy_row(*values: str | int | None) -> str:

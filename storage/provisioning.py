@@ -15,13 +15,11 @@ from storage.addresses import key_problem
 from storage.cultures import CultureProblem, CultureSet, culture_set
 from storage.migration_operations import REMOVAL_PARAMETER
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
-from storage.models.storages import MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS
-from storage.regions import UnknownRegion, region_info
+from storage.models.storages import STUCK_AFTER_DAYS
+from storage.regions import region_info
+from storage.setting_checks import setting_problem
 from storage.template_documents import TemplateDocument, load_template
 from storage.tenancy import owners_first, tenant_models, tenant_scope
-from storage.timezones import UnknownTimeZone, time_zone_info
-
-TITLE_LENGTH = 200
 
 # What the apps above do with their sections of a template, inside the new storage's scope and transaction.
 ProvisioningStep = Callable[[Storage, TemplateDocument], None]
@@ -58,15 +56,14 @@ def provision_storage(request: StorageRequest) -> Storage:
     keys = {"collection": request.collection, "storage": request.key}
     problems = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key))]
     cultures = _cultures(request, template, problems)
-    region, time_zone = _place(request, problems)
-    if request.title is not None and len(request.title) > TITLE_LENGTH:
-        problems.append(placed("title", _("longer than %(limit)d characters") % {"limit": TITLE_LENGTH}))
-    if request.anonymous not in AnonymousAccess.values:
-        words = {"known": ", ".join(AnonymousAccess.values), "given": request.anonymous}
-        problems.append(placed("anonymous access", _("one of %(known)s, not %(given)r") % words))
-    if not 1 <= request.stuck_after_days <= MAX_STUCK_AFTER_DAYS:
-        limits = {"most": MAX_STUCK_AFTER_DAYS, "given": request.stuck_after_days}
-        problems.append(placed("stuck after", _("1 to %(most)s days, not %(given)s") % limits))
+    given = {
+        "region": request.region or settings.DEFAULT_REGION,
+        "time_zone": request.time_zone or settings.DEFAULT_TIME_ZONE,
+        "title": request.key if request.title is None else request.title,
+        "anonymous_access": request.anonymous,
+        "stuck_after_days": request.stuck_after_days,
+    }
+    problems += [problem for name, value in given.items() if (problem := setting_problem(name, value))]
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
         problems.append(placed("base", _("there is no storage %(id)s") % {"id": request.base}))
     if problems or cultures is None:
@@ -76,13 +73,9 @@ def provision_storage(request: StorageRequest) -> Storage:
         collection=collection,
         key=request.key,
         base_id=request.base,
-        title=request.key if request.title is None else request.title,
         description=request.description,
         template=template.name,
-        region=region,
-        time_zone=time_zone,
-        anonymous_access=request.anonymous,
-        stuck_after_days=request.stuck_after_days,
+        **{**given, "region": region_info(str(given["region"]))["name"]},
     )
     _insert(storage)
     _write_cultures(storage, cultures)
@@ -152,20 +145,6 @@ def _cultures(request: StorageRequest, template: TemplateDocument, problems: lis
     except CultureProblem as problem:
         problems.append(f"cultures: {problem}")
         return None
-
-
-def _place(request: StorageRequest, problems: list[str]) -> tuple[str, str]:
-    region = request.region or settings.DEFAULT_REGION
-    time_zone = request.time_zone or settings.DEFAULT_TIME_ZONE
-    try:
-        region = region_info(region)["name"]
-    except UnknownRegion as problem:
-        problems.append(f"region: {problem}")
-    try:
-        time_zone_info(time_zone)
-    except UnknownTimeZone as problem:
-        problems.append(f"time zone: {problem}")
-    return region, time_zone
 
 
 def find_or_make_collection(key: str) -> StorageCollection:

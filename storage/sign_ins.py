@@ -101,6 +101,19 @@ def _count(network: str, digest: bytes, account: StaffAccount | None, limit: int
     raise SignInBlocked((since or now) + window)
 
 
+def failures_of(name: str | None, network: str | None) -> list[FailedSignIn]:
+    """Those with a name, from a network, or all. To a name belong the blocks of the networks that it was typed from:
+    whoever has that name would be let in nowhere else."""
+    found = FailedSignIn.objects.filter(network=network) if network else FailedSignIn.objects.all()
+    if not name:
+        return list(found)
+    named = list(found.filter(name_digest=name_digest(name)))
+    networks = {each.network for each in named} | ({network} if network else set())
+    now = timezone.now()
+    whole = FailedSignIn.objects.filter(network__in=networks, name_digest=ANY_NAME)
+    return [*named, *(each for each in whole if each.blocked_until(now))]
+
+
 def lift_blocks(failures: list[FailedSignIn]) -> int:
     """Forgets failures, so that the next attempt is looked at; answers how many of them blocked somebody."""
     now = timezone.now()

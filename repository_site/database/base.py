@@ -39,7 +39,8 @@ LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 MOST_HELD = 2_000
 
 
-# Told the texts of the statements of each trip, without their values, when it began, and how it failed if it did.
+# Told the texts of the statements of each trip, without their values, when it began, and how it failed if it did. While
+# there is none, those who would tell it do not even list the texts.
 Watcher = Callable[[Sequence[str], float, BaseException | None], None]
 _watcher: Watcher | None = None
 
@@ -48,11 +49,6 @@ def watch_trips(watcher: Watcher | None) -> None:
     """For traces. Django's own way of watching statements would send those that share a trip one by one."""
     global _watcher
     _watcher = watcher
-
-
-def _tell_watcher(texts: Sequence[str], started: float, problem: BaseException | None = None) -> None:
-    if _watcher is not None:
-        _watcher(texts, started, problem)
 
 
 def _never_seen(sql: str) -> str:
@@ -105,11 +101,12 @@ class MeasuredCursor(CursorWrapper):
             answer = send(sql, params)
         except DatabaseError as problem:
             database_error(problem)
-            _tell_watcher([sql], started, problem)
+            if _watcher is not None:
+                _watcher([sql], started, problem)
             raise
         database_trip(STATEMENT, started)
         if _watcher is not None:
-            _tell_watcher([sql], started)
+            _watcher([sql], started, None)
         return answer
 
 
@@ -227,11 +224,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                         found = self._look_up_together(statements, cursors, meanwhile)
             except DatabaseError as problem:
                 database_error(problem)
-                _tell_watcher([sql for sql, _ in statements], started, problem)
+                if _watcher is not None:
+                    _watcher([sql for sql, _ in statements], started, problem)
                 raise
             database_trip(LOOK_UP, started)
             if _watcher is not None:
-                _tell_watcher([sql for sql, _ in statements], started)
+                _watcher([sql for sql, _ in statements], started, None)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found

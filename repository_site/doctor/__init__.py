@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 
+from django.conf import settings
 from django.db import Error, connection, transaction
 from psycopg.errors import UndefinedColumn, UndefinedTable
 from psycopg_pool import PoolTimeout
@@ -61,6 +62,10 @@ def _not_possible(check: Check, problem: Exception) -> Finding:
 
 
 def _reach() -> Finding | None:
+    embedded = settings.EMBEDDED_POSTGRES
+    if embedded is not None and not embedded.is_made():
+        advice = "Run: manage.py migrate, which makes one, or set DATABASE_URL. Nothing else about it was looked at."
+        return error("database", f"there is none yet in {embedded.data_dir}", advice)
     try:
         connection.ensure_connection()
     except (Error, PoolTimeout, EmbeddedPostgresError) as problem:

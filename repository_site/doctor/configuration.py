@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import re
 import shutil
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 import django
 from django.conf import settings
 
+from repository_site import environment
 from repository_site.doctor.findings import Finding, Look, error, ok, warning
 from repository_site.doctor.growth import in_words
 
@@ -136,7 +138,9 @@ def secret_key(look: Look) -> Iterator[Finding]:
         )
     yield from problems
     if not problems:
-        yield ok("secret key", "long and random, and readable by its owner alone")
+        is_there = environment.SECRET_KEY.read() or kept.exists()
+        text = "long and random, and readable by its owner alone" if is_there else "none yet; the server makes one"
+        yield ok("secret key", text)
 
 
 def entropy(text: str) -> float:
@@ -146,10 +150,11 @@ def entropy(text: str) -> float:
 
 
 def data_folder(look: Look) -> Iterator[Finding]:
+    """One that is not there yet is not made: the nearest folder above it is looked at."""
     folder: Path = settings.DATA_DIR
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
+        with tempfile.TemporaryFile(dir=there) as file:
             file.write(b"x")
     except OSError as problem:
         yield error(
@@ -158,7 +163,7 @@ def data_folder(look: Look) -> Iterator[Finding]:
             "Give it to the account that runs the server, or set REPOSITORY_DATA_DIR.",
         )
         return
-    usage = shutil.disk_usage(folder)
+    usage = shutil.disk_usage(there)
     whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL is not seen from here)"
     yield judge_disk(usage.free, usage.total, f"{folder}{whose}")
 

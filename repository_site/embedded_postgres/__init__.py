@@ -55,6 +55,13 @@ class EmbeddedPostgres:
     def log_file(self) -> Path:
         return _layout_of(self.data_dir).log_file
 
+    def is_made(self) -> bool:
+        """Whether there is a database, for those who must not make one. A folder that is not ours to look into has."""
+        try:
+            return (self.data_dir / "PG_VERSION").exists()
+        except PermissionError:
+            return True
+
     def is_running(self) -> bool:
         """Whether it accepts connections and we have a lease. Waits for nobody, also not for who is starting it."""
         here = _layout_of(self.data_dir)

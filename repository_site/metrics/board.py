@@ -26,6 +26,8 @@ import structlog
 Label = tuple[str, ...]
 """What a row counts: the name of a metric, then the values of its labels."""
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+METRICS = ("request", "database", "database_error")
+"""The names there are; each has a row in reserve for what finds no other."""
 GAUGES = ("in_flight", "pool_open", "pool_idle", "pool_most", "pool_waiting")
 
 NUMBER = 8
@@ -41,6 +43,7 @@ STARTS = 0
 # Bounded, whatever labels come; memory is taken only for rows in use.
 MOST_ROWS = 20_000
 SEPARATOR = "\x1f"
+CUT = "…"
 log = structlog.get_logger("metrics")
 
 
@@ -63,6 +66,7 @@ class Reading(NamedTuple):
 class Board:
     def __init__(self, parts: int, rows: int = MOST_ROWS) -> None:
         self.parts, self.rows = parts, rows
+        self.free_rows = rows - len(METRICS)
         self._part_bytes = HEAD_BYTES + rows * ROW_BYTES
         size = NUMBER + parts * self._part_bytes
         self._file = _file_in_memory()
@@ -129,7 +133,7 @@ class Part:
 
     def begin(self) -> None:
         """What somebody before has counted is gone on with."""
-        self._places = {row.label: self._place(number) for number, row in enumerate(self.read())}
+        self._places = {label: self._place(number) for number, label in self._shown()}
         for gauge in range(len(GAUGES)):
             self._numbers[self._head + FIRST_GAUGE + gauge] = 0
         self._numbers[self._head + STARTED] = psutil.Process().create_time()
@@ -179,10 +183,15 @@ class Part:
         return dict(zip(GAUGES, self._numbers[start : start + len(GAUGES)].tolist(), strict=True))
 
     def read(self) -> Iterator[Row]:
-        for number in range(int(self._numbers[self._head + USED])):
+        for number, label in self._shown():
             place = self._place(number)
             values: list[float] = [*map(float, self._numbers[place : place + ROW_NUMBERS])]
-            yield Row(self._label(number), values[:-1], values[-1])
+            yield Row(label, values[:-1], values[-1])
+
+    def _shown(self) -> Iterator[tuple[int, Label]]:
+        yield from ((number, self._label(number)) for number in range(int(self._numbers[self._head + USED])))
+        reserve = ((number, self._label(number)) for number in range(self.board.free_rows, self.board.rows))
+        yield from ((number, label) for number, label in reserve if label[0])
 
     def _place(self, number: int) -> int:
         return (self._at + HEAD_BYTES + number * ROW_BYTES) // NUMBER
@@ -193,19 +202,40 @@ class Part:
         return tuple(text.split(SEPARATOR))
 
     def _new_place(self, label: Label) -> int:
-        """A row is shown once it is in use, so its label is written first. When there are no more rows, all else is
-        counted together, in the last one."""
+        """A row is shown once it is in use, so its label is written first. When there are no more rows, all else of a
+        metric is counted together, in the row that it has in reserve."""
+        reserve = self.board.free_rows + METRICS.index(label[0])
         used = int(self._numbers[self._head + USED])
-        if used >= self.board.rows:
-            return self._place(self.board.rows - 1)
-        place = self._place(used)
-        shown = label if used < self.board.rows - 1 else (label[0], *("other" for _ in label[1:]))
-        text = SEPARATOR.join(shown).encode()[:LABEL_BYTES]
+        is_full = used >= self.board.free_rows
+        shown = _that_fits(label)
+        if is_full and shown not in self._places:
+            shown = (label[0], *("other" for _ in label[1:]))
+        known = self._places.get(shown)
+        if known is not None:
+            return known
+        place = self._place(reserve if is_full else used)
         at = place * NUMBER + ROW_NUMBERS * NUMBER
-        self._memory[at : at + len(text)] = text
-        self._numbers[self._head + USED] = used + 1
-        self._places[label] = place
+        self._memory[at : at + LABEL_BYTES] = SEPARATOR.join(shown).encode().ljust(LABEL_BYTES, b"\0")
+        if not is_full:
+            self._numbers[self._head + USED] = used + 1
+        self._places[shown] = place
         return place
+
+
+def _that_fits(label: Label) -> Label:
+    """Each value is cut alone: the name of the metric and the order of the values stay, so that no row becomes one of
+    something else. Those that are alike up to there are counted together."""
+    if len(SEPARATOR.join(label).encode()) <= LABEL_BYTES:
+        return label
+    name, *values = label
+    most = (LABEL_BYTES - len(name.encode())) // len(values) - len(SEPARATOR)
+    return (name, *(_cut(value, most) for value in values))
+
+
+def _cut(text: str, most: int) -> str:
+    whole = text.encode()
+    # What is left of a letter that the cut goes through is no letter.
+    return text if len(whole) <= most else whole[: most - len(CUT.encode())].decode(errors="ignore") + CUT
 
 
 _board: Board | None = None

@@ -7,6 +7,7 @@ import platform
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from ipaddress import ip_address
+from multiprocessing.util import Finalize
 from typing import Any
 
 import django
@@ -241,7 +242,7 @@ def publish_pool() -> None:
 
 
 def start_publishing() -> None:
-    """In a worker: every few seconds, aside from requests."""
+    """In a worker: every few seconds, aside from requests, until it ends."""
     ended = threading.Event()
 
     def run() -> None:
@@ -249,3 +250,5 @@ def start_publishing() -> None:
             publish_pool()
 
     threading.Thread(target=run, name="metrics", daemon=True).start()
+    # A worker is a process of multiprocessing, which does not call what is registered with atexit.
+    Finalize(None, ended.set, exitpriority=10)

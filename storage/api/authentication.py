@@ -49,6 +49,14 @@ def presented_token(request: Request, context: Context) -> str | None:
     return None
 
 
+def carries_token(request: Request, context: Context) -> bool:
+    """Whether there is one at all, be it one that holds or not."""
+    try:
+        return presented_token(request, context) is not None
+    except Unauthenticated:
+        return True
+
+
 def _staff_caller(request: Request, context: Context) -> Caller | None:
     """Staff signed in to the back office, where they belong; elsewhere they count as nobody in particular."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:

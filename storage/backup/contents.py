@@ -21,6 +21,10 @@ TOKEN_MOMENTS = (
     "valid_from", "valid_until", "created_on", "last_used_on", "revoked_on", "rotated_on", "old_valid_until",
     "old_last_used_on",
 )  # fmt: skip
+STORAGE_SETTINGS = (
+    "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
+    "stuck_after_days",
+)  # fmt: skip
 # Tables that the database fills by itself from others. The app that keeps them hangs them in.
 DERIVED: list[type[TenantModel]] = []
 
@@ -45,6 +49,9 @@ class Contents:
     memberships: list[dict[str, Any]]
     tables: dict[str, Table]
     format: int = field(default=FORMAT)
+
+    def storage_settings(self) -> dict[str, Any]:
+        return {name: self.storage[name] for name in STORAGE_SETTINGS}
 
     def as_json(self) -> bytes:
         return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, connection, transaction
 from psycopg import Error as DriverError
 
-from repository_site.problems import Conflict, Invalid
+from repository_site.problems import Conflict, Invalid, placed
 from storage.addresses import key_problem
 from storage.backup.contents import (
     CONTENTS,
@@ -24,14 +26,19 @@ from storage.backup.contents import (
     kept_models,
     newest,
 )
-from storage.backup.writing import STORAGE_FIELDS
+from storage.bulk import copy_blocks
+from storage.cultures import CultureProblem, culture_set
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
 from storage.provisioning import find_or_make_collection
+from storage.regions import region_info
 from storage.roles import Role
+from storage.setting_checks import setting_problem
 from storage.tenancy import tenant_scope
 
 BLOCK = 1024 * 1024
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, DataError, DriverError)
+DAMAGE = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError, DriverError,
+)  # fmt: skip
 """What reading a file leads to that is not as it was written."""
 
 
@@ -59,21 +66,21 @@ def restore_storage(path: Path, address: tuple[str, str] | None = None) -> Resto
             contents = _contents(archive, path)
             _refuse_what_does_not_fit(contents)
             return _restore(archive, contents, address)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        ValueError,
-        TypeError,
-        DataError,
-        DriverError,
-    ) as problem:
+    except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
     except IntegrityError as problem:
         text = str(problem).splitlines()[0]
         raise Conflict(f"The rows of {path} contradict each other or what is there: {text}.") from None
+
+
+def check_backup(path: Path) -> Restored:
+    """Restores a copy, and takes it back: at an address that is made for this, which no storage can have."""
+    key = f"check-{uuid4()}"
+    with transaction.atomic():
+        restored = restore_storage(path, (key, key))
+        transaction.set_rollback(True)
+    return restored
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -114,19 +121,16 @@ def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, s
     if address is not None:
         return Restored(storage, rows, 0, left_out)
     tokens = [_token(each, storage) for each in contents.tokens]
-    for each in tokens:
-        list(map(Role, each.roles))
     ApiToken.objects.bulk_create(tokens)
     return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents)])
 
 
 def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:
     collection_key, key = address or (contents.collection["key"], contents.storage["key"])
-    problems = [problem for each in (collection_key, key) if (problem := key_problem(each))]
-    if problems:
-        raise Invalid("The storage cannot be restored at this address.", problems)
+    if problems := [*_address_problems(collection_key, key), *_value_problems(contents)]:
+        raise Invalid("The storage cannot be restored.", problems)
     left_out = []
-    base = contents.storage["base"]
+    base = UUID(contents.storage["base"]) if contents.storage["base"] else None
     if base is not None and not Storage.objects.filter(pk=base).exists():
         left_out.append(f"Its base storage {base} is not here.")
         base = None
@@ -135,7 +139,7 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
         id=uuid4() if address else UUID(contents.storage["id"]),
         collection=collection,
         base_id=base,
-        **{name: contents.storage[name] for name in STORAGE_FIELDS if name != "key"},
+        **{**contents.storage_settings(), "region": region_info(contents.storage["region"])["name"]},
         key=key,
     )
     try:
@@ -151,6 +155,39 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
     return storage, left_out
 
 
+def _address_problems(collection_key: str, key: str) -> Iterator[str]:
+    for place, given in (("collection", collection_key), ("storage", key)):
+        if problem := setting_problem(place, given):
+            yield problem
+        elif text := key_problem(given):
+            yield placed(place, text)
+
+
+def _value_problems(contents: Contents) -> Iterator[str]:
+    """What provisioning would not let through either. The file may come from anywhere, and what is wrong in it would
+    show only when the storage is asked for something."""
+    for name, value in contents.storage_settings().items():
+        if problem := setting_problem(name, value):
+            yield problem
+    for name in ("title", "description"):
+        if problem := setting_problem(name, contents.collection[name]):
+            yield f"collection {problem}"
+    cultures = sorted(contents.cultures, key=lambda each: int(each["position"]))
+    defaults = [each["lcid"] for each in cultures if each["is_default"]]
+    if len(defaults) != 1:
+        yield placed("cultures", f"one must be the default, not {len(defaults)}")
+    else:
+        mandatory = [each["lcid"] for each in cultures if each["is_mandatory"]]
+        try:
+            culture_set([each["lcid"] for each in cultures], defaults[0], mandatory)
+        except CultureProblem as problem:
+            yield placed("cultures", str(problem))
+    for place, held in (("tokens", contents.tokens), ("memberships", contents.memberships)):
+        for index, each in enumerate(held):
+            if unknown := [role for role in each["roles"] if role not in set(Role)]:
+                yield placed(f"{place}[{index}]", f"no roles: {', '.join(map(str, unknown))}")
+
+
 def _collection(key: str, contents: Contents) -> StorageCollection:
     """One that is here keeps its words; a new one takes those of the backup."""
     is_new = not StorageCollection.objects.filter(key=key).exists()
@@ -162,16 +199,9 @@ def _collection(key: str, contents: Contents) -> StorageCollection:
 
 
 def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents) -> int:
-    """By way of a temporary table: COPY into tables with row-level security is refused."""
-    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns_of(model))
-    with connection.cursor() as cursor:
-        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
-        with archive.open(table) as entry, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as rows:
-            while block := entry.read(BLOCK):
-                rows.write(block)
-        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
-        found = int(cursor.rowcount)
-        cursor.execute("DROP TABLE incoming")
+    table = model._meta.db_table
+    with archive.open(table) as entry:
+        found = copy_blocks(model, columns_of(model), iter(lambda: entry.read(BLOCK), b""))
     if found != contents.tables[table].rows:
         raise Invalid(f"The backup has {found} rows of {table}, and should have {contents.tables[table].rows}.")
     return found
@@ -199,7 +229,10 @@ def _restore_memberships(storage: Storage, contents: Contents) -> list[str]:
     for each in contents.memberships:
         if account := accounts.get(each["account"]):
             StorageMembership.objects.create(
-                account=account, storage=storage, roles=each["roles"], user_id=each["user"]
+                account=account,
+                storage=storage,
+                roles=each["roles"],
+                user_id=UUID(each["user"]) if each["user"] else None,
             )
         else:
             left_out.append(f"There is no account {each['account']!r}, which had the roles {', '.join(each['roles'])}.")

@@ -14,6 +14,7 @@ from django.utils import timezone
 from repository_site.problems import Invalid
 from storage.backup.contents import (
     CONTENTS,
+    STORAGE_SETTINGS,
     TOKEN_MOMENTS,
     Contents,
     Table,
@@ -23,11 +24,6 @@ from storage.backup.contents import (
 )
 from storage.models import Storage, TenantModel
 from storage.tenancy import tenant_scope
-
-STORAGE_FIELDS = (
-    "key", "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
-    "stuck_after_days",
-)  # fmt: skip
 
 
 def back_up_storage(storage: Storage, path: Path) -> Contents:
@@ -79,7 +75,7 @@ def _described(storage: Storage) -> Contents:
             "id": str(storage.id),
             "base": str(storage.base_id) if storage.base_id else None,
             "created_on": storage.created_on.isoformat(),
-            **{name: getattr(storage, name) for name in STORAGE_FIELDS},
+            **{name: getattr(storage, name) for name in ("key", *STORAGE_SETTINGS)},
         },
         cultures=[
             {name: getattr(each, name) for name in ("lcid", "position", "is_default", "is_mandatory")}

@@ -110,6 +110,28 @@ def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
     page.locator("#changelist-filter, [x-show=filterOpen]").first.wait_for()
 
 
+def test_expressions_are_understood_as_they_are_or_refused(visit: NewVisitor) -> None:
+    rita = visit("rita")
+    rita.open(f"{DEMO}/admin/")
+
+    def value(expression: str) -> object:
+        return rita.page.evaluate("text => window.Alpine.evaluate(document.body, text)", expression)
+
+    for expression, expected in (
+        (r"'it\'s \"so\" \\'", 'it\'s "so" \\'),
+        ("({a: [1, 2]}).a[1] * 3 - 1", 5),
+        ("null ?? (1 > 2 ? 'a' : 'b')", "b"),
+        ("[1, 2].map(each => each + 1)", [2, 3]),
+    ):
+        assert value(expression) == expected
+    assert rita.faults == []
+    for expression in (r"'a\nb'", r"'\u0041'", "({a: null}).a?.b.c", "window.document?.title"):
+        assert value(expression) is None
+        (fault,) = rita.faults
+        assert f"in: {expression}" in fault
+        rita.faults.clear()
+
+
 def test_the_theme_is_chosen_before_signing_in(visit: NewVisitor) -> None:
     page = (reader := visit()).page
     reader.open("/admin/login/")

@@ -177,6 +177,10 @@ ELEMENTS: list[tuple[str, Body, bool]] = [
     ("another type", {"type": "system"}, False),
     ("the facet", {"type": "part", "facetName": "parts"}, True),
     ("another facet", {"type": "part", "facetName": "it"}, False),
+    ("the type and the facet in another letter case", {"type": "PART", "facetName": "Parts"}, True),
+    ("the type with a space", {"type": "part "}, False),
+    ("the type with an end of line", {"type": "part\n"}, False),
+    ("a facet without letters", {"type": "part", "facetName": ""}, False),
     ("the first state", {"type": "part", "state": "inProcess"}, True),
     ("another state", {"type": "part", "state": "released"}, False),
     ("a field of the server", {"type": "part", "setReadOnly": True, "children": 1, "displayNames": None}, True),
@@ -199,6 +203,8 @@ ELEMENTS: list[tuple[str, Body, bool]] = [
     ("a reference", {"type": "part", "related": {"one": [PERSON]}}, True),
     ("a reference with more", {"type": "part", "related": {"one": [{**PERSON, "type": "user", "expandUri": "x", "state": 1}]}}, True),
     ("a reference of another type", {"type": "part", "related": {"one": [{"id": ID["erp"], "type": "system"}]}}, False),
+    ("a reference in another letter case", {"type": "part", "related": {"one": [{**PERSON, "type": "USER", "facetName": "Users"}]}}, True),
+    ("a reference with a letter that is the same", {"type": "part", "related": {"one": [{**PERSON, "type": "u\u017fer"}]}}, True),
     ("too many references", {"type": "part", "related": {"one": [PERSON, {"id": ID["ben"]}]}}, False),
     ("a reference to nothing", {"type": "part", "related": {"one": [{}]}}, False),
     ("a reference by null", {"type": "part", "related": {"one": [{"id": None}]}}, False),
@@ -207,11 +213,13 @@ ELEMENTS: list[tuple[str, Body, bool]] = [
     ("a context of the server", {"type": "part", "related": {"changedBy": "x", "relBy": 1}}, True),
     ("a new target where none can be", {"type": "part", "related": {"one": [{"type": "user", "attributes": {}}]}}, False),
     ("a new target", {"type": "part", "related": {"new": [{"type": "box ~ crate", "attributes": {"text": {"1033": "n"}}}]}}, True),
+    ("a new target in another letter case", {"type": "part", "related": {"new": [{"type": "BOX ~ Crate", "attributes": {}}]}}, True),
     ("a new target with wrong values", {"type": "part", "related": {"new": [{"type": "box ~ crate", "attributes": {"aDate": {"127": "n"}}}]}}, False),
     ("a new target without attributes", {"type": "part", "related": {"new": [{"type": "box ~ crate"}]}}, False),
     ("a new target of another type", {"type": "part", "related": {"new": [{"type": "user", "attributes": {}}]}}, False),
     ("unfiled", {"type": "part", "rootPath": []}, True),
     ("a parent of a wrong type", {"type": "part", "rootPath": [{"id": ID["house"], "type": "processHouse"}]}, False),
+    ("a parent of a wrong type in another letter case", {"type": "Part", "rootPath": [{"id": ID["house"], "type": "PROCESSHOUSE"}]}, False),
     ("no GUID", {"id": "x", "type": "part"}, False),
 ]  # fmt: skip
 
@@ -294,7 +302,13 @@ def test_the_schema_of_a_type(desk: Desk) -> None:
         "maxItems": 1,
         "items": {
             "$ref": "#/$defs/reference",
-            "properties": {"type": {"enum": ["user", None]}},
+            "properties": {
+                "type": {
+                    "type": ["string", "null"],
+                    "pattern": r"^(?:[uU][sSſ][eE][rR])(?![\s\S])",
+                    "examples": ["user"],
+                }
+            },
             "anyOf": [
                 {"required": ["id"], "properties": {"id": {"type": "string"}}},
                 {"required": ["versionId"], "properties": {"versionId": {"type": "string"}}},

@@ -113,6 +113,16 @@ def test_a_browser_is_asked_to_sign_in(api: ApiClient, storage: Storage) -> None
         )
 
 
+def test_a_browser_with_a_token_that_does_not_hold_is_told_so(api: ApiClient, storage: Storage) -> None:
+    """Wherever the token may stand; where none is taken from the address, one there is nothing."""
+    page, by_address = "/acme/handbook/_api/docs/", "/acme/handbook/_api/docs/?symbio-auth-token=nonsense"
+    for header in ({"Authorization": "Bearer x"}, {"Authorization": "Basic x"}, {"symbio-auth-token": "x"}):
+        assert api.get(page, headers={**BROWSER, **header}).status_code == 401
+    assert api.get(by_address, headers=BROWSER).status_code == 302
+    Storage.objects.filter(pk=storage.pk).update(token_in_query=True)
+    assert api.get(by_address, headers=BROWSER).status_code == 401
+
+
 def test_who_is_signed_in_elsewhere_is_not_sent_in_a_circle(api: ApiClient, storage: Storage) -> None:
     api.force_login(StaffAccountFactory.create())
     response = api.get("/acme/handbook/_api/docs/", headers=BROWSER)

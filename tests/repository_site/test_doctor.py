@@ -23,6 +23,7 @@ from repository_site.doctor.configuration import entropy, judge_disk
 from repository_site.doctor.database import judge_clock, judge_connections
 from repository_site.doctor.findings import Finding, Level, Look
 from storage.models import LifecycleRun, Storage, StorageSize
+from tests.repository_site.test_environment import manage
 from tests.server_process import free_port
 
 pytestmark = pytest.mark.django_db
@@ -112,6 +113,17 @@ def test_a_database_that_is_away_keeps_no_other_check_from_being_made() -> None:
     assert (findings[-1].level, findings[-1].text) == (Level.ERROR, "cannot be reached: connection refused")
 
 
+def test_nothing_is_made_on_a_machine_where_there_is_nothing(tmp_path: Path) -> None:
+    """Neither the folder nor a key nor a database."""
+    folder = tmp_path / "var"
+    result = manage("doctor", REPOSITORY_DATA_DIR=str(folder), DATABASE_URL="", REPOSITORY_SECRET_KEY="")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert f"ERROR database there is none yet in {folder}/postgres" in lines
+    assert "ok secret key none yet; the server makes one" in lines
+    assert result.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_tables_that_are_not_there_yet() -> None:
     sql("DROP TABLE storage_lifecyclerun")
     assert found("tasks") == [
@@ -179,6 +191,12 @@ class TestSettings:
         settings.DATA_DIR = tmp_path / "file" / "folder"
         ((level, text),) = levels("data folder")
         assert (level, "cannot be written to" in text) == (Level.ERROR, True)
+
+    def test_a_folder_that_is_not_there_yet_is_not_made(self, settings: ChangedSettings, tmp_path: Path) -> None:
+        settings.DATA_DIR = tmp_path / "not" / "yet"
+        ((level, text),) = levels("data folder")
+        assert (level, f"are free on the disk of {tmp_path}/not/yet" in text) == (Level.OK, True)
+        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(("free", "level"), [(0.5, Level.OK), (0.019, Level.WARNING), (0.004, Level.ERROR)])
     def test_disks(self, free: float, level: Level) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
 from django.db import DatabaseError, NotSupportedError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from repository_site.database.base import KEPT, MOST_HELD, DatabaseWrapper
+from repository_site.database.base import KEPT, MOST_HELD, DatabaseWrapper, watch_trips
 from repository_site.database.statements import Inquiry, Question, ask, look_up
 from storage.models import Storage
 from tests.api_client import ApiClient
@@ -51,6 +52,30 @@ def test_each_is_seen_by_those_who_count() -> None:
     with CaptureQueriesContext(connection) as captured:
         assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
     assert [each["sql"] for each in captured] == [NUMBERS.replace("%s", "1"), NUMBERS.replace("%s", "2")]
+
+
+class NeverListed(list[Any]):
+    """Statements that nobody may go through."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("listed, though nobody watches")
+
+
+@pytest.mark.django_db
+def test_whoever_watches_is_told_of_each_trip_and_else_nothing_is_listed() -> None:
+    database = cast("DatabaseWrapper", connection)
+    for statement in ((NUMBERS, [1]), (FAILS, [2]), (FAILS, [1])):
+        with suppress(DatabaseError), transaction.atomic():
+            database.look_up_all(NeverListed([statement]))
+    told: list[tuple[list[str], bool]] = []
+    watch_trips(lambda texts, started, problem: told.append(([*texts], problem is not None)))
+    try:
+        with suppress(DatabaseError):
+            look_up_all(1, 2)
+            database.look_up(FAILS, [1])
+    finally:
+        watch_trips(None)
+    assert told == [([NUMBERS, NUMBERS], False), ([FAILS], True)]
 
 
 @pytest.mark.django_db

@@ -15,11 +15,11 @@ import pytest
 
 from repository_site import supply_chain
 from repository_site.environment import PROJECT_DIR
-from repository_site.supply_chain import PROJECT, Package, bill_of_materials, locked, reference
+from repository_site.supply_chain import LOCKS, PROJECT, Package, Purpose, bill_of_materials, locked, reference
 
 
 def package(name: str = "django", version: str = "", **fields: object) -> Package:
-    given = {"hashes": ("0" * 64,), "needed_by": (PROJECT,), "is_needed_to_run": True, **fields}
+    given = {"hashes": ("0" * 64,), "needed_by": (PROJECT,), "purpose": Purpose.RUN, **fields}
     return Package(name, version or metadata.version(name), **given)  # type: ignore[arg-type]  # of a test
 
 
@@ -34,11 +34,14 @@ def test_the_locks_are_read_as_they_are() -> None:
     assert found["django"].version == metadata.version("django")
     assert PROJECT in found["django"].needed_by
     assert found["asgiref"].needed_by == ("django",)
-    assert (found["django"].is_needed_to_run, found["pytest"].is_needed_to_run) == (True, False)
+    purposes = {name: found[name].purpose for name in ("django", "opentelemetry-sdk", "pytest")}
+    assert list(purposes.values()) == [Purpose.RUN, Purpose.TRACES, Purpose.DEVELOP]
+    assert {path.name for path in PROJECT_DIR.glob("requirements*.txt")} == {path.name for path in LOCKS.values()}
     assert all(len(digest) == 64 for each in found.values() for digest in each.hashes)
 
 
 def test_locks_and_licences_are_well() -> None:
+    assert list(supply_chain._disagreements()) == []
     assert list(supply_chain._lock_problems(locked())) == []
     assert list(supply_chain._licence_problems(locked())) == []
 
@@ -54,6 +57,21 @@ def test_locks_and_licences_are_well() -> None:
 def test_locks_that_are_not_right(given: Package, said: str) -> None:
     with mock.patch.object(supply_chain, "_named", return_value={"django"}):
         assert any(said in problem for problem in supply_chain._lock_problems([package("psutil"), given]))
+
+
+def test_locks_that_differ(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.txt", tmp_path / "other.txt"
+    one.write_text("a==1.0 \\\n    # via b\nb==1.0 \\\n    # via content-repository (pyproject.toml)\n")
+    other.write_text("a==2.0 \\\n    # via c\nc==1.0 \\\n    # via content-repository (pyproject.toml)\n")
+    with mock.patch.dict(supply_chain.LOCKS, {Purpose.RUN: one, Purpose.TRACES: other, Purpose.DEVELOP: one}):
+        told = list(supply_chain._disagreements())
+        found = {each.name: (each.version, each.needed_by, each.purpose) for each in locked()}
+    assert told == ["a: the locks differ (1.0 in one.txt, 2.0 in other.txt); run: make lock"]
+    assert found == {
+        "a": ("1.0", ("b", "c"), Purpose.RUN),
+        "b": ("1.0", (PROJECT,), Purpose.RUN),
+        "c": ("1.0", (PROJECT,), Purpose.TRACES),
+    }
 
 
 def test_something_named_is_not_locked() -> None:
@@ -107,14 +125,17 @@ class TestVulnerabilities:
         done = subprocess.CompletedProcess([], 1, stdout=text.encode())
         with (
             mock.patch("repository_site.supply_chain.shutil.which", return_value="/bin/pip-audit"),
-            mock.patch("repository_site.supply_chain.subprocess.run", return_value=done),
+            mock.patch("repository_site.supply_chain.subprocess.run", return_value=done) as run,
         ):
-            return supply_chain.known_vulnerabilities()
+            found = supply_chain.known_vulnerabilities()
+        assert {str(path) for path in LOCKS.values()} <= set(run.call_args.args[0])
+        return found
 
     def test_some_are_known(self) -> None:
         found = {"dependencies": [
             {"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["1.1"]}, {"id": "CVE-2", "fix_versions": []}]},
             {"name": "b", "version": "2", "vulns": []},
+            {"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["1.1"]}]},
         ]}  # fmt: skip
         assert self.answer(json.dumps(found)) == ["a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none"]
 
@@ -137,6 +158,8 @@ def test_the_bill_of_materials() -> None:
     assert django["properties"]
     orjson = next(each for each in bill["components"] if each["name"] == "orjson")
     assert orjson["licenses"] == [{"expression": "MPL-2.0 AND (Apache-2.0 OR MIT)"}]
+    scopes = {each["name"]: each["scope"] for each in bill["components"]}
+    assert (scopes["django"], scopes["opentelemetry-sdk"], "pytest" in scopes) == ("required", "optional", False)
     assert bill_of_materials() == bill
 
 

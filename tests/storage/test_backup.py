@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from repository_site.problems import Conflict, Invalid
 from storage.backup.contents import DERIVED
-from storage.backup.restoring import restore_storage
+from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
-from storage.models import ApiToken, Storage, StorageMembership
+from storage.models import ApiToken, Storage, StorageCollection, StorageMembership
 from storage.provisioning import remove_storage
 from storage.roles import Role
 from storage.tenancy import tenant_models, tenant_scope
@@ -154,7 +154,7 @@ def test_one_that_is_there_is_never_overwritten(handbook: Storage, backup: Path)
         restore_storage(backup, ("rival", "handbook"))
     with pytest.raises(Conflict, match="letter case"):
         restore_storage(backup, ("ACME", "other"))
-    with pytest.raises(Invalid, match="cannot be restored at this address"):
+    with pytest.raises(Invalid, match=r"^The storage cannot be restored"):
         restore_storage(backup, ("acme", "no/good"))
     assert rows(handbook) == before
     assert Storage.objects.count() == 2
@@ -193,7 +193,7 @@ CASES: list[tuple[str, Any, str]] = [
     ("facets_facet", without_an_id, "contradict each other"),
     ("facets_facet", lambda text: b"nonsense\n" + text, "is damaged: "),
     ("contents.json", contents_with(cultures=[{"lcid": 1}]), "contradict each other|is damaged: "),
-    ("contents.json", contents_with(storage={}), "is damaged: 'base'"),
+    ("contents.json", contents_with(storage={}), "is damaged: 'title'"),
 ]
 
 
@@ -217,6 +217,56 @@ def test_files_that_are_not_right_change_nothing(handbook: Storage, backup: Path
         with pytest.raises(Invalid, match=text):
             restore_storage(tmp_path / name, ("acme", "copy"))
     assert Storage.objects.count() == 2
+
+
+def storage_with(**changes: Any) -> Any:
+    return lambda text: json.dumps({**(old := json.loads(text)), "storage": {**old["storage"], **changes}}).encode()
+
+
+def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook: Storage, backup: Path) -> None:
+    def change(text: bytes) -> bytes:
+        found = json.loads(text)
+        found["storage"] |= {
+            "key": 5, "title": "x" * 201, "region": "XX", "time_zone": "Mars/Olympus", "is_valid": "perhaps",
+            "anonymous_access": "write", "token_in_query": 1, "stuck_after_days": True,
+        }  # fmt: skip
+        found["collection"] |= {"key": "admin", "title": None}
+        found["cultures"][0]["lcid"] = 99
+        found["tokens"][0]["roles"] = ["editor", "emperor"]
+        found["memberships"] = [{"account": "anna", "roles": ["king"], "user": None}]
+        return json.dumps(found).encode()
+
+    with pytest.raises(Invalid) as caught:
+        restore_storage(changed(backup, "contents.json", change))
+    assert caught.value.details == (
+        "collection: 'admin' is reserved",
+        "storage: expected a text, not 5",
+        "title: longer than 200 characters",
+        "region: 'XX' is no region; use a two-letter ISO 3166-1 code such as 'DE'",
+        "time zone: 'Mars/Olympus' is no time zone; use an IANA name such as 'Europe/Berlin'",
+        "is_valid: expected true or false, not 'perhaps'",
+        "anonymous access: one of none, read, not 'write'",
+        "token_in_query: expected true or false, not 1",
+        "stuck after: expected a whole number, not True",
+        "collection title: expected a text, not None",
+        "cultures: 99 is no culture id; for example 1031 is German, 1033 English",
+        "tokens[0]: no roles: emperor",
+        "memberships[0]: no roles: king",
+    )
+    assert Storage.objects.count() == 2
+    small = changed(backup, "contents.json", storage_with(region="ch"))
+    assert restore_storage(small, ("acme", "copy")).storage.region == "CH"
+    for wrong in (storage_with(base="x"), storage_with(created_on="soon")):
+        with pytest.raises(Invalid, match="is damaged"):
+            restore_storage(changed(backup, "contents.json", wrong), ("acme", "copy-2"))
+
+
+def test_checking_needs_no_address_that_somebody_may_have(handbook: Storage, backup: Path) -> None:
+    StorageFactory.create(collection="restore-check", key="restore-check", template="standard")
+    restored = check_backup(backup)
+    assert restored.rows > 100
+    assert not Storage.objects.filter(pk=restored.storage.pk).exists()
+    assert not StorageCollection.objects.filter(key=restored.storage.collection.key).exists()
 
 
 def test_where_nothing_can_be_written(storage: Storage, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 from io import StringIO
 from ipaddress import ip_network
@@ -306,6 +307,43 @@ def test_the_command_lists_and_lifts(jo: StaffAccount) -> None:
     assert run("--account", "jo") == ("", "1 row(s) forgotten; 1 of them blocked signing in.\n")
     assert run("--all") == ("", "1 row(s) forgotten; 0 of them blocked signing in.\n")
     assert not FailedSignIn.objects.exists()
+
+
+def fail(name: str, address: str, times: int) -> None:
+    for _attempt in range(times):
+        with suppress(SignInBlocked):
+            begin_attempt(name, address)
+
+
+def test_the_command_lets_in_whoever_has_the_name_where_it_was_typed(jo: StaffAccount, settings: Any) -> None:
+    """Also where the address as a whole is blocked; other addresses and other names stay as they are."""
+    settings.SIGN_IN_FAILURES_PER_ADDRESS = 7
+    for address in ("192.0.2.1", "192.0.2.2"):
+        fail("jo" if address == "192.0.2.1" else "kim", address, 5)
+        fail("nobody", address, 2)
+    fail("jo", "192.0.2.3", 2)
+    assert run("--account", "jo") == ("", "3 row(s) forgotten; 2 of them blocked signing in.\n")
+    begin_attempt("jo", "192.0.2.1").succeeded()
+    left = FailedSignIn.objects.order_by("network", "failures").values_list("network", "failures")
+    assert list(left) == [
+        ("192.0.2.1", 0),
+        ("192.0.2.1", 2),
+        ("192.0.2.2", 2),
+        ("192.0.2.2", 5),
+        ("192.0.2.2", 7),
+        ("192.0.2.3", 2),
+    ]
+
+
+def test_the_command_for_a_name_that_never_got_past_its_blocked_address(jo: StaffAccount, settings: Any) -> None:
+    settings.SIGN_IN_FAILURES_PER_ADDRESS = 3
+    fail("nobody", "192.0.2.1", 3)
+    fail("jo", "192.0.2.1", 1)
+    hint = "Is the address blocked for all names? Without arguments this command lists those.\n"
+    assert run("--account", "jo") == ("", f"0 row(s) forgotten; 0 of them blocked signing in.\n{hint}")
+    done = "1 row(s) forgotten; 1 of them blocked signing in.\n"
+    assert run("--account", "jo", "--address", "192.0.2.1") == ("", done)
+    begin_attempt("jo", "192.0.2.1").succeeded()
 
 
 @pytest.mark.long

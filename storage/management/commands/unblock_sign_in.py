@@ -11,17 +11,18 @@ from django.utils import timezone
 from repository_site.client_network import network_of
 from repository_site.command_line import RepositoryCommand
 from storage.models import FailedSignIn
-from storage.sign_ins import lift_blocks, name_digest
+from storage.sign_ins import failures_of, lift_blocks
 
 
 class Command(RepositoryCommand):
     help = (
         "Forget failed sign-ins of one name, of one address, or all of them, so that the next attempt is looked at.\n"
-        "Without arguments it lists who is blocked now."
+        "With a name, an address that it was typed from is let in again, too, if it is blocked for all names: else\n"
+        "its owner would still be kept out. Without arguments it lists who is blocked now."
     )
     examples = """\
   manage.py unblock_sign_in                          who is blocked
-  manage.py unblock_sign_in --account jo             from wherever
+  manage.py unblock_sign_in --account jo             from wherever, and these addresses
   manage.py unblock_sign_in --address 192.0.2.7      with whatever name
   manage.py unblock_sign_in --all
 """
@@ -36,18 +37,17 @@ class Command(RepositoryCommand):
         if not name and not address and not options["all"]:
             self._list()
             return
-        found = FailedSignIn.objects.all()
-        if name:
-            found = found.filter(name_digest=name_digest(name))
         if address:
             try:
                 ip_address(address)
             except ValueError:
                 raise CommandError(f"{address!r} is not an IP address") from None
-            found = found.filter(network=network_of(address))
-        rows = list(found)
+        rows = failures_of(name, network_of(address) if address else None)
         blocking = lift_blocks(rows)
         self.stderr.write(f"{len(rows)} row(s) forgotten; {blocking} of them blocked signing in.")
+        if name and not rows:
+            # An address that was blocked before it tried this name has never got so far as to be counted with it.
+            self.stderr.write("Is the address blocked for all names? Without arguments this command lists those.")
 
     def _list(self) -> None:
         now = timezone.now()

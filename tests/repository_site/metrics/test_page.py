@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from ipaddress import ip_network
 from unittest import mock
 
@@ -12,7 +13,7 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.metrics import board
+from repository_site.metrics import board, page
 from storage.models import LifecycleRun, Storage
 from storage.roles import Role
 from tests.api_client import ApiClient
@@ -197,3 +198,14 @@ class TestReaders:
         assert api.post("/metrics").status_code == 405
         assert api.get("/metrics", headers={"host": "10.9.9.9"}).status_code == 200
         assert api.head("/metrics").content == b""
+
+
+def test_what_publishes_the_pool_ends_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "PUBLISH_SECONDS", 60)
+    others = set(threading.enumerate())
+    with mock.patch.object(page, "Finalize") as at_the_end:
+        page.start_publishing()
+    (thread,) = set(threading.enumerate()) - others
+    at_the_end.call_args.args[1]()
+    thread.join(5)
+    assert (thread.name, thread.is_alive()) == ("metrics", False)

@@ -1,0 +1,41 @@
+"""User elements behind tokens: found in their own storage, by one prepared statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+import pytest
+
+from elements import users
+from elements.users import find_user
+from repository_site.database.base import watch_trips
+from storage.callers import UserGrant
+from storage.models import Storage
+from storage.roles import Role
+from tests.elements.handbook import ID
+from tests.factories import StorageFactory
+
+pytestmark = pytest.mark.django_db
+ANNA, BEN, ERP = (UUID(ID[name]) for name in ("anna", "ben", "erp"))
+
+
+def test_what_users_grant(handbook: Storage) -> None:
+    assert find_user(handbook, ANNA) == UserGrant(frozenset({Role.EDITOR}), is_inactive=False)
+    assert find_user(handbook, BEN) == UserGrant(frozenset(), is_inactive=False)
+    other = StorageFactory.create(key="other")
+    assert [find_user(handbook, ERP), find_user(handbook, uuid4()), find_user(other, ANNA)] == [None] * 3
+
+
+def test_one_statement_past_the_orm(handbook: Storage) -> None:
+    told: list[str] = []
+
+    def watch(texts: Sequence[str], started: float, problem: BaseException | None) -> None:
+        told.extend(text for text in texts if "elements_" in text)
+
+    watch_trips(watch)
+    try:
+        find_user(handbook, ANNA)
+    finally:
+        watch_trips(None)
+    assert told == [users._SQL]
