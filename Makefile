@@ -11,7 +11,7 @@ UV ?= $(shell command -v uv)
 LOCKED := --quiet --no-deps --require-hashes -r requirements-dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve sample test test-long test-faults test-all attack reliability browser node lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help setup demo serve sample test test-long test-faults test-all attack reliability browser node web-server lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -60,6 +60,11 @@ node: ## install Node.js, npm and jq, which the tests of the documentation need 
 	@{ command -v npm && command -v jq; } >/dev/null || { \
 		echo "Installing npm and jq ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm jq >/dev/null'; }
+
+web-server: ## install nginx, openssl and the analyser of systemd, which check the files of docs/how-to/files (Debian's)
+	@PATH="$$PATH:/usr/sbin"; { command -v nginx && command -v openssl && command -v systemd-analyze; } >/dev/null || { \
+		echo "Installing nginx-light, openssl and systemd ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light openssl systemd >/dev/null'; }
 
 test-all: test test-long test-faults ## run every test
 

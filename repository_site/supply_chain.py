@@ -54,12 +54,6 @@ READ_BY_PEOPLE = {
 }
 
 
-NOT_LOOKED_FOR = (
-    "Known vulnerabilities were not looked for: that needs the network, and pip-audit on the PATH"
-    " (pipx install pip-audit).\n"
-)
-
-
 class Purpose(StrEnum):
     """What a package is installed for, by the first of the locks that has it."""
 
@@ -87,6 +81,13 @@ class Package:
     @property
     def purl(self) -> str:
         return f"pkg:pypi/{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vulnerabilities:
+    known: tuple[str, ...] = ()
+    unknown_for: str = ""
+    """What could not be looked up, and why. Empty: everything was."""
 
 
 def locked() -> list[Package]:
@@ -269,34 +270,48 @@ def reference() -> str:
     return "\n".join(lines) + "\n"
 
 
-def known_vulnerabilities() -> list[str] | None:
-    """What pip-audit finds, where it is installed and reaches its database; else None."""
+def vulnerabilities() -> Vulnerabilities:
+    """What pip-audit finds, where it is installed and reaches its database.
+
+    Of a package that the database does not answer for it says so, counts it as well, and ends without an error.
+    """
     program = shutil.which("pip-audit")
     if program is None:
-        return None
+        return Vulnerabilities(unknown_for="any package: pip-audit is not on the PATH (pipx install pip-audit)")
     named = [word for path in LOCKS.values() for word in ("--requirement", str(path))]
     command = [program, *named, "--require-hashes", "--disable-pip", "--format", "json"]
     try:
-        found = json.loads(subprocess.run(command, check=False, capture_output=True, timeout=300).stdout)
-    except (ValueError, subprocess.TimeoutExpired):
-        return None
-    told = [
-        f"{each['name']} {each['version']}: {problem['id']}; mended in {' '.join(problem['fix_versions']) or 'none'}"
-        for each in found["dependencies"]
-        for problem in each.get("vulns", ())
-    ]
+        result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+        found = json.loads(result.stdout)["dependencies"]
+    except subprocess.TimeoutExpired:
+        return Vulnerabilities(unknown_for="any package: pip-audit took more than five minutes")
+    except ValueError:
+        said = ["nothing", *result.stderr.splitlines()][-1]
+        return Vulnerabilities(unknown_for=f"any package: pip-audit said: {said}")
     # Most packages are in more than one lock.
-    return list(dict.fromkeys(told))
+    known = dict.fromkeys(
+        f"{each['name']} {each['version']}: {bug['id']}; mended in {' '.join(bug['fix_versions']) or 'none'}"
+        for each in found
+        for bug in each.get("vulns", ())
+    )
+    skipped = {each["name"]: each["skip_reason"] for each in found if "skip_reason" in each}
+    if not skipped:
+        return Vulnerabilities(tuple(known))
+    name, reason = next(iter(skipped.items()))
+    count = len({each["name"] for each in found})
+    return Vulnerabilities(tuple(known), f"{len(skipped)} of {count} packages, such as {name}: {reason}")
 
 
 def main(arguments: list[str]) -> None:
     match arguments:
         case ["audit"]:
-            found = known_vulnerabilities()
-            if found is None:
-                sys.stderr.write(NOT_LOOKED_FOR)
-            if problems := [*audit(), *(found or ())]:
+            looked_up = vulnerabilities()
+            if looked_up.unknown_for:
+                sys.stderr.write(f"Known vulnerabilities were NOT looked up for {looked_up.unknown_for}\n")
+            if problems := [*audit(), *looked_up.known]:
                 sys.exit("\n".join(problems))
+            if not looked_up.unknown_for:
+                sys.stderr.write("No vulnerability is known in any package.\n")
             sys.stderr.write(f"{len(locked())} packages: as locked, unchanged, and of allowed licences.\n")
         case ["sbom"]:
             sys.stdout.write(json.dumps(bill_of_materials(), indent=2) + "\n")

@@ -83,7 +83,7 @@ def tenancy(look: Look) -> Iterator[Finding]:
 
 def migrations(look: Look) -> Iterator[Finding]:
     executor = MigrationExecutor(connection)
-    pending = [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+    waiting = pending(executor)
     known = set(executor.loader.graph.nodes) | set(executor.loader.replacements)
     # Of apps that are no longer installed, rows may stay.
     apps = {app for app, _ in known}
@@ -92,16 +92,22 @@ def migrations(look: Look) -> Iterator[Finding]:
         for app, name in sorted(MigrationRecorder(connection).applied_migrations())
         if app in apps and (app, name) not in known
     ]
-    if pending:
-        yield error("migrations", f"{len(pending)} not applied: {_some(pending)}", "Run: manage.py migrate")
+    if waiting:
+        yield error("migrations", f"{len(waiting)} not applied: {_some(waiting)}", "Run: manage.py migrate")
     if unknown:
         yield error(
             "migrations",
             f"{len(unknown)} applied that this release does not know: {_some(unknown)}",
             "The database is of a newer release: run that one, or go back as docs/how-to/deploy.md says.",
         )
-    if not pending and not unknown:
+    if not waiting and not unknown:
         yield ok("migrations", "all are applied")
+
+
+def pending(executor: MigrationExecutor | None = None) -> list[str]:
+    """Migrations that are not applied."""
+    executor = executor or MigrationExecutor(connection)
+    return [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
 
 
 def _some(names: list[str]) -> str:

@@ -19,6 +19,8 @@ NO_ROOM = (
     "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
     " room, then try again."
 )
+# As the Makefile does: whoever may become root without being asked can mount. Where sudo is missing, env says so.
+AS_ROOT = [] if os.geteuid() == 0 else ["env", "sudo", "--non-interactive"]
 # Where all content goes.
 TABLES = "SELECT format('ALTER TABLE %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'r' AND relname ~ '^elements_'"
 INDEXES = "SELECT format('ALTER INDEX %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'i' AND relname ~ '^(elements_|version_)'"
@@ -27,21 +29,21 @@ INDEXES = "SELECT format('ALTER INDEX %I SET TABLESPACE small', relname) FROM pg
 @pytest.fixture
 def small_disk(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file system of its own, of 48 MB, with all tables and indexes of elements on it."""
-    disk = tmp_path_factory.mktemp("disk")
+    disk, owner = tmp_path_factory.mktemp("disk"), installation.postgres.data_dir.stat()
+    options = f"size=48m,mode=755,uid={owner.st_uid},gid={owner.st_gid}"
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48m,mode=755", "tmpfs", str(disk)], capture_output=True, text=True
+        [*AS_ROOT, "mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)], capture_output=True, text=True
     )
     if mounted.returncode:
         pytest.skip(f"NO DISK TO FILL: mounting one is not permitted here ({mounted.stderr.strip()})")
     try:
-        owner = installation.postgres.data_dir.stat()
         (disk / "space").mkdir()
         os.chown(disk / "space", owner.st_uid, owner.st_gid)
         move(installation, disk / "space", "small")
         yield disk
         move(installation, disk / "space", "pg_default")
     finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+        subprocess.run([*AS_ROOT, "umount", "--lazy", str(disk)], check=True)
 
 
 def move(installation: Installation, place: Path, name: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from io import StringIO
 from ipaddress import ip_network
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from unittest import mock
 
+import psycopg
 import pytest
 from django.core.checks import Error
 from django.core.management import CommandError, call_command
@@ -295,6 +299,46 @@ class TestDatabase:
         ]
 
     @pytest.mark.parametrize(
+        ("name", "is_interrupted", "advice"),
+        [
+            ("tried_once", False, "REINDEX INDEX CONCURRENTLY tried_once"),
+            ("tried_once", True, "DROP INDEX CONCURRENTLY tried_once; then: manage.py migrate"),
+            (
+                "tried_once_ccnew1",
+                False,
+                "DROP INDEX CONCURRENTLY tried_once_ccnew1; a REINDEX was interrupted, the index itself is there.",
+            ),
+        ],
+    )
+    def test_an_index_that_was_given_up(
+        self, outside: Callable[[str], object], name: str, is_interrupted: bool, advice: str
+    ) -> None:
+        """What is said about it leads back to an installation that is well."""
+        outside("INSERT INTO tried VALUES (1), (1)")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            outside(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON tried (value)")
+        if is_interrupted:
+            sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0010_lifecycle_runs'")
+        assert found("indexes") == [
+            Finding("indexes", Level.ERROR, f"{name} on tried is invalid", f"Run in psql: {advice}")
+        ]
+        outside("DELETE FROM tried")
+        outside(advice.partition(";")[0])
+        assert [level for level, _ in levels("indexes")] == [Level.OK]
+
+    def test_an_index_that_is_being_built(self, outside: Callable[[str], object]) -> None:
+        """It waits until nobody writes to the table any more."""
+        with psycopg.connect(**connection.get_connection_params()) as writer:
+            writer.execute("INSERT INTO tried VALUES (1)")
+            builder = Thread(target=outside, args=["CREATE INDEX CONCURRENTLY tried_once ON tried (value)"])
+            builder.start()
+            end = time.monotonic() + 10
+            while levels("indexes") != [(Level.OK, "tried_once on tried is being built")]:
+                assert time.monotonic() < end, levels("indexes")
+        builder.join(10)
+        assert "there and valid" in levels("indexes")[0][1]
+
+    @pytest.mark.parametrize(
         ("skew", "level", "text"),
         [
             (0.02, Level.OK, "database and this machine agree within 0.1 s"),
@@ -336,6 +380,17 @@ class TestDatabase:
                 cursor.execute("ROLLBACK")
         finally:
             other.close()
+
+
+@pytest.fixture
+def outside() -> Iterator[Callable[[str], object]]:
+    """Statements that no transaction can hold, on a table that is gone afterwards."""
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
+        other.execute("CREATE TABLE tried (value int)")
+        try:
+            yield other.execute
+        finally:
+            other.execute("DROP TABLE tried")
 
 
 def _names_of_indexes(table: str, column: str) -> list[str]:

@@ -15,7 +15,16 @@ import pytest
 
 from repository_site import supply_chain
 from repository_site.environment import PROJECT_DIR
-from repository_site.supply_chain import LOCKS, PROJECT, Package, Purpose, bill_of_materials, locked, reference
+from repository_site.supply_chain import (
+    LOCKS,
+    PROJECT,
+    Package,
+    Purpose,
+    Vulnerabilities,
+    bill_of_materials,
+    locked,
+    reference,
+)
 
 
 def package(name: str = "django", version: str = "", **fields: object) -> Package:
@@ -121,13 +130,15 @@ def test_licences(said: str, problem: str | None) -> None:
 
 
 class TestVulnerabilities:
-    def answer(self, text: str) -> list[str] | None:
-        done = subprocess.CompletedProcess([], 1, stdout=text.encode())
+    """What pip-audit 2 writes, with and without a network, and where its database answers 404."""
+
+    def answer(self, stdout: str, stderr: str = "") -> Vulnerabilities:
+        done = subprocess.CompletedProcess([], 1, stdout=stdout, stderr=stderr)
         with (
             mock.patch("repository_site.supply_chain.shutil.which", return_value="/bin/pip-audit"),
             mock.patch("repository_site.supply_chain.subprocess.run", return_value=done) as run,
         ):
-            found = supply_chain.known_vulnerabilities()
+            found = supply_chain.vulnerabilities()
         assert {str(path) for path in LOCKS.values()} <= set(run.call_args.args[0])
         return found
 
@@ -137,12 +148,45 @@ class TestVulnerabilities:
             {"name": "b", "version": "2", "vulns": []},
             {"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["1.1"]}]},
         ]}  # fmt: skip
-        assert self.answer(json.dumps(found)) == ["a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none"]
+        assert self.answer(json.dumps(found)) == Vulnerabilities(
+            ("a 1: CVE-1; mended in 1.1", "a 1: CVE-2; mended in none")
+        )
 
-    def test_without_a_network_or_the_program(self) -> None:
-        assert self.answer("") is None
+    def test_none_that_was_not_looked_up_counts_as_safe(self) -> None:
+        reason = "Dependency not found on PyPI and could not be audited: b (2)"
+        found = {
+            "dependencies": [{"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": reason}],
+            "fixes": [],
+        }
+        said = self.answer(json.dumps(found), "No known vulnerabilities found\n")
+        assert said == Vulnerabilities((), f"1 of 2 packages, such as b: {reason}")
+
+    def test_without_a_network(self) -> None:
+        said = self.answer("", "Traceback (most recent call last):\nConnectionError: Failed to resolve 'pypi.org'\n")
+        assert said == Vulnerabilities((), "any package: pip-audit said: ConnectionError: Failed to resolve 'pypi.org'")
+        assert self.answer("").unknown_for == "any package: pip-audit said: nothing"
+
+    def test_without_the_program(self) -> None:
         with mock.patch("repository_site.supply_chain.shutil.which", return_value=None):
-            assert supply_chain.known_vulnerabilities() is None
+            said = supply_chain.vulnerabilities()
+        assert said == Vulnerabilities((), "any package: pip-audit is not on the PATH (pipx install pip-audit)")
+
+    @pytest.mark.parametrize(
+        ("found", "lines"),
+        [
+            (Vulnerabilities(), ["No vulnerability is known in any package."]),
+            (Vulnerabilities((), "any: x"), ["Known vulnerabilities were NOT looked up for any: x"]),
+        ],
+    )
+    def test_the_audit_tells_which(
+        self, capsys: pytest.CaptureFixture[str], found: Vulnerabilities, lines: list[str]
+    ) -> None:
+        with (
+            mock.patch.object(supply_chain, "vulnerabilities", return_value=found),
+            mock.patch.object(supply_chain, "audit", return_value=[]),
+        ):
+            supply_chain.main(["audit"])
+        assert capsys.readouterr().err.splitlines()[:-1] == lines
 
 
 def test_the_bill_of_materials() -> None:

@@ -1,8 +1,20 @@
--- Once, as a superuser of the server: psql -v password=... -v backup_password=... -f postgresql.sql
-CREATE ROLE repository LOGIN PASSWORD :'password' NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;
+-- Once, as a superuser of the server: psql -f postgresql.sql, which asks for the passwords of the two roles.
+-- For scripts: psql -v password=... -v backup_password=... -f postgresql.sql
+-- Nothing is done to a role or a database that is there already and may be somebody else's.
+\set ON_ERROR_STOP on
+CREATE ROLE repository LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;
+-- For pg_dump alone: row-level security lets nobody else read all tenants at once. Never give it to the service.
+CREATE ROLE repository_backup LOGIN BYPASSRLS NOSUPERUSER;
+GRANT pg_read_all_data TO repository_backup;
 CREATE DATABASE repository OWNER repository ENCODING 'UTF8' TEMPLATE template0;
 REVOKE ALL ON DATABASE repository FROM PUBLIC;
--- For pg_dump alone: row-level security lets nobody else read all tenants at once. Never give it to the service.
-CREATE ROLE repository_backup LOGIN PASSWORD :'backup_password' BYPASSRLS NOSUPERUSER;
 GRANT CONNECT ON DATABASE repository TO repository_backup;
-GRANT pg_read_all_data TO repository_backup;
+\if :{?password}
+    ALTER ROLE repository PASSWORD :'password';
+    ALTER ROLE repository_backup PASSWORD :'backup_password';
+\else
+    \echo The role repository, of the service:
+    \password repository
+    \echo The role repository_backup, of pg_dump:
+    \password repository_backup
+\endif
