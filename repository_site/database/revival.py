@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from repository_site.cores import run_anywhere
 from repository_site.database.pool import PATIENCE, RESPITE
 from repository_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 
@@ -41,6 +42,8 @@ class Revival:
             raise self._problem
 
     def _start(self, embedded: EmbeddedPostgres) -> None:
+        # Else the database of all workers would share the core of this one.
+        run_anywhere()
         try:
             embedded.ensure_running()
         except EmbeddedPostgresError as problem:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
+from repository_site.cores import ALLOWED
 from repository_site.database.pool import PATIENCE
 from repository_site.embedded_postgres import locks
 from repository_site.embedded_postgres.layout import Layout
@@ -53,6 +54,8 @@ def test_postgres_ends_and_comes_back(
     assert max(each.seconds for each in load.answers) < PATIENCE + 4
     assert load.ready_between(gone, back).keys() <= {503}
     load.settle(since=back, within=12, alike=name)
+    # Not bound to the core of the worker that has started it.
+    assert installation.postmaster().cpu_affinity() == ALLOWED
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 import psutil
 import pytest
 
+from repository_site.cores import cores_for
 from tests.faults.installation import WORKERS, Installation, wait_for
 from tests.faults.load import Load
 
@@ -24,6 +25,10 @@ def test_workers_are_killed_during_writes(installation: Installation) -> None:
             wait_for(partial(is_replaced, installation, killed.pid), 40, "the worker is not replaced")
             load.run_for(1)
     load.settle(since=over, within=15, alike="a worker killed, twice", may_break=True)
+    if cores := cores_for(WORKERS):
+        assert sorted(each.cpu_affinity() for each in installation.workers()) == [
+            [core] for core in sorted(cores * (WORKERS // len(cores)))
+        ]
 
 
 def is_replaced(installation: Installation, pid: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any, cast
@@ -10,6 +11,7 @@ import pytest
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
+from repository_site.cores import ALLOWED, keep_to
 from repository_site.database import pool, revival
 from repository_site.database.base import DatabaseWrapper
 from repository_site.database.pool import RESPITE, Turnstile, WarmPool
@@ -110,6 +112,7 @@ class Embedded:
 
     def ensure_running(self) -> None:
         self.starts += 1
+        self.cores = sorted(os.sched_getaffinity(0))
         self.may_go_on.wait(10)
         if self.problem:
             raise self.problem
@@ -132,6 +135,18 @@ class TestRevival:
         clock.now += 1
         self.see(subject, embedded)
         assert embedded.starts == 2
+
+    def test_it_is_not_bound_to_the_core_of_the_worker_that_starts_it(self, clock: Clock) -> None:
+        subject, embedded = Revival(), Embedded()
+
+        def ask_as_a_worker() -> None:
+            keep_to(ALLOWED[0])
+            self.see(subject, embedded)
+
+        worker = threading.Thread(target=ask_as_a_worker)
+        worker.start()
+        worker.join()
+        assert embedded.cores == ALLOWED
 
     def test_nobody_waits_for_a_long_start_and_it_is_started_once(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
