@@ -53,6 +53,7 @@ def measure_sizes(run: Run, site: Site) -> None:
     try:
         servers = {count: installation.serve() for count, installation in installations.items()}
         for count, server in servers.items():
+            installations[count].warm()
             clients[label(count)] = client_of(installations[count], server, count)
         beside = client_of(installations[largest], servers[largest], ELEMENTS)
         clients[f"{label(ELEMENTS)} beside {label(largest)}"] = beside
