@@ -14,12 +14,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.db import connections
 
-from repository_site.cores import cores_for, keep_to
+from repository_site.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.database.pool import enable_pool
 from repository_site.metrics import board
 from repository_site.middleware import BODIES_AT_ONCE
@@ -146,9 +148,12 @@ def take_place() -> None:
     Requests go to the threads of a worker in turn. On another core each finds nothing of what the one before had at
     hand; and since only one of them runs Python at a time, they lose nothing by sharing one.
     """
-    place = board.begin()
+    start = board.begin()
     if _cores:
-        keep_to(_cores[place % len(_cores)])
+        others = [each.cpu_affinity() or [] for each in psutil.Process(os.getppid()).children()]
+        keep_to(free_core(_cores, others, start))
+        # On a core that others wait for, its end would take so long that the main process reports it as stuck.
+        Finalize(None, all_run_anywhere, exitpriority=0)
 
 
 def die_with_parent() -> None:

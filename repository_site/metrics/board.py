@@ -83,6 +83,7 @@ class Board:
                 part = Part(self, number)
                 if not part.is_alive():
                     part.begin()
+                    part.start = int(self._numbers[STARTS])
                     self._numbers[STARTS] += 1
                     return part
         finally:
@@ -123,7 +124,7 @@ class Part:
     """The part of one process; its threads take turns."""
 
     def __init__(self, board: Board, number: int) -> None:
-        self.board, self.number = board, number
+        self.board, self.start = board, 0
         self._at = NUMBER + number * board._part_bytes
         self._head = self._at // NUMBER
         self._numbers, self._memory = board._numbers, board._memory
@@ -249,12 +250,12 @@ def prepare(workers: int) -> None:
 
 
 def begin() -> int:
-    """In a worker, once: from now on it has a part of its own. Which one, for whatever else workers share."""
+    """In a worker, once: from now on it has a part of its own. How many workers were started before it."""
     global _board, _part
     if _board is None:
         _board = Board(1)
     _part = _board.claim()
-    return _part.number
+    return _part.start
 
 
 def own() -> Part:

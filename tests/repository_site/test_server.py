@@ -14,8 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
-from repository_site.cores import cores_for
+from repository_site.cores import cores_for, free_core, keep_to
 from repository_site.management.commands.serve import default_workers
 from repository_site.server import Bind
 from tests.scale import only_at_full_scale
@@ -66,6 +67,33 @@ def test_workers_keep_to_cores_where_these_can_be_shared_out(
 ) -> None:
     monkeypatch.setattr("repository_site.cores.ALLOWED", [3, 5])
     assert cores_for(workers) == cores
+
+
+@pytest.mark.parametrize(
+    ("taken", "start", "core"),
+    [
+        # At the start, whether the first is bound already or not.
+        ([[3, 5], [3, 5]], 0, 3),
+        ([[3, 5], [3, 5]], 1, 5),
+        ([[3], [3, 5]], 1, 5),
+        # One of them has died.
+        ([[5], [3, 5]], 4, 3),
+        ([[5], [3, 5]], 5, 3),
+        # One after the other is replaced, by one that is started before the old one ends.
+        ([[3], [5], [3, 5]], 2, 3),
+        ([[5], [3], [3, 5]], 3, 5),
+    ],
+)
+def test_each_worker_takes_the_core_that_is_due(taken: list[list[int]], start: int, core: int) -> None:
+    assert free_core([3, 5], taken, start) == core
+
+
+def test_a_core_that_may_not_be_used_any_more_does_no_harm() -> None:
+    before = os.sched_getaffinity(0)
+    with capture_logs() as lines:
+        keep_to(max(before) + 1000)
+    assert [each["event"] for each in lines] == ["not bound to cores"]
+    assert os.sched_getaffinity(0) == before
 
 
 @pytest.mark.long
