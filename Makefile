@@ -18,7 +18,8 @@ help: ## list the commands
 
 $(STAMP): requirements.txt requirements-dev.txt
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is needed; install it or set PYTHON=..." >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# Where venv could not finish there is a python without pip, which only uv can go on with.
+	@$(if $(UV),test -x $(BIN)/python,$(BIN)/python -m pip --version >/dev/null 2>&1) || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing into $(VENV) ..."
 	@$(if $(UV),$(UV) pip install --python $(BIN)/python $(LOCKED) ||) $(BIN)/python -m pip install --disable-pip-version-check $(LOCKED)
 	@touch $(STAMP)

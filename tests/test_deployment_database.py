@@ -23,7 +23,7 @@ from tests.server_process import DataFolders, Server
 pytestmark = [pytest.mark.server, pytest.mark.long]
 PAGE = PROJECT_DIR / "docs/how-to/deploy.md"
 BLOCK = re.compile(r"^```sh elsewhere\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-AS_SUPERUSER = "sudo -u postgres "
+AS_SUPERUSER = "runuser -u postgres -- "
 PASSWORDS = {"repository": "one of ours", "repository_backup": "it's another"}
 
 

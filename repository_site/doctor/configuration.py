@@ -122,7 +122,7 @@ def secret_key(look: Look) -> Iterator[Finding]:
                 "secret key",
                 f"it is weak: {len(settings.SECRET_KEY)} characters, some {bits:.0f} bits",
                 "Make one (python -c 'import secrets; print(secrets.token_urlsafe(64))') and change to it as"
-                " docs/how-to/deploy.md says under rotation.",
+                " docs/how-to/deploy.md says under 'Change secrets'.",
             )
         )
     kept = settings.DATA_DIR / "secret-key"
