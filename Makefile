@@ -62,7 +62,7 @@ node: ## install Node.js, npm and jq, which the tests of the documentation need 
 		echo "Installing npm and jq ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm jq >/dev/null'; }
 
-web-server: ## install nginx, openssl and the analyser of systemd, which check the files of docs/how-to/files (Debian's)
+web-server: ## install nginx (which then serves port 80), openssl and the analyser of systemd, which check the files of docs/how-to/files (Debian's)
 	@PATH="$$PATH:/usr/sbin"; { command -v nginx && command -v openssl && command -v systemd-analyze; } >/dev/null || { \
 		echo "Installing nginx-light, openssl and systemd ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light openssl systemd >/dev/null'; }

@@ -146,7 +146,7 @@ def take_place() -> None:
     """Of a worker among the others: its part of the numbers, and its core.
 
     Requests go to the threads of a worker in turn. On another core each finds nothing of what the one before had at
-    hand; and since only one of them runs Python at a time, they lose nothing by sharing one.
+    hand; and since only one of them runs Python at a time, they lose next to nothing by sharing one.
     """
     start = board.begin()
     if _cores:

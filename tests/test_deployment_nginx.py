@@ -139,11 +139,16 @@ def test_what_it_says_of_the_client(proxy: Proxy) -> None:
 
 
 def test_plain_http(proxy: Proxy) -> None:
-    """Pages are sent on; the server is told of calls to the API, and refuses them itself."""
+    """Pages are sent on; calls to the API are refused as the server would, however much they send."""
     response, _ = proxy.get("/acme/handbook/?x=1", plain=True)
     assert (response.status, response.getheader("Location")) == (301, f"https://{HOST}/acme/handbook/?x=1")
-    response, body = proxy.get(API, plain=True)
-    assert (response.status, json.loads(body)["X-Forwarded-Proto"]) == (200, "http")
+    message = "This installation answers over https only."
+    for length in (0, 50 * 1024 * 1024):
+        response, body = proxy.get(API, plain=True, length=length)
+        assert (response.status, response.getheader("Content-Type")) == (400, "application/json")
+        assert json.loads(body) == {
+            "message": message, "output": "volatile", "type": "error", "data": [{"error": message}]
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics?x", "/%6detrics", "//metrics", "/a/../metrics"])

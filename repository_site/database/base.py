@@ -116,7 +116,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def pool(self) -> Any:
-        """Django's, but of our kind: it finds one that is there already."""
+        """Django's, but of our kind: it finds one that is there already. CONN_HEALTH_CHECKS, which are off, would need
+        more."""
         options = self.settings_dict["OPTIONS"].get("pool")
         known: dict[str, Any] = self._connection_pools  # type: ignore[attr-defined]  # the stubs lack it
         if options and self.alias not in known:

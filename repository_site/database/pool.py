@@ -16,11 +16,13 @@ PATIENCE = 5.0
 RESPITE = 1.0
 # How long a request waits before it asks the pool once more, and how long the pool looks for a database that is away.
 TURN = 1.0
+# Seconds after which one that nobody has needed is closed, and then the next: firewalls forget those that are silent.
+MAX_IDLE = 120.0
 
 
 def enable_pool(size: int) -> None:
     """Give this process a pool of connections; a request takes one and hands it back when it is done."""
-    pool = {"min_size": 1, "max_size": size, "timeout": TURN, "reconnect_timeout": TURN}
+    pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": TURN, "reconnect_timeout": TURN}
     connections.settings["default"]["OPTIONS"]["pool"] = pool
 
 

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
@@ -84,8 +83,14 @@ class GuardedSignIn(UnfoldAdminSite):
         try:
             attempt = begin_attempt(request.user.get_username(), client_network(request))
         except SignInBlocked as blocked:
-            messages.error(request, _explanation(_seconds_until(blocked)))
-            return redirect(request.path)
+            wait = _seconds_until(blocked)
+            messages.error(request, _explanation(wait))
+            # The form anew: what was typed is not looked at.
+            request.method = "GET"
+            response = self._change_password(request, extra_context)
+            response.status_code = 429
+            response["Retry-After"] = str(wait)
+            return response
         response = self._change_password(request, extra_context)
         form = (getattr(response, "context_data", None) or {}).get("form")
         if form is not None and form.has_error("old_password"):

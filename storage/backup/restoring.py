@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, connection, transaction
-from psycopg import Error as DriverError
+from psycopg import DataError as DriverDataError
 
 from repository_site.problems import Conflict, Invalid, placed
 from storage.addresses import key_problem
@@ -37,9 +37,11 @@ from storage.tenancy import tenant_scope
 
 BLOCK = 1024 * 1024
 DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError, DriverError,
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError,
+    DriverDataError,
 )  # fmt: skip
-"""What reading a file leads to that is not as it was written."""
+"""What reading a file leads to that is not as it was written. A full disk is not among it: the file may be good."""
+DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,12 @@ def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, s
         rows = sum(_restore_table(archive, model, contents) for model in kept_models())
         # Now, while it can still be told, and also when all of this is only a trial.
         connection.check_constraints()
+    tokens = [_token(each, storage) for each in contents.tokens]
+    users = [_user_of(each) for each in contents.memberships]
     if address is not None:
         return Restored(storage, rows, 0, left_out)
-    tokens = [_token(each, storage) for each in contents.tokens]
     ApiToken.objects.bulk_create(tokens)
-    return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents)])
+    return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents, users)])
 
 
 def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:
@@ -208,32 +211,40 @@ def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents:
 
 
 def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
-    return ApiToken(
+    token = ApiToken(
         id=UUID(kept["id"]),
-        digest=bytes.fromhex(kept["digest"]),
-        old_digest=bytes.fromhex(kept["old_digest"]) if kept["old_digest"] else None,
+        digest=_digest(kept["digest"]),
+        old_digest=_digest(kept["old_digest"]) if kept["old_digest"] else None,
         name=kept["name"],
         roles=kept["roles"],
         user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
         storage=storage,
         **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
+    token.clean_fields(exclude=["storage", "collection"])
+    return token
 
 
-def _restore_memberships(storage: Storage, contents: Contents) -> list[str]:
+def _digest(text: str) -> bytes:
+    digest = bytes.fromhex(text)
+    if len(digest) != DIGEST_BYTES:
+        raise ValueError(f"{text[:20]!r} is not the digest of a token")
+    return digest
+
+
+def _user_of(membership: dict[str, Any]) -> UUID | None:
+    return UUID(membership["user"]) if membership["user"] else None
+
+
+def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID | None]) -> list[str]:
     """Accounts belong to the installation; those that are not here are told."""
     accounts = {each.username: each for each in StaffAccount.objects.filter(
         username__in=[each["account"] for each in contents.memberships]
     )}  # fmt: skip
     left_out = []
-    for each in contents.memberships:
+    for each, user in zip(contents.memberships, users, strict=True):
         if account := accounts.get(each["account"]):
-            StorageMembership.objects.create(
-                account=account,
-                storage=storage,
-                roles=each["roles"],
-                user_id=UUID(each["user"]) if each["user"] else None,
-            )
+            StorageMembership.objects.create(account=account, storage=storage, roles=each["roles"], user_id=user)
         else:
             left_out.append(f"There is no account {each['account']!r}, which had the roles {', '.join(each['roles'])}.")
     return left_out

@@ -34,9 +34,9 @@ def main() -> int:
             for caller in options.callers or CALLERS:
                 outcome = battlefield.attack([caller], "examples,coverage,fuzzing,stateful", options.cases)
                 sys.stdout.write(f"{caller}: {outcome.cases} cases in {outcome.seconds:.0f} s\n")
-                sys.stdout.writelines(outcome.failures)
-                failed += len(outcome.failures)
-                figures.note("attacks", caller, cases=outcome.cases, failures=len(outcome.failures))
+                sys.stdout.write(outcome.told)
+                failed += bool(outcome.told)
+                figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong)
         finally:
             server.kill()
     return 1 if failed else 0

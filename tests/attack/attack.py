@@ -17,8 +17,8 @@ from tests.server_process import Server
 
 EXAMPLE, OWN, FOREIGN = "00000000-0000-4000-8000-", "22222222-2222-4222-8222-", "11111111-1111-4111-8111-"
 """How ids begin: those of the examples of the document, which anyone may see, and those of the two storages."""
-FOREIGN_NAME = "Zweitfirma"
-"""In every name of the other storage."""
+OWN_NAME, FOREIGN_NAME = "Erstfirma", "Zweitfirma"
+"""In every name of the one and of the other storage."""
 CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "nothing_of_another_tenant",
@@ -81,12 +81,14 @@ KNOWN = {
 @dataclass(frozen=True, slots=True)
 class Outcome:
     cases: int
-    failures: list[str]
+    wrong: int
+    told: str
+    """All that the fuzzer says, when anything is wrong; else empty."""
     seconds: float
 
 
 def _forbidden(caller: str) -> list[str]:
-    return [FOREIGN, FOREIGN_NAME, OWN] if caller in OUTSIDERS else [FOREIGN, FOREIGN_NAME]
+    return [FOREIGN, FOREIGN_NAME, *((OWN, OWN_NAME) if caller in OUTSIDERS else ())]
 
 
 class Battlefield:
@@ -95,7 +97,7 @@ class Battlefield:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.folder = server.data_dir.parent
-        own = self._elements("own.ndjson", OWN, "")
+        own = self._elements("own.ndjson", OWN, f"{OWN_NAME} ")
         foreign = self._elements("foreign.ndjson", FOREIGN, f"{FOREIGN_NAME} ")
         self.tokens: dict[str, str] = json.loads(self._fill([("acme", str(own)), ("rival", str(foreign))]))
         credential = {"Authorization": self._credential("viewer")}
@@ -133,8 +135,11 @@ class Battlefield:
         )
         assert report.exists(), done.stdout + done.stderr
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-        told = [done.stdout] if found["exit_code"] or found["failures"] or found["errors"] else []
-        return Outcome(found["test_cases"]["generated"], told, found["running_time"])
+        cases = found["test_cases"]
+        is_wrong = found["exit_code"] or found["failures"] or found["errors"]
+        return Outcome(
+            cases["generated"], cases["with_failures"], done.stdout if is_wrong else "", found["running_time"]
+        )
 
     def _credential(self, caller: str) -> str:
         return "" if caller == "nobody" else f"Bearer {self.tokens[caller]}"

@@ -241,13 +241,6 @@ class Load:
         # Once everybody is served, it says so.
         assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
         lost = self.check_stored()
-        assert lost == []
-        self.installation.check_nothing_is_stuck()
-        self.installation.check_lifecycles()
-        assert self.installation.everything_of_the_rival() == self.rival
-        # A worker that died takes the probe with it; a living one is always healthy.
-        assert {each.status for each in self.probes if each.kind == "healthy"} <= ({200, 0} if may_break else {200})
-        self.desk.close()
         note(
             "faults",
             alike or self.name,
@@ -257,6 +250,13 @@ class Load:
             seconds=round(max(back, 0.0), 1),
             lost=len(lost),
         )
+        assert lost == []
+        self.installation.check_nothing_is_stuck()
+        self.installation.check_lifecycles()
+        assert self.installation.everything_of_the_rival() == self.rival
+        # A worker that died takes the probe with it; a living one is always healthy.
+        assert {each.status for each in self.probes if each.kind == "healthy"} <= ({200, 0} if may_break else {200})
+        self.desk.close()
 
     def check_stored(self) -> list[int]:
         """Which of the acknowledged elements are not there, or not whole. Of all that is there every part must be."""

@@ -65,13 +65,13 @@ def test_daylight_saving_over_the_whole_lifecycle(house: Storage, desk: Sit, clo
         # Fourteen times 24 hours after it was made, and a quarter of an hour, whatever the clocks on the wall say.
         f"stuck {task}, {TYPE}: overdue": change + 45 * MINUTE,
     }
+    wrong = len(dict(found.items() ^ expected.items()))
+    note("clock", f"daylight saving, {change:%d %B %Y}", runs=runs, steps=len(found), wrong=wrong)
     assert found == expected
     assert mark(house, task) == (change + 45 * MINUTE, ["overdue"])
     assert set(states(house, *due)) == {"expired"}
     assert fingerprints(house)[1] == rival
     check_lifecycles(fresh(house))
-    wrong = len(dict(found.items() ^ expected.items()))
-    note("clock", f"daylight saving, {change:%d %B %Y}", runs=runs, steps=len(found), wrong=wrong)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: Cloc
     clock.moment = begin + 61 * DAY
     runs += [run(house), run(house)]
     expected = [{"expired": [line("released-1")]}, {}, {"expired": [line("order-2", "2.0")]}, {}]
+    done_by_clock = sum(len(lines) for each in runs for lines in each.values())
+    wrong = sum(ours != theirs for ours, theirs in zip(runs, expected, strict=True))
+    note("clock", "the clock 30 days ahead and back", runs=len(runs), steps=done_by_clock, wrong=wrong)
     assert runs == expected
     check_lifecycles(fresh(house))
     assert fingerprints(house)[1] == rival
     assert states(rival_of(house), "released-1") == ["released"]
-    done_by_clock = sum(len(lines) for each in runs for lines in each.values())
-    wrong = sum(ours != theirs for ours, theirs in zip(runs, expected, strict=True))
-    note("clock", "the clock 30 days ahead and back", runs=len(runs), steps=done_by_clock, wrong=wrong)
 
 
 def rename(cora: Desk, name: str, text: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
+from psycopg.errors import DiskFull
 
 from repository_site.problems import Conflict, Invalid
 from storage.backup.contents import DERIVED
@@ -267,6 +268,38 @@ def test_checking_needs_no_address_that_somebody_may_have(handbook: Storage, bac
     assert restored.rows > 100
     assert not Storage.objects.filter(pk=restored.storage.pk).exists()
     assert not StorageCollection.objects.filter(key=restored.storage.collection.key).exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"id": "x"}, {"digest": "00"}, {"old_digest": "zz"}, {"name": None}, {"name": "x" * 5000}, {"user_id": "x"},
+     {"valid_until": "soon"}],
+    ids=str,
+)  # fmt: skip
+def test_checking_looks_at_tokens_and_staff_though_a_copy_has_none(
+    handbook: Storage, backup: Path, wrong: dict[str, Any]
+) -> None:
+    def change(text: bytes) -> bytes:
+        found = json.loads(text)
+        found["tokens"][0] |= wrong
+        return json.dumps(found).encode()
+
+    with pytest.raises(Invalid, match="is damaged"):
+        check_backup(changed(backup, "contents.json", change))
+    someone = contents_with(memberships=[{"account": "anna", "roles": ["editor"], "user": "x"}])
+    with pytest.raises(Invalid, match="is damaged"):
+        check_backup(changed(backup, "contents.json", someone))
+
+
+def test_a_full_disk_is_not_taken_for_a_damaged_file(
+    handbook: Storage, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*given: Any) -> int:
+        raise DiskFull("could not extend file: No space left on device")
+
+    monkeypatch.setattr("storage.backup.restoring.copy_blocks", fill)
+    with pytest.raises(DiskFull):
+        restore_storage(backup, ("acme", "copy"))
 
 
 def test_where_nothing_can_be_written(storage: Storage, tmp_path: Path) -> None:

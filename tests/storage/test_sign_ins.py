@@ -83,7 +83,9 @@ def test_the_old_password_is_no_way_around_it(jo: StaffAccount, office: str) -> 
     assert change("").context["form"].has_error("old_password", "required")
     for _attempt in range(5):
         assert change("wrong").context["form"].has_error("old_password", "password_incorrect")
-    assert WAIT in change(PASSWORD).content.decode()
+    blocked = change(PASSWORD)
+    assert (blocked.status_code, WAIT in blocked.content.decode()) == (429, True)
+    assert 890 <= int(blocked["Retry-After"]) <= 900
     assert sign_in("jo", PASSWORD).status_code == 429
     jo.refresh_from_db()
     assert jo.check_password(PASSWORD)
