@@ -221,7 +221,7 @@ def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
         storage=storage,
         **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
-    token.clean_fields(exclude=["storage", "collection"])
+    ApiToken._meta.get_field("name").clean(token.name, token)
     return token
 
 
