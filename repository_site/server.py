@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any
@@ -67,6 +68,7 @@ class Bind:
 SERVICE = "repository_site.server:worker_application"
 # Known before workers are forked.
 _cores: list[int] = []
+_workers = 0
 
 
 def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
@@ -79,10 +81,10 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    global _cores
+    global _cores, _workers
     connections.close_all()
     board.prepare(workers)
-    _cores = cores_for(workers)
+    _cores, _workers = cores_for(workers), workers
     give_workers_their_own_signals()
     Granian(
         target,
@@ -150,10 +152,19 @@ def take_place() -> None:
     """
     start = board.begin()
     if _cores:
-        others = [each.cpu_affinity() or [] for each in psutil.Process(os.getppid()).children()]
-        keep_to(free_core(_cores, others, start))
+        keep_to(free_core(_cores, _bound_cores(), start) if start >= _workers else _cores[start % len(_cores)])
         # On a core that others wait for, its end would take so long that the main process reports it as stuck.
         Finalize(None, all_run_anywhere, exitpriority=0)
+
+
+def _bound_cores() -> list[list[int]]:
+    """Of the workers that there are; one may end while it is looked at."""
+    found = []
+    with suppress(psutil.Error, OSError):
+        for each in psutil.Process(os.getppid()).children():
+            with suppress(psutil.Error, OSError):
+                found.append(each.cpu_affinity() or [])
+    return found
 
 
 def die_with_parent() -> None:

@@ -27,7 +27,8 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
     table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
-        with cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
+        # What goes wrong while it is sent is the driver's to tell, and would pass whoever knows Django's errors by.
+        with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
             for block in blocks:
                 copy.write(block)
         cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming; DROP TABLE incoming')  # noqa: S608  names of the model

@@ -88,6 +88,7 @@ class GuardedSignIn(UnfoldAdminSite):
             # The form anew: what was typed is not looked at.
             request.method = "GET"
             response = self._change_password(request, extra_context)
+            request.method = "POST"
             response.status_code = 429
             response["Retry-After"] = str(wait)
             return response

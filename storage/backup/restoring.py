@@ -13,7 +13,6 @@ from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, connection, transaction
-from psycopg import DataError as DriverDataError
 
 from repository_site.problems import Conflict, Invalid, placed
 from storage.addresses import key_problem
@@ -38,7 +37,6 @@ from storage.tenancy import tenant_scope
 BLOCK = 1024 * 1024
 DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError,
-    DriverDataError,
 )  # fmt: skip
 """What reading a file leads to that is not as it was written. A full disk is not among it: the file may be good."""
 DIGEST_BYTES = 32
@@ -221,7 +219,9 @@ def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
         storage=storage,
         **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
-    ApiToken._meta.get_field("name").clean(token.name, token)
+    for field in ApiToken._meta.concrete_fields:
+        if field.name in ("name", "valid_from", "created_on"):
+            field.clean(getattr(token, field.name), token)
     return token
 
 

@@ -36,7 +36,7 @@ def main() -> int:
                 sys.stdout.write(f"{caller}: {outcome.cases} cases in {outcome.seconds:.0f} s\n")
                 sys.stdout.write(outcome.told)
                 failed += bool(outcome.told)
-                figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong)
+                figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong or int(bool(outcome.told)))
         finally:
             server.kill()
     return 1 if failed else 0

@@ -117,6 +117,7 @@ def test_a_database_that_is_away_keeps_no_other_check_from_being_made() -> None:
     assert (findings[-1].level, findings[-1].text) == (Level.ERROR, "cannot be reached: connection refused")
 
 
+@pytest.mark.long
 def test_nothing_is_made_on_a_machine_where_there_is_nothing(tmp_path: Path) -> None:
     """Neither the folder nor a key nor a database."""
     folder = tmp_path / "var"

@@ -13,7 +13,7 @@ GRANT CONNECT ON DATABASE repository TO repository_backup;
     ALTER ROLE repository PASSWORD :'password';
     ALTER ROLE repository_backup PASSWORD :'backup_password';
 \else
-    \echo If what you type twice differs, do the rest in psql: \\password repository and \\password repository_backup
+    \echo 'If what you type twice differs, do the rest in psql: \\password repository and \\password repository_backup'
     \echo The role repository, of the service:
     \password repository
     \echo The role repository_backup, of pg_dump:
