@@ -8,7 +8,7 @@ import pytest
 
 IS_FULL = os.environ.get("TEST_SCALE") == "full"
 only_at_full_scale = pytest.mark.skipif(not IS_FULL, reason="runs with TEST_SCALE=full")
-PART = 4
+PART = 6
 
 
 def scaled(number: int) -> int:
