@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 
 from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.scale import only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 from tests.tags import version_tag
 
@@ -350,6 +351,7 @@ def test_requests_that_need_the_same_elements_in_another_order(desk: Desk) -> No
     assert statuses(together(calls[::2] + calls[1::2])) == {200: 160}
 
 
+@only_at_full_scale
 def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder: Path) -> None:
     """Whether a value can be stored, and whether its attribute can go, is decided by who comes first."""
     elements, stop = desk.processes("Configured", 3), threading.Event()
