@@ -6,8 +6,8 @@ import fcntl
 import math
 import signal
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psutil
 import pytest
@@ -16,14 +16,15 @@ from repository_site.cores import ALLOWED
 from repository_site.database.pool import PATIENCE
 from repository_site.embedded_postgres import locks
 from repository_site.embedded_postgres.layout import Layout
-from tests.faults.installation import Installation, wait_for
-from tests.faults.load import PROCESSES, Load
+from tests.faults.installation import POOL, WORKERS, Installation, wait_for
+from tests.faults.load import PROCESSES, Answer, Client, Load
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 PROCESS = f"{PROCESSES}?$pageSize=5"
 # Of connections that are at work just now; the service's own, not ours.
 CUT = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE usename = 'repository' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()"""
+BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND wait_event_type = 'Lock'"
 
 
 @pytest.mark.parametrize(
@@ -77,24 +78,32 @@ def test_connections_are_cut_in_the_middle_of_transactions(installation: Install
 
 
 def test_the_pool_is_exhausted(installation: Installation) -> None:
-    """Every connection waits for a lock that somebody holds for long: others are told so soon, and go on after it."""
-    lock = "LOCK TABLE elements_element IN ACCESS EXCLUSIVE MODE"
+    """Every connection waits for a lock that somebody holds for long: who comes then is told so soon, and all go on
+    after it."""
+
+    def ask(method: str, address: str, body: Any = None) -> Answer:
+        client = Client(installation, "asked")
+        try:
+            return client.call(method, address, body)
+        finally:
+            client.close()
+
     with Load(installation, "exhausted", readers=6) as load:
         with installation.server.superuser() as connection, connection.transaction():
-            connection.execute(lock)
-            held = time.monotonic()
-            # Enough who wait for the lock to hold every connection of both workers.
-            with ThreadPoolExecutor(64) as pool:
-                waiting = [pool.submit(installation.server.request, "GET", PROCESS) for _ in range(64)]
-                load.run_until(
-                    lambda: load.ready_between(held + 2, math.inf)[503] > 0 and load.has_refused("read", "write")
-                )
+            connection.execute("LOCK TABLE elements_element IN ACCESS EXCLUSIVE MODE")
+            with ThreadPoolExecutor(66) as pool:
+                waiting = [pool.submit(ask, "GET", PROCESS) for _ in range(64)]
+                load.run_until(lambda: connection.execute(BLOCKED).fetchone() == (POOL * WORKERS,))
+                held = time.monotonic()
+                late = [pool.submit(ask, "GET", PROCESS), pool.submit(ask, "POST", PROCESSES, {"elements": []})]
+                refused = [each.result() for each in late]
+                load.run_until(lambda: load.ready_between(held, math.inf).total() > 0)
                 connection.execute("ROLLBACK")
                 over = time.monotonic()
-                found = Counter(each.result()[0] for each in waiting)
+                found = {each.result().status for each in waiting}
         load.run_for(2)
-    assert found.keys() <= {200, 503}
-    refused = [each for each in load.answers if each.is_refusal]
+    assert found <= {200, 503}
+    assert [each.status for each in refused] == [503, 503]
     assert max(each.seconds for each in refused) < PATIENCE + 4
-    assert load.ready_between(held + 2, over).keys() == {503}
+    assert load.ready_between(held, over).keys() == {503}
     load.settle(since=over, within=3, alike="every connection of the pool held")
