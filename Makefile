@@ -52,10 +52,11 @@ reliability: $(STAMP) ## attack it, try all faults, and write what was measured 
 attack: $(STAMP) ## every operation with requests at random, by every role and by another tenant (ARGS="editor --cases 100")
 	@$(BIN)/python -m tests.attack $(ARGS)
 
-browser: ## install the browser that some long tests need (Debian's chromium)
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+browser: ## install the browser that some long tests need (Debian's chromium, without its windows where there is that)
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		echo "Installing chromium ..."; \
-		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null'; }
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && { \
+			apt-get install -y -qq --no-install-recommends chromium-headless-shell || apt-get install -y -qq --no-install-recommends chromium; } >/dev/null'; }
 
 node: ## install Node.js, npm and jq, which the tests of the documentation need (Debian's)
 	@{ command -v npm && command -v jq; } >/dev/null || { \

@@ -37,7 +37,7 @@ PAGES = (
     f"{STORAGE}/admin/elements/element/",
 )
 # Seconds that a client waits, and that it rests between two requests.
-PATIENCE, BREATH = 20, 0.02
+PATIENCE, BREATH = 20, 0.04
 Body = dict[str, Any]
 
 
@@ -193,6 +193,7 @@ class Load:
             if self.insist(client, release, None, f"release-{self.name}-{number}") is None:
                 break
             self.released.add(number)
+            self.stop.wait(BREATH)
         client.close()
 
     def insist(self, client: Client, address: str, body: Any, key: str) -> Answer | None:
