@@ -30,7 +30,7 @@ from tests.release.house import ID, write_lines
 from tests.release.test_story import Story
 from tests.release.test_story import tell as tell_story
 from tests.release.witness import Person, Reply
-from tests.scale import only_at_full_scale
+from tests.scale import IS_FULL, only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -282,7 +282,9 @@ OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
 def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[str]) -> None:
     """By the id of the element or of the version, through either prefix."""
     element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])
-    for step in life:
+    for place, step in enumerate(life):
+        # Usually two of three steps are raced for by a few, which is enough to go wrong.
+        callers = CALLERS if IS_FULL or place % 3 == 0 else 8
         if step == "accept":
             task = house.open_task(element)
             calls = [partial(house.callers[name].decide, task, step) for name in ("ben", "dora", "cora")]
@@ -291,8 +293,8 @@ def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[
                 partial(house.architect.step, id, step, prefix)
                 for id, prefix in itertools.product((element, version), ("release", "rest/release"))
             ]
-        answers = at_once(list(itertools.islice(itertools.cycle(calls), CALLERS)))
-        assert statuses(answers) == {200: 1, 409: CALLERS - 1}, step
+        answers = at_once(list(itertools.islice(itertools.cycle(calls), callers)))
+        assert statuses(answers) == {200: 1, 409: callers - 1}, step
         if step == "createversion":
             [version] = [each.element["versionId"] for each in answers if each.status == 200]
         house.check()
@@ -521,7 +523,7 @@ def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
     clocks = [run(house.server, CLOCK) for _ in range(2)]
     try:
         assert [strike(clock, "--dry-run") for clock in clocks] == [[], []]
-        for number in range(3):
+        for number in range(3 if IS_FULL else 1):
             race_the_clock(house, clocks, number)
         assert [strike(clock) for clock in clocks] == [[], []]
     finally:
