@@ -246,7 +246,7 @@ def test_the_life_of_a_sub_process(house: House) -> None:
     def send(method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
         connection.request(method, path, body, headers)
         response = connection.getresponse()
-        return Reply(response.status, response.read(), response.getheader("ETag"))
+        return Reply.of(response.status, response.read(), response.getheader("ETag"))
 
     people = {name: Person(send, *token) for name, token in house.tokens.items()}
     people["rival"].storage = "rival/house"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tests.release.house import ID, Wire
+from tests.tags import FULL
 
 VIEWS = ("diagram", "documentContent", "list", "reporting", "tree", "detail")
 ELEMENTS = "rest/facets/processes/views/detail/elements"
@@ -23,6 +24,12 @@ class Reply(NamedTuple):
     status: int
     content: bytes
     etag: str | None
+    """What of it is about the version: all else changes with every change of the storage."""
+
+    @classmethod
+    def of(cls, status: int, content: bytes, tag: str | None) -> Reply:
+        found = FULL.fullmatch(tag or "")
+        return cls(status, content, f'"{found[1]}"' if found else None)
 
     @property
     def json(self) -> Any:
