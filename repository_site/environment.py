@@ -233,7 +233,7 @@ STREAM_TIMEOUT = Variable(
     "REPOSITORY_STREAM_TIMEOUT",
     _positive,
     "60",
-    "Seconds a client may take to read on in a list that is being streamed.",
+    "Seconds after which a client that takes nothing of an answer, or no further batch of a whole list, is cut off.",
 )
 MAX_PAGE_SIZE = Variable("REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` a client may ask for.")
 TOKEN_RATE = Variable(

@@ -26,6 +26,7 @@ from repository_site.cores import all_run_anywhere, cores_for, free_core, keep_t
 from repository_site.database.pool import enable_pool
 from repository_site.metrics import board
 from repository_site.middleware import BODIES_AT_ONCE
+from repository_site.unread import cut_off_who_does_not_read
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
 # Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
@@ -69,6 +70,7 @@ SERVICE = "repository_site.server:worker_application"
 # Known before workers are forked.
 _cores: list[int] = []
 _workers = 0
+_port = 0
 
 
 def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
@@ -81,10 +83,10 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    global _cores, _workers
+    global _cores, _workers, _port
     connections.close_all()
     board.prepare(workers)
-    _cores, _workers = cores_for(workers), workers
+    _cores, _workers, _port = cores_for(workers), workers, bind.port
     give_workers_their_own_signals()
     Granian(
         target,
@@ -135,6 +137,7 @@ def worker_application() -> Callable[..., Any]:
 
     enable_pool(settings.POOL_SIZE)
     take_place()
+    cut_off_who_does_not_read(_port, settings.STREAM_TIMEOUT)
     start_publishing()
     start_writing()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).

@@ -1,0 +1,76 @@
+"""Connections whose client does not read are closed by the kernel."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from repository_site import unread
+from repository_site.unread import cut_off_who_does_not_read, limit_unread
+from tests.server_process import free_port
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        yield made
+
+
+def limit_of(found: socket.socket) -> int:
+    return found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+
+def connect(listening: socket.socket) -> tuple[socket.socket, socket.socket]:
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    client.connect(listening.getsockname())
+    return client, listening.accept()[0]
+
+
+def test_all_at_the_port_and_whoever_comes_later(listening: socket.socket) -> None:
+    port = listening.getsockname()[1]
+    client, accepted = connect(listening)
+    with client, accepted, socket.create_server(("127.0.0.1", 0)) as other:
+        assert limit_unread(port, 7)
+        later, taken_over = connect(listening)
+        with later, taken_over:
+            assert [limit_of(each) for each in (listening, accepted, taken_over)] == [7_000] * 3
+            assert [limit_of(each) for each in (client, later, other)] == [0] * 3
+        # They are still open.
+        client.sendall(b"x")
+        assert accepted.recv(1) == b"x"
+
+
+def test_who_never_reads_is_cut_off_and_who_reads_is_not(listening: socket.socket) -> None:
+    limit_unread(listening.getsockname()[1], 1)
+    client, accepted = connect(listening)
+    reader, read = connect(listening)
+    with client, accepted, reader, read:
+        read.sendall(b"whole")
+        with pytest.raises(TimeoutError):
+            while True:
+                accepted.sendall(b"x" * 100_000)
+        assert reader.recv(5) == b"whole"
+        read.sendall(b"again")
+        assert reader.recv(5) == b"again"
+
+
+def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "BREATH", 0.001)
+    port = free_port()
+    cut_off_who_does_not_read(port, 9)
+    time.sleep(0.02)
+    with socket.create_server(("127.0.0.1", port)) as made:
+        end = time.monotonic() + 10
+        while limit_of(made) != 9_000:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+
+
+def test_elsewhere_than_on_linux_nothing_is_tried(monkeypatch: pytest.MonkeyPatch, listening: socket.socket) -> None:
+    monkeypatch.setattr(unread, "OPEN_FILES", unread.OPEN_FILES / "nowhere")
+    cut_off_who_does_not_read(listening.getsockname()[1], 7)
+    assert limit_of(listening) == 0
