@@ -81,6 +81,8 @@ class Installation:
             "REPOSITORY_ANONYMOUS_RATE": "off",
             "REPOSITORY_POOL_SIZE": str(POOL),
             "REPOSITORY_STREAM_TIMEOUT": "4",
+            # A read that takes longer is answered 400, however slow the machine.
+            "REPOSITORY_STATEMENT_TIMEOUT": "120",
             **environ,
         }
         self.postgres = EmbeddedPostgres(folder / "var" / "postgres")
