@@ -55,8 +55,9 @@ attack: $(STAMP) ## every operation with requests at random, by every role and b
 browser: ## install the browser that some long tests need (Debian's chromium, without its windows where there is that)
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		echo "Installing chromium ..."; \
-		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && { \
-			apt-get install -y -qq --no-install-recommends chromium-headless-shell || apt-get install -y -qq --no-install-recommends chromium; } >/dev/null'; }
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && \
+			if apt-cache show chromium-headless-shell >/dev/null 2>&1; then package=chromium-headless-shell; else package=chromium; fi && \
+			apt-get install -y -qq --no-install-recommends $$package >/dev/null'; }
 
 node: ## install Node.js, npm and jq, which the tests of the documentation need (Debian's)
 	@{ command -v npm && command -v jq; } >/dev/null || { \

@@ -87,8 +87,10 @@ class GuardedSignIn(UnfoldAdminSite):
             messages.error(request, _explanation(wait))
             # The form anew: what was typed is not looked at.
             request.method = "GET"
-            response = self._change_password(request, extra_context)
-            request.method = "POST"
+            try:
+                response = self._change_password(request, extra_context)
+            finally:
+                request.method = "POST"
             response.status_code = 429
             response["Retry-After"] = str(wait)
             return response

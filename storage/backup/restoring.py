@@ -118,7 +118,7 @@ def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, s
         rows = sum(_restore_table(archive, model, contents) for model in kept_models())
         # Now, while it can still be told, and also when all of this is only a trial.
         connection.check_constraints()
-    tokens = [_token(each, storage) for each in contents.tokens]
+    tokens = _tokens(contents, storage)
     users = [_user_of(each) for each in contents.memberships]
     if address is not None:
         return Restored(storage, rows, 0, left_out)
@@ -151,7 +151,7 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
             f"There is a storage {storage}, or one with the id {storage.id}, already. Remove it first"
             " (manage.py remove_storage), or restore a copy at another address (--as COLLECTION STORAGE)."
         ) from None
-    Storage.objects.filter(pk=storage.pk).update(created_on=datetime.fromisoformat(contents.storage["created_on"]))
+    Storage.objects.filter(pk=storage.pk).update(created_on=_moment(contents.storage["created_on"]))
     Culture.objects.bulk_create(Culture(storage=storage, **each) for each in contents.cultures)
     return storage, left_out
 
@@ -208,6 +208,15 @@ def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents:
     return found
 
 
+def _tokens(contents: Contents, storage: Storage) -> list[ApiToken]:
+    tokens = [_token(each, storage) for each in contents.tokens]
+    for name in ("id", "digest", "old_digest"):
+        given = [value for each in tokens if (value := getattr(each, name)) is not None]
+        if len(set(given)) < len(given):
+            raise ValueError("a token is there twice")
+    return tokens
+
+
 def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
     token = ApiToken(
         id=UUID(kept["id"]),
@@ -217,12 +226,19 @@ def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
         roles=kept["roles"],
         user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
         storage=storage,
-        **{name: datetime.fromisoformat(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
+        **{name: _moment(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
     for field in ApiToken._meta.concrete_fields:
         if field.name in ("name", "valid_from", "created_on"):
             field.clean(getattr(token, field.name), token)
     return token
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.utcoffset() is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment
 
 
 def _digest(text: str) -> bytes:

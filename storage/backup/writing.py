@@ -59,7 +59,9 @@ def _write_table(archive: zipfile.ZipFile, model: type[TenantModel]) -> Table:
     names = ", ".join(f'"{name}"' for name in columns)
     table = model._meta.db_table
     with connection.cursor() as cursor, archive.open(table, "w", force_zip64=True) as entry:
-        with cursor.copy(f'COPY (SELECT {names} FROM "{table}" ORDER BY id) TO STDOUT') as rows:  # noqa: S608  names of the model
+        sql = f'COPY (SELECT {names} FROM "{table}" ORDER BY id) TO STDOUT'  # noqa: S608  names of the model
+        # As in `copy_blocks`: what goes wrong while it is read is the driver's to tell.
+        with connection.wrap_database_errors, cursor.copy(sql) as rows:
             for block in rows:
                 entry.write(block)
         return Table(columns, cursor.rowcount)

@@ -173,6 +173,7 @@ def test_an_index_serves_conditions_under_row_level_security(handbook: Storage, 
     test = "starts_with(n.folded, 'ord')" if condition.startswith("^@") else f"n.folded {condition}"
     sql = f"EXPLAIN (COSTS OFF) SELECT n.version_id FROM elements_versionname n WHERE {test}"
     with tenant_scope(handbook), connection.cursor() as cursor:
+        cursor.execute("ANALYZE elements_versionname")
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
         cursor.execute(sql)
         plan = "\n".join(row[0] for row in cursor.fetchall())

@@ -80,6 +80,7 @@ class Installation:
             "REPOSITORY_TOKEN_RATE": "off",
             "REPOSITORY_ANONYMOUS_RATE": "off",
             "REPOSITORY_POOL_SIZE": str(POOL),
+            "REPOSITORY_STATEMENT_TIMEOUT": "120",
             "REPOSITORY_STREAM_TIMEOUT": "6",
             **environ,
         }

@@ -36,8 +36,10 @@ PAGES = (
     f"{STORAGE}/admin/",
     f"{STORAGE}/admin/elements/element/",
 )
-# Seconds that a client waits, and that it rests between two requests.
-PATIENCE, BREATH = 20, 0.04
+# Seconds that a client waits for an answer, and that it rests: readers after each request, writers after three.
+TIMEOUT, BREATH = 60, 0.04
+# Seconds in which all that was begun has to be done, once a load ends.
+LAST_TRIES = 20
 Body = dict[str, Any]
 
 
@@ -71,7 +73,7 @@ class Client:
         else:
             headers |= {"Cookie": f"sessionid={self.installation.session}"}
         if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.installation.server.port, timeout=PATIENCE)
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.installation.server.port, timeout=TIMEOUT)
         try:
             self.connection.request(method, address, None if body is None else json.dumps(body), headers)
             response = self.connection.getresponse()
@@ -128,7 +130,7 @@ class Load:
 
     def __exit__(self, *problem: object) -> None:
         self.stop.set()
-        wait(self.clients, timeout=PATIENCE)
+        wait(self.clients, timeout=LAST_TRIES)
         self.given_up.set()
         self.pool.shutdown()
         self.desk.close()

@@ -28,15 +28,15 @@ BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AN
 
 
 @pytest.mark.parametrize(
-    ("name", "sent", "seconds"),
+    ("name", "sent", "is_away"),
     [
-        ("PostgreSQL stopped (fast), away for 4 s", signal.SIGINT, 4),
-        ("PostgreSQL stopped (immediate)", signal.SIGQUIT, 0),
-        ("PostgreSQL killed", signal.SIGKILL, 0),
+        ("PostgreSQL stopped (fast), and away for a while", signal.SIGINT, True),
+        ("PostgreSQL stopped (immediate)", signal.SIGQUIT, False),
+        ("PostgreSQL killed", signal.SIGKILL, False),
     ],
 )
 def test_postgres_ends_and_comes_back(
-    installation: Installation, name: str, sent: signal.Signals, seconds: float
+    installation: Installation, name: str, sent: signal.Signals, is_away: bool
 ) -> None:
     with Load(installation, f"ended by {sent.name}") as load:
         postmaster = installation.postmaster()
@@ -45,16 +45,17 @@ def test_postgres_ends_and_comes_back(
             postmaster.send_signal(sent)
             wait_for(lambda: is_gone(postmaster), 30, "PostgreSQL does not end")
             gone = time.monotonic()
-            time.sleep(seconds)
+            if is_away:
+                load.run_until(lambda: any(each.sent > gone and each.is_refusal for each in load.answers))
             back = time.monotonic()
         load.run_until(lambda: installation.server.request("GET", "/readyz")[0] == 200)
         load.run_for(1.5)
     meanwhile = [each for each in load.answers if gone < each.sent and each.sent + each.seconds < back]
     # No answer takes longer than the service waits for a connection, and none is better than it can be.
-    assert {each.status for each in meanwhile} <= {503}
-    assert max(each.seconds for each in load.answers) < PATIENCE + 4
+    assert {each.status for each in meanwhile} == ({503} if is_away else set())
+    assert max(each.seconds for each in load.answers) < 2 * PATIENCE
     assert load.ready_between(gone, back).keys() <= {503}
-    load.settle(since=back, within=12, alike=name)
+    load.settle(since=back, within=20, alike=name)
     # Not bound to the core of the worker that has started it.
     assert installation.postmaster().cpu_affinity() == ALLOWED
 
@@ -68,13 +69,13 @@ def test_connections_are_cut_in_the_middle_of_transactions(installation: Install
         cut = 0
         with installation.server.superuser() as connection:
             end = time.monotonic() + 4
-            while time.monotonic() < end:
+            while cut <= 20 or time.monotonic() < end:
+                assert time.monotonic() < end + 16, f"only {cut} connections were at work"
                 cut += sum(row[0] for row in connection.execute(CUT))
                 time.sleep(0.05)
         over = time.monotonic()
         load.run_for(1.5)
-    assert cut > 20
-    load.settle(since=over, within=3, alike="connections cut within transactions")
+    load.settle(since=over, within=PATIENCE + 2, alike="connections cut within transactions")
 
 
 def test_the_pool_is_exhausted(installation: Installation) -> None:
@@ -89,11 +90,16 @@ def test_the_pool_is_exhausted(installation: Installation) -> None:
             client.close()
 
     with Load(installation, "exhausted", readers=6) as load:
-        with installation.server.superuser() as connection, connection.transaction():
+        # Who looks on must not be in a transaction: it would see the same again and again.
+        with (
+            installation.server.superuser() as onlooker,
+            installation.server.superuser() as connection,
+            connection.transaction(),
+        ):
             connection.execute("LOCK TABLE elements_element IN ACCESS EXCLUSIVE MODE")
             with ThreadPoolExecutor(66) as pool:
                 waiting = [pool.submit(ask, "GET", PROCESS) for _ in range(64)]
-                load.run_until(lambda: connection.execute(BLOCKED).fetchone() == (POOL * WORKERS,))
+                load.run_until(lambda: onlooker.execute(BLOCKED).fetchone() == (POOL * WORKERS,))
                 held = time.monotonic()
                 late = [pool.submit(ask, "GET", PROCESS), pool.submit(ask, "POST", PROCESSES, {"elements": []})]
                 refused = [each.result() for each in late]
@@ -106,4 +112,4 @@ def test_the_pool_is_exhausted(installation: Installation) -> None:
     assert [each.status for each in refused] == [503, 503]
     assert max(each.seconds for each in refused) < PATIENCE + 4
     assert load.ready_between(held, over).keys() == {503}
-    load.settle(since=over, within=3, alike="every connection of the pool held")
+    load.settle(since=over, within=PATIENCE + 2, alike="every connection of the pool held")

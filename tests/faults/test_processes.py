@@ -26,9 +26,12 @@ def test_workers_are_killed_during_writes(installation: Installation) -> None:
             load.run_for(1)
     load.settle(since=over, within=15, alike="a worker killed, twice", may_break=True)
     if cores := cores_for(WORKERS):
-        assert sorted(each.cpu_affinity() for each in installation.workers()) == [
-            [core] for core in sorted(cores * (WORKERS // len(cores)))
-        ]
+        expected = [[core] for core in sorted(cores * (WORKERS // len(cores)))]
+        wait_for(
+            lambda: sorted(each.cpu_affinity() for each in installation.workers()) == expected,
+            20,
+            "the workers do not keep to their cores",
+        )
 
 
 def is_replaced(installation: Installation, pid: int) -> bool:

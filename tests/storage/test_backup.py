@@ -9,12 +9,13 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
-from psycopg.errors import DiskFull
+from psycopg.errors import AdminShutdown, DiskFull
 
 from repository_site.problems import Conflict, Invalid
 from storage.backup.contents import DERIVED
@@ -257,7 +258,9 @@ def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook:
     assert Storage.objects.count() == 2
     small = changed(backup, "contents.json", storage_with(region="ch"))
     assert restore_storage(small, ("acme", "copy")).storage.region == "CH"
-    for wrong in (storage_with(base="x"), storage_with(created_on="soon")):
+    for wrong in (
+        storage_with(base="x"), storage_with(created_on="soon"), storage_with(created_on="2026-01-01T00:00:00"),
+    ):  # fmt: skip
         with pytest.raises(Invalid, match="is damaged"):
             restore_storage(changed(backup, "contents.json", wrong), ("acme", "copy-2"))
 
@@ -275,10 +278,20 @@ def test_checking_looks_at_tokens_and_staff_though_a_copy_has_none(handbook: Sto
     token = json.loads(zipfile.ZipFile(backup).read("contents.json"))["tokens"][0]
     for wrong in (
         {"id": "x"}, {"digest": "00"}, {"old_digest": "zz"}, {"name": None}, {"name": "x" * 5000}, {"user_id": "x"},
-        {"valid_until": "soon"}, {"valid_from": None},
+        {"valid_until": "soon"}, {"valid_from": None}, {"created_on": None},
     ):  # fmt: skip
         with pytest.raises(Invalid, match="is damaged"):
             check_backup(changed(backup, "contents.json", contents_with(tokens=[token | wrong])))
+    timeless = token | {"valid_until": "2026-01-01T00:00:00"}
+    with pytest.raises(Invalid, match="is damaged: '2026-01-01T00:00:00' has no time zone"):
+        check_backup(changed(backup, "contents.json", contents_with(tokens=[timeless])))
+    rotated = token | {"old_digest": "00" * 32}
+    for twin in (
+        token | {"id": str(uuid4())}, token | {"digest": "11" * 32},
+        rotated | {"id": str(uuid4()), "digest": "11" * 32},
+    ):  # fmt: skip
+        with pytest.raises(Invalid, match="is damaged: a token is there twice"):
+            check_backup(changed(backup, "contents.json", contents_with(tokens=[rotated, twin])))
     someone = contents_with(memberships=[{"account": "anna", "roles": ["editor"], "user": "x"}])
     with pytest.raises(Invalid, match="is damaged"):
         check_backup(changed(backup, "contents.json", someone))
@@ -291,8 +304,20 @@ def test_a_full_disk_is_not_taken_for_a_damaged_file(
         raise DiskFull("could not extend file: No space left on device")
 
     monkeypatch.setattr("psycopg.Copy.write", fill)
-    with pytest.raises(CommandError, match="No space left on device"):
+    with pytest.raises(CommandError, match=r"^database: could not extend file: No space left on device$"):
         call_command("restore_storage", str(backup), "--as", "acme", "copy")
+
+
+def test_a_database_that_goes_away_ends_the_backup_with_a_word(
+    storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(copy: Any) -> None:
+        raise AdminShutdown("terminating connection due to administrator command")
+
+    monkeypatch.setattr("psycopg.Copy.__iter__", end)
+    with pytest.raises(CommandError, match=r"^database: terminating connection"):
+        call_command("backup_storage", "acme", "handbook", str(tmp_path / "file"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_where_nothing_can_be_written(storage: Storage, tmp_path: Path) -> None:

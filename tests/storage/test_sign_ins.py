@@ -86,6 +86,7 @@ def test_the_old_password_is_no_way_around_it(jo: StaffAccount, office: str) -> 
     blocked = change(PASSWORD)
     assert (blocked.status_code, WAIT in blocked.content.decode()) == (429, True)
     assert 890 <= int(blocked["Retry-After"]) <= 900
+    assert blocked.wsgi_request.method == "POST"
     assert sign_in("jo", PASSWORD).status_code == 429
     jo.refresh_from_db()
     assert jo.check_password(PASSWORD)
