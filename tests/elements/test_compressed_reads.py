@@ -42,6 +42,7 @@ def as_compressed(plain: Any, packed: Any) -> dict[str, str]:
     return {**headers_of(plain), **own}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("address", READS)
 def test_every_read_in_fewer_bytes(api: ApiClient, architect: str, address: str) -> None:
     plain = api.get(address, token=architect)

@@ -283,6 +283,7 @@ def large(kind: str) -> list[tuple[int, int]]:
     }[kind]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     ["a chain", "a chain with loops", "a tree", "a star", "at random", "many tangles", "a chain, and one to all"],
