@@ -79,7 +79,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     `target` names what makes the WSGI program in each worker; others than the service are there to be measured.
     """
     from granian import Granian
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
@@ -96,6 +96,8 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
         interface=Interfaces.WSGI,
         workers=workers,
         blocking_threads=THREADS,
+        # HTTP/2 has windows of its own, which a client may leave shut while it reads its socket (D166).
+        http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_MILLISECONDS),
         respawn_failed_workers=True,
         workers_kill_timeout=10,

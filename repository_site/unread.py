@@ -18,6 +18,8 @@ from pathlib import Path
 OPEN_FILES = Path("/proc/self/fd")
 # Seconds to look for the socket that the server listens at, which it opens after it has loaded the service.
 PATIENCE, BREATH = 60.0, 0.05
+# Milliseconds.
+LONGEST = 2**31 - 1
 
 
 def cut_off_who_does_not_read(port: int, seconds: int) -> None:
@@ -30,6 +32,9 @@ def _wait_and_limit(port: int, seconds: int) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not limit_unread(port, seconds):
         time.sleep(BREATH)
+    # Once more, for those who were connected before the first time and accepted after it.
+    time.sleep(1)
+    limit_unread(port, seconds)
 
 
 def limit_unread(port: int, seconds: int) -> bool:
@@ -38,7 +43,7 @@ def limit_unread(port: int, seconds: int) -> bool:
     is_limited = False
     for each in _sockets_at(port):
         with each:
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, seconds * 1000)
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, min(seconds * 1000, LONGEST))
             is_limited |= bool(each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
     return is_limited
 
@@ -48,13 +53,16 @@ def _sockets_at(port: int) -> Iterator[socket.socket]:
     for each in OPEN_FILES.iterdir():
         # Many are no sockets, and some are closed meanwhile.
         with suppress(OSError):
+            if not str(each.readlink()).startswith("socket:"):
+                continue
             copy = os.dup(int(each.name))
             try:
                 found = socket.socket(fileno=copy)
             except OSError:
                 os.close(copy)
                 raise
-            if found.family in (socket.AF_INET, socket.AF_INET6) and found.getsockname()[1] == port:
+            is_tcp = found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM
+            if is_tcp and found.getsockname()[1] == port:
                 yield found
             else:
                 found.close()

@@ -132,6 +132,10 @@ def test_bodies_over_real_http(server: Server) -> None:
     assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
     too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
     assert too_long[0] == 413
+    # HTTP/2 is not spoken (D166): its settings are not answered with settings.
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
+        assert client.recv(1000)[:12] in (b"", b"HTTP/1.1 400")
 
 
 @pytest.mark.long
