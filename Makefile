@@ -84,9 +84,9 @@ format: $(STAMP) ## put the code into its form
 	@$(BIN)/ruff format .
 
 docs: $(STAMP) ## make the generated pages of docs/ anew
-	@$(BIN)/python -m repository_site.environment
+	@$(BIN)/python -m repository_site.core.environment
 	@$(BIN)/python -m tests.permissions.matrix
-	@$(BIN)/python -m repository_site.supply_chain docs
+	@$(BIN)/python -m repository_site.operations.supply_chain docs
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
 	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
 
@@ -94,7 +94,7 @@ examples: $(STAMP) ## record the examples of the OpenAPI document anew, by a run
 	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -n 0 tests/repository_site/test_api_examples.py
 
 messages: $(STAMP) ## bring the translations up to date; lists the texts that have none yet
-	@$(BIN)/python -m repository_site.catalogue
+	@$(BIN)/python -m repository_site.translations
 
 screenshots: $(STAMP) browser ## make the pictures of docs/images anew
 	@$(BIN)/python -m tests.browser.screenshots
@@ -106,10 +106,10 @@ shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell
 
 audit: $(STAMP) ## check packages against the locks, their files and licences, and known vulnerabilities where pip-audit is there
-	@$(BIN)/python -m repository_site.supply_chain audit
+	@$(BIN)/python -m repository_site.operations.supply_chain audit
 
 sbom: $(STAMP) ## write a bill of materials (CycloneDX JSON) to standard output
-	@$(BIN)/python -m repository_site.supply_chain sbom
+	@$(BIN)/python -m repository_site.operations.supply_chain sbom
 
 lock: $(STAMP) ## pin the requirements anew from pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml

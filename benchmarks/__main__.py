@@ -20,7 +20,7 @@ from benchmarks.run import MEGABYTE, SCALES, Run
 from benchmarks.site import ELEMENTS, FLOOR, OURS, PARTS, PLAIN, SERVICE, WRITTEN, Site, StorageClient, storage_key
 from benchmarks.sizes import make_sizes, measure_sizes, measure_whole_lists
 from benchmarks.stages import SERVER, read_timing
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 
 class Benchmark(Run):

@@ -233,7 +233,7 @@ def application() -> Callable[..., Iterable[bytes]]:
     """What the server calls in each worker process."""
     import gc
 
-    from repository_site.server import take_place
+    from repository_site.operations.server import take_place
 
     take_place()
     reading = Floor(os.environ["BENCHMARK_STORAGE"], os.environ["BENCHMARK_BASE"])

@@ -30,10 +30,10 @@ def print_attributes(count: int) -> None:
 def write_tokens(file: Path) -> None:
     """One for each storage, in one process: a command each would take a second each. Those in the file are kept. They
     stand under the ids of storages: a key may come to mean another storage."""
-    from storage.contexts import Context, ContextType
+    from storage.access.tokens import issue_token
     from storage.models import Storage
-    from storage.roles import Role
-    from storage.tokens import issue_token
+    from storage.models.roles import Role
+    from storage.tenancy.contexts import Context, ContextType
 
     tokens: dict[str, str] = orjson.loads(file.read_bytes()) if file.exists() else {}
     for storage in Storage.objects.select_related("collection").exclude(id__in=tokens):

@@ -24,8 +24,8 @@ from psycopg import sql
 
 from benchmarks.client import Client, Connection
 from benchmarks.generating import Step, copy_storage, grow_storage
-from repository_site.embedded_postgres import EmbeddedPostgres
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.environment import PROJECT_DIR
 
 BYPASS = "benchmark_bypass"
 """A role that row-level security does not bind: for the floor and the plain comparison, and to measure its cost."""

@@ -152,8 +152,8 @@ def application() -> Callable[..., Any]:
 
     from django.core.wsgi import get_wsgi_application
 
-    from repository_site.database.pool import enable_pool
-    from repository_site.server import take_place
+    from repository_site.core.database.pool import enable_pool
+    from repository_site.operations.server import take_place
 
     take_place()
     found = get_wsgi_application()

@@ -7,7 +7,7 @@ import argparse
 import django
 
 from benchmarks.installation import WORKERS
-from repository_site.server import Bind, run_server
+from repository_site.operations.server import Bind, run_server
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

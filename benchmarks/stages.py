@@ -47,7 +47,7 @@ watch = Watch()
 
 def application() -> Callable[..., Any]:
     """What the server calls in each worker process."""
-    from repository_site.server import worker_application
+    from repository_site.operations.server import worker_application
 
     inner = worker_application()
     _hang_in()
@@ -68,10 +68,10 @@ def application() -> Callable[..., Any]:
 def _hang_in() -> None:
     from django.db.backends.utils import CursorWrapper
 
-    from repository_site.database.base import DatabaseWrapper
-    from repository_site.rest import rendering
+    from repository_site.core.database.base import DatabaseWrapper
+    from repository_site.core.rest import rendering
     from storage.api import operation
-    from storage.tenancy import tenant_scope
+    from storage.tenancy.scope import tenant_scope
 
     for name in ("find_context", "authenticate", "throttle_caller"):
         setattr(operation, name, watch.around(AUTHENTICATION, getattr(operation, name)))

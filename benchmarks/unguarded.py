@@ -30,8 +30,8 @@ def application() -> Callable[..., Any]:
     """What the server calls in each worker process."""
     from django.db.backends.utils import CursorWrapper
 
-    from repository_site.database.base import DatabaseWrapper
-    from repository_site.server import worker_application
+    from repository_site.core.database.base import DatabaseWrapper
+    from repository_site.operations.server import worker_application
 
     # Not by what Django offers for watching statements: those that are watched are sent one by one.
     execute: Any = CursorWrapper.execute

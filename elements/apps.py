@@ -8,16 +8,16 @@ class ElementsConfig(AppConfig):
 
     def ready(self) -> None:
         from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, VersionName
-        from elements.people import user_directory
-        from elements.token_elements import mirror_token
+        from elements.people.administration import user_directory
+        from elements.people.token_elements import mirror_token
         from elements.usage import describe_use
         from elements.users import find_user
-        from facets.changes import USE_CHECKS
+        from facets.changing.changes import USE_CHECKS
+        from storage.access.callers import set_user_lookup
+        from storage.access.tokens import TOKEN_MIRRORS
+        from storage.access.user_directory import set_user_directory
         from storage.backup.contents import DERIVED
-        from storage.callers import set_user_lookup
-        from storage.sizes import COUNTED
-        from storage.tokens import TOKEN_MIRRORS
-        from storage.user_directory import set_user_directory
+        from storage.provisioning.sizes import COUNTED
 
         TOKEN_MIRRORS.append(mirror_token)
         set_user_lookup(find_user)

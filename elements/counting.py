@@ -15,10 +15,10 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from facets.blueprint import ElementType
+from facets.blueprint.cycles import OPEN, Category
+from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
-from facets.cycles import OPEN, Category
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
 from storage.models import Storage
 
 OWNER = "owner"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.rendering import segment
-from storage.cultures import language_of
+from storage.localisation.cultures import language_of
 
 # Date-times in columns of a version: attribute name to column.
 STAMPS = MappingProxyType(

@@ -11,15 +11,15 @@ from elements.locks import Lock, find_lock
 from elements.naming import NAME
 from elements.permissions import Permission, authors_in, permissions, role_permissions
 from elements.reading import rows
-from elements.reading.assembly import Reader, ancestors
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.assembler import Reader, ancestors
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.names import chosen_name
 from elements.reading.rows import Audience, Identity, VersionRow
 from elements.writing.deleting import plan_deletion
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
-from repository_site.database.statements import fetch
-from storage.callers import Caller
+from repository_site.core.database.statements import fetch
+from storage.access.callers import Caller
 
 
 @dataclass(frozen=True, slots=True)

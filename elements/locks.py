@@ -7,9 +7,9 @@ from enum import StrEnum
 from uuid import UUID
 
 from elements.permissions import Permission, granted_to, permissions, role_permissions
-from facets.blueprint import ElementType
-from facets.cycles import Category
-from storage.callers import Caller
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import ElementType
+from storage.access.callers import Caller
 
 CHANGEABLE = frozenset({Category.DRAFT, Category.STATIC})
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django.http import HttpRequest
 
 from elements.permissions import Permission, sees_drafts
-from elements.reading.assembly import Reader
+from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
 from elements.writing.updating import Writer
 from elements.writing.writers import require_changing, settled_writer

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from elements.derived import AUTHOR_CONTEXTS
-from facets.blueprint import ElementType
-from repository_site.problems import Forbidden
-from storage.callers import Caller
-from storage.roles import Role
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import Forbidden
+from storage.access.callers import Caller
+from storage.models.roles import Role
 
 
 class Permission(StrEnum):

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from repository_site.rest.rendering import to_json
+from repository_site.core.rest.rendering import to_json
 
 FAN_OUT = 10
 USERS, SYSTEMS, TAGS, RISKS = 50, 200, 50, 100

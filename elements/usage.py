@@ -1,4 +1,4 @@
-"""How much stored content a change of the configuration would orphan: what `facets.changes` asks before it acts."""
+"""Content that a configuration change would orphan; `facets.changing` asks before it writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils.translation import ngettext
 
 from elements.models import Element, ElementVersion, Reference
-from facets.differences import Hazard
+from facets.blueprint.differences import Hazard
 
 ATTRIBUTE_SQL = """
     SELECT count(*) FROM elements_elementversion v

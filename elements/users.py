@@ -9,12 +9,12 @@ from uuid import UUID
 import orjson
 
 from elements.models import people
-from repository_site.database.statements import look_up
-from storage.callers import UserGrant
-from storage.cultures import INVARIANT_CULTURE
+from repository_site.core.database.statements import look_up
+from storage.access.callers import UserGrant
+from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 
 USER_TYPE = people.USER_TYPE
 ROLE_ATTRIBUTES = {f"role{role.value.capitalize()}": role for role in Role}

@@ -8,9 +8,9 @@ class FacetsConfig(AppConfig):
 
     def ready(self) -> None:
         from facets import checks  # noqa: F401  registers the system check
-        from facets.changes import provision_configuration
-        from facets.template_reading import SECTIONS
-        from storage import provisioning, template_documents
+        from facets.changing.changes import provision_configuration
+        from facets.template_format.reading import SECTIONS
+        from storage.provisioning import provision, templates
 
-        provisioning.PROVISIONING_STEPS.append(provision_configuration)
-        template_documents.SECTIONS.update(SECTIONS)
+        provision.PROVISIONING_STEPS.append(provision_configuration)
+        templates.SECTIONS.update(SECTIONS)

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 
 from facets.models.base import ConfigurationModel
-from storage.migration_operations import CONFIGURATION_TRIGGER
+from storage.tenancy.migration_operations import CONFIGURATION_TRIGGER
 
 # Inserts, updates and deletes, for each statement, before the rows are touched (see pg_trigger.tgtype).
 WANTED_KIND = 2 + 4 + 8 + 16

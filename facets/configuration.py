@@ -19,13 +19,13 @@ from weakref import WeakValueDictionary
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from facets.blueprint import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
-from facets.cycles import Category, ReleaseCycle, Transition
-from facets.row_reading import read_configuration
-from repository_site.problems import NotFound
-from storage.cultures import CultureSet
+from facets.blueprint.cycles import Category, ReleaseCycle, Transition
+from facets.blueprint.definitions import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
+from facets.rows.reading import read_configuration
+from repository_site.core.problems import NotFound
+from storage.localisation.cultures import CultureSet
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
 # Of how many storages a process keeps the compiled configuration, and how many that differ, at a megabyte each; the

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from facets.blueprint import Attribute, Facet, Property, Related, SelectableValue, View
+from facets.blueprint.cycles import Transition
+from facets.blueprint.definitions import Attribute, Facet, Property, Related, SelectableValue, View
+from facets.blueprint.texts import Texts
 from facets.configuration import CompiledView, Configuration, TypeInView
-from facets.cycles import Transition
-from facets.texts import Texts
-from repository_site.rest.rendering import counted, to_json
-from storage.cultures import CultureSet, language_of
+from repository_site.core.rest.rendering import counted, to_json
+from storage.localisation.cultures import CultureSet, language_of
 
 Names = dict[int, str]
 # How the names of a facet or view stand in an answer depends on the api-version (D5).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from facets.cycles import OPEN, Category, ReleaseCycle
-from facets.texts import Texts
+from facets.blueprint.cycles import OPEN, Category, ReleaseCycle
+from facets.blueprint.texts import Texts
 
 COLORS = {
     Category.DRAFT: "fill:#fff3cd,stroke:#8a6d00,color:#000",

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncWeek
 
+from facets.blueprint.cycles import OPEN, Category
 from facets.configuration import Configuration
-from facets.cycles import OPEN, Category
-from release.days import start_of_day
 from release.models import LifecycleEntry
+from release.steps.days import start_of_day
 
 Entries = QuerySet[LifecycleEntry]
 WEEKS = 12

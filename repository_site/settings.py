@@ -6,11 +6,11 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from repository_site import environment
-from repository_site.embedded_postgres import EmbeddedPostgres
-from repository_site.logs import logging_settings
-from repository_site.rest.texts import API_DESCRIPTION, API_TAGS
-from repository_site.secret_key import load_or_make_secret_key
+from repository_site.core import environment
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.rest.description import API_DESCRIPTION, API_TAGS
+from repository_site.operations.logs import logging_settings
+from repository_site.operations.secret_key import load_or_make_secret_key
 
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
@@ -84,30 +84,30 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "repository_site.metrics.requests.MetricsMiddleware",
-    "repository_site.middleware.RequestLogMiddleware",
+    "repository_site.operations.metrics.requests.MetricsMiddleware",
+    "repository_site.core.middleware.RequestLogMiddleware",
     "storage.traffic.TrafficMiddleware",
-    "repository_site.policies.PolicyMiddleware",
-    "repository_site.health.HealthMiddleware",
-    "repository_site.metrics.page.MetricsPageMiddleware",
-    "repository_site.middleware.TrustedProxyMiddleware",
+    "repository_site.core.policies.PolicyMiddleware",
+    "repository_site.operations.health.HealthMiddleware",
+    "repository_site.operations.metrics.page.MetricsPageMiddleware",
+    "repository_site.core.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "repository_site.middleware.ApiRequestMiddleware",
-    "repository_site.rest.compression.CompressionMiddleware",
-    "storage.middleware.StoragePathMiddleware",
+    "repository_site.core.middleware.ApiRequestMiddleware",
+    "repository_site.core.rest.compression.CompressionMiddleware",
+    "storage.tenancy.middleware.StoragePathMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "storage.middleware.LanguageMiddleware",
+    "storage.tenancy.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 if TRACES:
     # Inside of the log, which then has the id of the trace; nothing of OpenTelemetry is imported otherwise (D163).
-    MIDDLEWARE.insert(2, "repository_site.tracing.TracingMiddleware")
+    MIDDLEWARE.insert(2, "repository_site.operations.tracing.TracingMiddleware")
 
 TEMPLATES = [
     {
@@ -149,7 +149,7 @@ def _database() -> dict[str, Any]:
 
 
 EMBEDDED_POSTGRES = None if DATABASE_ADDRESS else EmbeddedPostgres(DATA_DIR / "postgres")
-DATABASES = {"default": {"ENGINE": "repository_site.database", **_database()}}
+DATABASES = {"default": {"ENGINE": "repository_site.core.database", **_database()}}
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "storage.StaffAccount"
@@ -160,7 +160,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
-MESSAGE_STORAGE = "storage.messages.StorageMessages"
+MESSAGE_STORAGE = "storage.back_office.messages.StorageMessages"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
@@ -196,11 +196,11 @@ if HTTPS:
     ]
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["repository_site.rest.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["repository_site.rest.strict_json.StrictJSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "repository_site.rest.negotiation.JSONNegotiation",
-    "DEFAULT_SCHEMA_CLASS": "repository_site.rest.schema.OperationSchema",
-    "EXCEPTION_HANDLER": "repository_site.rest.errors.handle_exception",
+    "DEFAULT_RENDERER_CLASSES": ["repository_site.core.rest.rendering.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["repository_site.core.rest.strict_json.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "repository_site.core.rest.negotiation.JSONNegotiation",
+    "DEFAULT_SCHEMA_CLASS": "repository_site.core.rest.schema.OperationSchema",
+    "EXCEPTION_HANDLER": "repository_site.core.rest.errors.handle_exception",
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
@@ -218,13 +218,13 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "SORT_OPERATION_PARAMETERS": False,
-    "POSTPROCESSING_HOOKS": ["repository_site.rest.schema.close_objects"],
+    "POSTPROCESSING_HOOKS": ["repository_site.core.rest.schema.close_objects"],
 }
 
 # The look and the navigation of the two back offices; `storage/back_office/sites.py` names these settings.
 _OFFICE: dict[str, Any] = {
     "SITE_SYMBOL": "account_tree",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "repository_site.back_office.icon"}],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "repository_site.dashboard.office.icon"}],
     "SHOW_HISTORY": False,
     "SHOW_BACK_BUTTON": True,
     "BORDER_RADIUS": "6px",
@@ -243,23 +243,23 @@ _OFFICE: dict[str, Any] = {
             "950": "#0a2438",
         }
     },
-    "STYLES": ["repository_site.back_office.style"],
-    "SCRIPTS": ["repository_site.back_office.expressions", "repository_site.back_office.script"],
+    "STYLES": ["repository_site.dashboard.office.style"],
+    "SCRIPTS": ["repository_site.dashboard.office.expressions", "repository_site.dashboard.office.script"],
 }
 UNFOLD_SITE = {
     **_OFFICE,
-    "SITE_HEADER": "repository_site.back_office.site_title",
-    "SITE_TITLE": "repository_site.back_office.site_title",
+    "SITE_HEADER": "repository_site.dashboard.office.site_title",
+    "SITE_TITLE": "repository_site.dashboard.office.site_title",
     "SITE_URL": None,
-    "DASHBOARD_CALLBACK": "repository_site.back_office.site_dashboard",
-    "SIDEBAR": {"navigation": "repository_site.back_office.site_navigation"},
+    "DASHBOARD_CALLBACK": "repository_site.dashboard.office.site_dashboard",
+    "SIDEBAR": {"navigation": "repository_site.dashboard.office.site_navigation"},
 }
 UNFOLD_STORAGE = {
     **_OFFICE,
-    "SITE_HEADER": "repository_site.back_office.storage_title",
-    "SITE_TITLE": "repository_site.back_office.storage_title",
-    "SITE_SUBHEADER": "repository_site.back_office.storage_path",
-    "SITE_URL": "repository_site.back_office.reader_address",
-    "DASHBOARD_CALLBACK": "repository_site.back_office.storage_dashboard",
-    "SIDEBAR": {"navigation": "repository_site.back_office.storage_navigation"},
+    "SITE_HEADER": "repository_site.dashboard.office.storage_title",
+    "SITE_TITLE": "repository_site.dashboard.office.storage_title",
+    "SITE_SUBHEADER": "repository_site.dashboard.office.storage_path",
+    "SITE_URL": "repository_site.dashboard.office.reader_address",
+    "DASHBOARD_CALLBACK": "repository_site.dashboard.office.storage_dashboard",
+    "SIDEBAR": {"navigation": "repository_site.dashboard.office.storage_navigation"},
 }

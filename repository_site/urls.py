@@ -11,10 +11,10 @@ from django.urls import include, path, re_path
 from django.views import defaults
 from django.views.generic import RedirectView
 
-from repository_site.api_document import SchemaView
-from repository_site.api_pages import DocumentPage
-from repository_site.problems import NotFound, TooManyRequests, Unreadable
-from repository_site.rest import errors
+from repository_site.api_document.document import SchemaView
+from repository_site.api_document.pages import DocumentPage
+from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
+from repository_site.core.rest import errors
 from storage.api.operation import throttle_address
 from storage.back_office import site_office
 

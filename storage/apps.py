@@ -7,4 +7,4 @@ class StorageConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
-        from storage import checks  # noqa: F401  registers the system checks
+        from storage.tenancy import checks  # noqa: F401  registers the system checks

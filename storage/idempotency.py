@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from repository_site.problems import Busy, Invalid
+from repository_site.core.problems import Busy, Invalid
 
 KEPT = timedelta(hours=24)
 

@@ -24,15 +24,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
-from repository_site.database.statements import with_current_plans
-from repository_site.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
-from repository_site.rest.errors import status_of
-from storage.addresses import public_base
-from storage.callers import Caller, anonymous_reader
-from storage.contexts import Context, ContextType
+from repository_site.core.database.statements import with_current_plans
+from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
+from repository_site.core.rest.errors import status_of
+from storage.access.callers import Caller, anonymous_reader
+from storage.access.staff import staff_caller
 from storage.models import AnonymousAccess, Storage
-from storage.staff import staff_caller
-from storage.tenancy import tenant_scope
+from storage.tenancy.addresses import public_base
+from storage.tenancy.contexts import Context, ContextType
+from storage.tenancy.scope import tenant_scope
 
 # Somebody else holds what is asked for, or it takes too long; the transaction has been undone.
 IN_USE = gettext_noop("This takes too long, or others are changing the same things now. Try again.")

@@ -20,7 +20,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from repository_site.middleware import GetResponse
+from repository_site.core.middleware import GetResponse
 from storage.models import RequestCount
 
 WRITE_EVERY = 10

@@ -18,8 +18,8 @@ from django.test import Client
 from django.utils.encoding import force_bytes
 from jsonschema_rs import Draft202012Validator
 
-from repository_site.api_document import openapi_document
-from repository_site.rest.errors import is_api_path
+from repository_site.api_document.document import openapi_document
+from repository_site.core.rest.errors import is_api_path
 
 called: set[tuple[str, str]] = set()
 

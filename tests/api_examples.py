@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from repository_site.api_document import openapi_document
-from repository_site.environment import PROJECT_DIR
-from storage.contexts import Context, ContextType
+from repository_site.api_document.document import openapi_document
+from repository_site.core.environment import PROJECT_DIR
+from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.models.roles import Role
+from storage.tenancy.contexts import Context, ContextType
 from tests.api_client import ApiClient
 
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -13,9 +13,9 @@ from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
 from elements.transfer.importing import import_elements
-from repository_site.api_document import openapi_document
+from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.provisioning import remove_storage
+from storage.provisioning.provision import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory

@@ -6,8 +6,8 @@ from typing import Any
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
+from storage.provisioning.templates import load_template
+from storage.tenancy.scope import tenant_scope
 
 STANDARD_CYCLES: dict[str, Any] = load_template("standard").sections["releaseCycles"]
 

@@ -10,11 +10,11 @@ from factory.base import Factory
 from factory.declarations import LazyFunction, Sequence
 from factory.django import DjangoModelFactory
 
-from storage.contexts import Context, ContextType
+from storage.access.tokens import issue_token
 from storage.models import StaffAccount, Storage
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.models.roles import Role
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import Context, ContextType
 
 # Most tests need no types; provisioning the standard template for each would make the suite several times as long.
 PLAIN_TEMPLATE = Path(__file__).with_name("plain_template.json")

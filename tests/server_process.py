@@ -21,8 +21,8 @@ from typing import Any
 import psutil
 import psycopg
 
-from repository_site import environment
-from repository_site.embedded_postgres import EmbeddedPostgres
+from repository_site.core import environment
+from repository_site.core.embedded_postgres import EmbeddedPostgres
 
 
 def free_port() -> int:

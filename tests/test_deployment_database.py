@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from repository_site.embedded_postgres import EmbeddedPostgres
-from repository_site.embedded_postgres.server import SUPERUSER, programs
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.embedded_postgres.server import SUPERUSER, programs
+from repository_site.core.environment import PROJECT_DIR
 from tests.server_process import DataFolders, Server
 
 pytestmark = [pytest.mark.server, pytest.mark.long]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from repository_site import environment
-from repository_site.environment import PROJECT_DIR
+from repository_site.core import environment
+from repository_site.core.environment import PROJECT_DIR
 
 FILES = PROJECT_DIR / "docs/how-to/files"
 PAGE = PROJECT_DIR / "docs/how-to/deploy.md"

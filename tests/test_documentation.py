@@ -23,7 +23,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 from tests.server_process import DataFolders, Server, free_port
 from tests.warm_commands import WarmCommands
 

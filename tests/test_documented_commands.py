@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 from tests.test_documentation import FENCE, PAGES
 
 INLINE = re.compile(r"`([^`\n]+)`")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 PAGE = (PROJECT_DIR / "docs/explanation/security.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
@@ -62,4 +62,4 @@ def modules() -> Iterator[tuple[Path, str]]:
 def test_the_server_fetches_nothing() -> None:
     """But for the doctor, a command, who asks the server that the operator names how it is."""
     found = [(path.relative_to(PROJECT_DIR).as_posix(), name) for path, name in modules() if name in NETWORK]
-    assert found == [("repository_site/doctor/configuration.py", "urllib.request")]
+    assert found == [("repository_site/operations/doctor/configuration.py", "urllib.request")]

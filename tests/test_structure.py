@@ -6,7 +6,7 @@ from pathlib import Path
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 TOP_LEVEL = {"repository_site", "facets", "elements", "release", "storage", "templates", "tests", "docs", "benchmarks"}
 

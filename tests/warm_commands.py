@@ -15,7 +15,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 PROGRAM = """\
 #!{python} -I

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from elements.admin.labels import Labels, Named, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
-from elements.contexts import accepts
-from facets.blueprint import ElementType
-from repository_site.problems import NotFound
+from elements.related_contexts import accepts
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import NotFound
 from storage.back_office import storage_office
 
 PAGE_SIZE = 20

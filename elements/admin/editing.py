@@ -27,9 +27,9 @@ from elements.reading.rows import VersionRow
 from elements.writing.deleting import delete_element, plan_deletion
 from elements.writing.findings import Findings
 from elements.writing.updating import Writer, update_elements
-from facets.blueprint import ElementType
-from repository_site.problems import Conflict, Forbidden, Invalid, NotFound, PreconditionFailed, Problem
-from repository_site.rest.errors import status_of
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, PreconditionFailed, Problem
+from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
 from storage.pages import caller_of
 

@@ -18,13 +18,13 @@ from unfold.widgets import BASE_INPUT_CLASSES
 
 from elements.admin.labels import Labels, Named
 from elements.admin.typed import Typed, posted_text
-from elements.reading.projection import DERIVED
+from elements.reading.assembly.projection import DERIVED
 from elements.writing.inputs import SERVER_CONTEXTS
 from elements.writing.properties import VALIDITY
-from facets.blueprint import Attribute, ElementType, Property, Related
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, ElementType, Property, Related
 from facets.rendering import other_texts
-from storage.cultures import INVARIANT_CULTURE
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)
 STEREOTYPE, PARENT = "stereotype", "rootPath"

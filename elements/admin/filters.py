@@ -27,11 +27,11 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import NAMES_OF_CATEGORIES, Labels, labels_of
 from elements.derived import AUTHOR_CONTEXTS
-from elements.filters.syntax import GUID
 from elements.models import Element, ElementVersion, Reference
 from elements.users import USER_TYPE
-from facets.blueprint import ElementType
-from facets.cycles import Category
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import ElementType
+from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)

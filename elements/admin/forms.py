@@ -20,16 +20,16 @@ from elements.admin.fields import PARENT, STEREOTYPE, Field, Row, build_rows, re
 from elements.admin.labels import Labels, Named
 from elements.admin.presenting import plain_value
 from elements.admin.typed import NoJson, Typed, read_typed, same_typed, typed_value
-from elements.filters.syntax import GUID
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.properties import VALIDITY
-from facets.blueprint import ElementType
-from repository_site.problems import Problem
-from repository_site.rest.datetimes import wire_datetime
-from repository_site.rest.rendering import to_json
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import Problem
+from repository_site.core.rest.datetimes import wire_datetime
+from repository_site.core.rest.rendering import to_json
+from repository_site.core.wording import GUID
 
 # How problems name the element of the form, and what in it they are about.
 PLACE = "element"

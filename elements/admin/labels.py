@@ -19,16 +19,16 @@ from django.utils.translation import gettext as _
 
 from elements.naming import NAME
 from elements.page_requests import reader_of
-from elements.reading.assembly import Reader
+from elements.reading.assembly.assembler import Reader
 from elements.reading.names import chosen_name, language_culture
 from elements.reading.rows import VERSION_AND_ELEMENT
 from elements.writing.updating import NO_END
-from facets.blueprint import ElementType, Property
-from facets.cycles import Category, Transition
+from facets.blueprint.cycles import Category, Transition
+from facets.blueprint.definitions import ElementType, Property
+from facets.blueprint.texts import Texts
 from facets.rendering import display_names
-from facets.texts import Texts
-from repository_site.database.statements import fetch
-from storage.cultures import language_of, locale_name
+from repository_site.core.database.statements import fetch
+from storage.localisation.cultures import language_of, locale_name
 
 # How a badge looks for what a state means.
 BADGES = {

@@ -32,10 +32,10 @@ from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
 from elements.permissions import Permission, granted_to
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, read_references, read_versions
-from facets.blueprint import ElementType
-from repository_site.database.statements import fetch
+from facets.blueprint.definitions import ElementType
+from repository_site.core.database.statements import fetch
 from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 

@@ -20,18 +20,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import Badge, Labels, Named, labels_of, page_address
-from elements.contexts import TOKEN_TYPE
-from elements.filters.syntax import GUID
 from elements.info import Standing, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
-from elements.reading.assembly import ancestors
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.assembler import ancestors
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
-from facets.blueprint import ElementType
+from elements.related_contexts import TOKEN_TYPE
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
-from repository_site.problems import NotFound
-from storage.callers import Caller
+from repository_site.core.problems import NotFound
+from repository_site.core.wording import GUID
+from storage.access.callers import Caller
 from storage.pages import caller_of
 
 

@@ -13,14 +13,14 @@ from elements.admin.panels import PANELS, ElementPage, Panel
 from elements.admin.presenting import show_value
 from elements.diagrams.layout import Direction
 from elements.naming import NAME
+from elements.reading.assembly.projection import DERIVED
 from elements.reading.pictures import draw_diagram
-from elements.reading.projection import DERIVED
 from elements.reading.selection import children_of
-from elements.values import is_empty
+from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
-from facets.blueprint import Property
-from repository_site.database.statements import fetch
-from storage.cultures import INVARIANT_CULTURE
+from facets.blueprint.definitions import Property
+from repository_site.core.database.statements import fetch
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 FOLDER = "back_office/elements"
 # More children and users than this are for the list to show.

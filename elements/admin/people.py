@@ -28,19 +28,19 @@ from elements.admin.people_forms import GroupForm, PersonForm, UserForm, groups_
 from elements.models import Reference, User, UserGroup
 from elements.models.people import GROUP_TYPE, USER_TYPE
 from elements.page_requests import content_writer_of
-from elements.people import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
+from elements.people.administration import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
-from elements.values import read_date_time
-from facets.blueprint import ElementType
-from repository_site.problems import Warned
+from elements.values.checking import read_date_time
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import Warned
 from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, badge, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.model_admin import OFFICE_ROLES
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, StorageMembership
+from storage.models.roles import Role
 from storage.pages import caller_of, storage_of
-from storage.roles import Role
 
 SIGN_INS = (
     ("userLastLogin", gettext_lazy("Last sign-in")),

@@ -20,17 +20,17 @@ from unfold.widgets import (
 )
 
 from elements.admin.labels import Labels
-from elements.filters.syntax import GUID
 from elements.models import UserGroup
 from elements.naming import NAME
-from elements.people import GROUP_PLACE, GROUPS, INVARIANT, USER_PLACE, GroupDraft, UserDraft
+from elements.people.administration import GROUP_PLACE, GROUPS, INVARIANT, USER_PLACE, GroupDraft, UserDraft
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
-from facets.blueprint import ElementType, Property
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import ElementType, Property
+from repository_site.core.wording import GUID
+from storage.access.user_directory import user_choices
 from storage.back_office.domain_forms import DomainForm, Fieldsets
 from storage.back_office.fields import LinesField, RoleField
 from storage.back_office.role_texts import ROLE_NAMES
-from storage.user_directory import user_choices
 
 TEXTS = (NAME, "firstName", "lastName")
 

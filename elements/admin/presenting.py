@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import Labels
-from elements.html import XML_DECLARATION
-from elements.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
-from facets.blueprint import Attribute
-from facets.data_types import DataType
-from repository_site.rest.rendering import to_json
+from elements.values.html import XML_DECLARATION
+from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute
+from repository_site.core.rest.rendering import to_json
 
 
 def show_value(labels: Labels, attribute: Attribute, value: Any) -> SafeString:

@@ -16,13 +16,13 @@ from elements.admin.comparing import Difference, compare_texts
 from elements.admin.labels import Labels, Named
 from elements.admin.panels import PANELS, ElementPage, Panel
 from elements.admin.presenting import plain_value
-from elements.filters.syntax import GUID
 from elements.models import ElementChange
 from elements.reading.history import read_changes
-from facets.blueprint import ElementType
-from repository_site.rest.rendering import to_json
-from storage.cultures import INVARIANT_CULTURE
-from storage.staff import staff_names
+from facets.blueprint.definitions import ElementType
+from repository_site.core.rest.rendering import to_json
+from repository_site.core.wording import GUID
+from storage.access.staff import staff_names
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 PAGE_SIZE = 25
 Action = ElementChange.Action

@@ -16,10 +16,10 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Lower
 
-from elements.filters.syntax import GUID
 from elements.models import Element, ElementVersion
 from elements.naming import NAME
-from storage.cultures import CultureSet
+from repository_site.core.wording import GUID
+from storage.localisation.cultures import CultureSet
 
 # Greater than every character that a name can go on with.
 LAST_CHARACTER = chr(0x10FFFF)

@@ -22,10 +22,10 @@ from elements.admin.detail import office_context
 from elements.admin.filters import PlaceFilter
 from elements.admin.labels import Labels, Named, labels_of
 from elements.admin.panels import Addable, add_address, addable_below, makeable_types
-from elements.filters.syntax import GUID
 from elements.reading.selection import roots_of_types
 from facets.configuration import CompiledView
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
+from repository_site.core.wording import GUID
 from storage.back_office import Entry, Group, storage_office
 from storage.pages import caller_of
 

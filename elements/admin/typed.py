@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from elements.html import DECLARATION
-from elements.reading.attributes import read_exactly
-from elements.values import MAX_INTEGER
-from facets.data_types import DataType
-from repository_site.rest.rendering import to_json
+from elements.reading.assembly.attributes import read_exactly
+from elements.values.checking import MAX_INTEGER
+from elements.values.html import DECLARATION
+from facets.blueprint.data_types import DataType
+from repository_site.core.rest.rendering import to_json
 from storage.back_office.fields import with_plain_lines
 
 # Where blanks are a value, too.

@@ -24,8 +24,8 @@ from elements.admin.comparing import (
 from elements.admin.labels import Badge, Labels, Named, element_address
 from elements.admin.panels import PANELS, ElementPage, Panel
 from elements.admin.presenting import plain_value
-from elements.reading.attributes import read_exactly
-from elements.reading.projection import DERIVED
+from elements.reading.assembly.attributes import read_exactly
+from elements.reading.assembly.projection import DERIVED
 from elements.reading.rows import (
     VersionRow,
     read_identities,
@@ -36,9 +36,9 @@ from elements.reading.rows import (
 )
 from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
-from facets.blueprint import Property
-from repository_site.problems import NotFound
-from storage.cultures import INVARIANT_CULTURE
+from facets.blueprint.definitions import Property
+from repository_site.core.problems import NotFound
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from elements.api import schema
 from elements.api.tags import ConditionalOperation, Prepared
 from elements.diagrams.layout import Direction
-from elements.filters.syntax import listed, printable
 from elements.reading.pictures import draw_diagram
 from elements.reading.rows import Identity
-from repository_site.problems import NotFound, Unreadable
-from repository_site.rest.rendering import SVG_TYPE
-from repository_site.rest.versioning import ApiVersions
+from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.rest.rendering import SVG_TYPE
+from repository_site.core.rest.versioning import ApiVersions
+from repository_site.core.wording import listed, printable
 
 # Whatever a stored text may hold, a browser runs nothing of it and loads nothing for it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -13,27 +13,27 @@ from django.http.response import HttpResponseBase
 from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
-from elements.api.conditions import asks_for_any
+from elements.api.conditional_requests import asks_for_any
 from elements.api.parameters import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
 from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
 from elements.filters.compiling import FilterCompiler
 from elements.filters.conditions import Condition
-from elements.filters.syntax import GUID, printable
 from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
-from elements.reading.assembly import Assembler, Reader
+from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Milestone, Selection
 from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.views import ConfiguredOperation
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
-from repository_site.database.statements import begun_with_current_plans
-from repository_site.problems import NotFound, Unreadable
-from repository_site.rest.rendering import JSON_TYPE, answer, counted, stream_counted
-from storage.tenancy import tenant_scope
+from repository_site.core.database.statements import begun_with_current_plans
+from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
+from repository_site.core.wording import GUID, printable
+from storage.tenancy.scope import tenant_scope
 
 # Elements that are read and written at a time when a whole list is asked for.
 BATCH = 500

@@ -10,9 +10,9 @@ from typing import TypeVar
 from django.conf import settings
 from django.http import QueryDict
 
-from elements.filters.syntax import GUID, listed, printable
-from elements.reading.projection import RESOURCES
-from repository_site.problems import Unreadable
+from elements.reading.assembly.projection import RESOURCES
+from repository_site.core.problems import Unreadable
+from repository_site.core.wording import GUID, listed, printable
 
 T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"

@@ -13,12 +13,12 @@ from elements.filters.parsing import MAX_LENGTH
 from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
-from elements.reading.projection import RESOURCES
-from elements.type_schemas import DIALECT
+from elements.reading.assembly.projection import RESOURCES
+from elements.schemas.types import DIALECT
 from elements.writing.drawing import MAX_INDEX
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
-from repository_site.rest.rendering import SVG_TYPE
-from repository_site.rest.schema import EXACTLY_ONE, MOST_ITEMS
+from repository_site.core.rest.rendering import SVG_TYPE
+from repository_site.core.rest.schema import EXACTLY_ONE, MOST_ITEMS
 
 EXACTLY_ONE.update(
     Element=("versionId", "creationId"),

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from elements.api.conditions import WEAK, asks_for_any, is_known, not_modified
+from elements.api.conditional_requests import WEAK, asks_for_any, is_known, not_modified
 from elements.api.operation import ElementOperation
 from elements.reading.rows import VersionRow
 from elements.reading.state import content_state
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 PACKAGES = ("elements", "facets", "repository_site", "storage")
 

@@ -8,9 +8,9 @@ from rest_framework.request import Request
 
 from elements.api import schema
 from elements.api.operation import ElementOperation
-from elements.type_schemas import all_type_schemas, one_type_schema
-from repository_site.rest.rendering import JSON_TYPE
-from repository_site.rest.versioning import ApiVersions
+from elements.schemas.types import all_type_schemas, one_type_schema
+from repository_site.core.rest.rendering import JSON_TYPE
+from repository_site.core.rest.versioning import ApiVersions
 
 
 @extend_schema(tags=["document"], summary="JSON Schemas of all types", responses=schema.TypeSchemas)

@@ -26,15 +26,13 @@ from elements.api.parameters import (
 )
 from elements.api.tags import ConditionalOperation, Prepared
 from elements.api.writing import DeletingOperation, WritingOperation, refuse_many
-from elements.contexts import accepts
 from elements.filters.binding import Vocabulary
 from elements.info import element_info
 from elements.permissions import require_reporting
 from elements.reading import selection as selecting
-from elements.reading.addresses import REPORTING
-from elements.reading.assembly import Assembler
-from elements.reading.content import ContentAssembler, content_wanted
-from elements.reading.projection import (
+from elements.reading.assembly.addresses import REPORTING
+from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.projection import (
     ATTRIBUTES,
     RELATED,
     REPORTING_ATTRIBUTES,
@@ -42,21 +40,23 @@ from elements.reading.projection import (
     USUAL_RESOURCES,
     Wanted,
 )
+from elements.reading.content import ContentAssembler, content_wanted
 from elements.reading.related import RelatedAssembler
 from elements.reading.reporting import ReportAssembler
 from elements.reading.rows import VersionRow
 from elements.reading.selection import Selection
+from elements.related_contexts import accepts
 from elements.writing.drawing import ItemReader, draw
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
 from elements.writing.updating import update_elements
-from facets.blueprint import Attribute, ElementType, Property
+from facets.blueprint.definitions import Attribute, ElementType, Property
 from facets.configuration import CompiledView
-from repository_site.problems import NotFound
-from repository_site.rest.rendering import answer, counted
-from repository_site.rest.versioning import ApiVersions
+from repository_site.core.problems import NotFound
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
 from storage.api.operation import has_no_body
-from storage.cultures import preferred_culture
+from storage.localisation.cultures import preferred_culture
 
 ELEMENT_PARAMETERS = (FILTER, RESOURCES_NAME, SELECT, EXPAND)
 

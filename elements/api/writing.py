@@ -6,21 +6,21 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from elements.api.conditions import ANY, given_tags
+from elements.api.conditional_requests import ANY, given_tags
 from elements.api.operation import ElementOperation
 from elements.api.parameters import Query
 from elements.api.tags import entity_tag, is_tag_of
 from elements.permissions import Permission
-from elements.reading.assembly import Assembler
-from elements.reading.projection import Wanted
+from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.projection import Wanted
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.updating import Writer
 from elements.writing.writers import require_changing, settled_writer
 from facets.configuration import CompiledView
-from repository_site.problems import PreconditionFailed, TooLarge, Unreadable
-from repository_site.rest.rendering import answer, counted
+from repository_site.core.problems import PreconditionFailed, TooLarge, Unreadable
+from repository_site.core.rest.rendering import answer, counted
 from storage.api.operation import has_no_body
 
 

@@ -11,14 +11,14 @@ from elements.api import schema
 from elements.api.operation import ElementOperation
 from elements.api.parameters import PAGE, PAGE_SIZE
 from elements.api.writing import DeletingOperation, success
-from elements.filters.syntax import GUID, printable
 from elements.permissions import require_history
 from elements.reading.history import count_changes, read_changes
 from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings
-from repository_site.problems import Unreadable
-from repository_site.rest.rendering import answer, counted
-from repository_site.rest.versioning import ApiVersions
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
+from repository_site.core.wording import GUID, printable
 
 
 @extend_schema(tags=["elements"], summary="Delete an element or a draft", responses=schema.Success)

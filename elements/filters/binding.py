@@ -17,21 +17,12 @@ from types import MappingProxyType
 from uuid import UUID
 
 from elements.filters import syntax
-from elements.filters.syntax import (
-    Operator,
-    TextFunction,
-    fold_case,
-    listed,
-    printable,
-    read_id,
-    read_moment,
-    refusal,
-    shown,
-)
-from facets.blueprint import ElementType
-from facets.data_types import DataType
-from repository_site.problems import Unreadable
-from storage.cultures import INVARIANT_CULTURE
+from elements.filters.syntax import Operator, TextFunction, fold_case, read_id, read_moment, refusal, shown
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import ElementType
+from repository_site.core.problems import Unreadable
+from repository_site.core.wording import listed, printable
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 ANY_ATTRIBUTE = "attributes"
 

@@ -30,8 +30,8 @@ from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exist
 from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
 from elements.filters.probes import Filled, Passes, Probe
 from elements.naming import NAME
+from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.configuration import Configuration
-from facets.cycles import EVER_PUBLISHED
 
 __all__ = ["Condition", "FilterCompiler"]
 

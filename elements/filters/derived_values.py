@@ -12,9 +12,9 @@ from types import MappingProxyType
 from elements import derived
 from elements.filters.conditions import NEVER, Condition, all_of, any_of, exists
 from elements.filters.probes import Probe
+from facets.blueprint.cycles import OPEN, Category
 from facets.configuration import Configuration
-from facets.cycles import OPEN, Category
-from storage.cultures import INVARIANT_CULTURE
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 TEXTS = MappingProxyType(
     {derived.VERSION: "(v.major::text || '.' || v.minor::text)", derived.STEREOTYPE: "NULLIF(v.stereotype, '')"}

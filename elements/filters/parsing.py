@@ -19,8 +19,9 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from lark.parsers.lalr_parser_state import ParserState
 
 from elements.filters import syntax
-from elements.filters.syntax import Expression, Literal, Operand, Operator, TextFunction, printable, refusal
-from repository_site.problems import Unreadable
+from elements.filters.syntax import Expression, Literal, Operand, Operator, TextFunction, refusal
+from repository_site.core.problems import Unreadable
+from repository_site.core.wording import printable
 
 MAX_LENGTH = 4_000
 MAX_PREDICATES = 100

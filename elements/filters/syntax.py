@@ -7,14 +7,15 @@ configuration nor elements.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
-from repository_site.problems import Unreadable
+from repository_site.core.problems import Unreadable
+from repository_site.core.wording import GUID, printable
 
 EXCERPT = 30
 # A text of nothing but these is blank: what str.isspace says, written out so that the database can use the same list.
@@ -22,7 +23,6 @@ BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,7}))?)?")
 
 
@@ -200,12 +200,6 @@ def excerpt(source: str, position: int) -> str:
     return f"{start}{printable(before)}>>>{printable(after)}{end}"
 
 
-def printable(text: str, limit: int = 100) -> str:
-    """Fit for a line of a message: not too long, no line breaks or control characters, no halves of surrogates."""
-    shown = "".join(each if each.isprintable() else " " for each in text[:limit])
-    return shown + "…" if len(text) > limit else shown
-
-
 def shown(literal: Literal) -> str:
     match literal:
         case TextLiteral() | WordLiteral():
@@ -218,8 +212,3 @@ def shown(literal: Literal) -> str:
             return "a date-time"
         case NullLiteral():
             return "null"
-
-
-def listed(names: Sequence[object], joint: str = "and") -> str:
-    *others, last = map(str, names)
-    return f"{', '.join(others)} {joint} {last}" if others else last

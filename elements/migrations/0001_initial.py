@@ -5,7 +5,7 @@ import django.db.models.functions.comparison
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import IsolateTenantTable, TenantForeignKey
+from storage.tenancy.migration_operations import IsolateTenantTable, TenantForeignKey
 
 
 class Migration(migrations.Migration):

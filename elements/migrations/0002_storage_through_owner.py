@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from storage.migration_operations import StorageThroughOwner
+from storage.tenancy.migration_operations import StorageThroughOwner
 
 
 class Migration(migrations.Migration):

@@ -4,7 +4,7 @@ import django.db.models.functions.comparison
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import IsolateTenantTable
+from storage.tenancy.migration_operations import IsolateTenantTable
 
 TABLES = ("element", "elementversion", "reference", "shape", "shapeflow")
 FUNCTION = """

@@ -3,7 +3,7 @@ import django.db.models.functions.comparison
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import IsolateTenantTable, StorageThroughOwner
+from storage.tenancy.migration_operations import IsolateTenantTable, StorageThroughOwner
 
 # What `elements.filters.syntax.fold_case` does to letters beyond ASCII, one by one.
 LETTERS = [letter for letter in map(chr, range(0x80, 0x20000)) if letter.lower()[0] != letter]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from facets.cycles import OPEN, Category
+from facets.blueprint.cycles import OPEN, Category
 from storage.models import TenantModel
 from storage.models.tenant import tenant_link
 

@@ -9,10 +9,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from elements.diagrams.layout import Direction
-from elements.filters.syntax import GUID
 from elements.pages.visits import Link, Text, Visit
 from elements.reading.pictures import draw_diagram
 from elements.reading.rows import VersionRow
+from repository_site.core.wording import GUID
 
 
 @dataclass(frozen=True, slots=True)

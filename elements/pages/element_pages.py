@@ -19,14 +19,14 @@ from elements.pages.presenting import ShownAttribute, help_of, is_no_end, show_a
 from elements.pages.visits import Badge, Kind, Link, Text, Visit
 from elements.reading import rows
 from elements.reading import selection as selecting
-from elements.reading.assembly import Assembler, Gathered, ancestors
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
+from elements.reading.assembly.attributes import read_exactly
+from elements.reading.assembly.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
 from elements.reading.names import ByCulture, read_version_names
-from elements.reading.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
 from elements.reading.rows import Identity, ShapeRow, VersionRow
-from facets.blueprint import ElementType, Property
+from facets.blueprint.cycles import OPEN
+from facets.blueprint.definitions import ElementType, Property
 from facets.configuration import CompiledFacet
-from facets.cycles import OPEN
 
 CHILDREN_SHOWN = 50
 # Contexts that stand with the dates they belong to, and the history, which is the table of versions.

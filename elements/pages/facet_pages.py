@@ -14,8 +14,8 @@ from elements.pages.visits import Visit
 from elements.reading import selection as selecting
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledFacet
-from repository_site.problems import NotFound
-from storage.culture_names import language_names
+from repository_site.core.problems import NotFound
+from storage.localisation.culture_names import language_names
 
 
 @dataclass(frozen=True, slots=True)

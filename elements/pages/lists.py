@@ -13,13 +13,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from elements.filters.conditions import Condition
-from elements.filters.syntax import GUID
 from elements.pages.visits import Link, Visit
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Audience, VersionRow
 from elements.reading.selection import Selection
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
+from repository_site.core.wording import GUID
 
 # A list of up to this many is shown whole; one that is longer in pages.
 SHORT = 300

@@ -13,13 +13,13 @@ from elements.pages.lists import place_of, read_by_name
 from elements.pages.visits import Kind, Link, Visit
 from elements.reading import rows
 from elements.reading import selection as selecting
-from elements.reading.addresses import REPORTING
-from elements.reading.assembly import ancestors
+from elements.reading.assembly.addresses import REPORTING
+from elements.reading.assembly.assembler import ancestors
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import IDENTITY, Audience, Identity, VersionRow
 from facets.configuration import CompiledFacet, CompiledView
-from repository_site.database.statements import fetch
-from storage.culture_names import language_names, language_tag
+from repository_site.core.database.statements import fetch
+from storage.localisation.culture_names import language_names, language_tag
 
 ROOTS = 100
 # Siblings shown of one parent; the parent's own page has all of them.

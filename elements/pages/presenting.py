@@ -13,15 +13,15 @@ from babel.dates import format_date, format_datetime
 from babel.numbers import format_decimal
 from django.utils.translation import gettext as _
 
-from elements.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
 from elements.pages.visits import Visit
 from elements.reading.names import choose
+from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
 from elements.writing.updating import NO_END
-from facets.blueprint import Attribute, Property
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, Property
 from facets.rendering import other_texts
-from storage.culture_names import language_names, language_tag, writing
-from storage.cultures import INVARIANT_CULTURE
+from storage.localisation.culture_names import language_names, language_tag, writing
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 
 class Form(StrEnum):

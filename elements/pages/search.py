@@ -25,9 +25,9 @@ from elements.pages.visits import Link, Text, Visit
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import VersionRow
-from storage.culture_names import language_tag
+from storage.localisation.culture_names import language_tag
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 
 PAGE = 25
 MAX_LENGTH, MAX_WORDS = 200, 10

@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from elements.filters.syntax import GUID
 from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
@@ -22,10 +21,11 @@ from elements.pages.search import Query, Results, clean_text, search
 from elements.pages.visits import Visit, reader_page
 from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
-from repository_site.problems import NotFound
+from repository_site.core.problems import NotFound
+from repository_site.core.wording import GUID
 from storage.back_office.sites import works_in_office
-from storage.culture_names import interface_language, language_tag, writing
-from storage.cultures import preferred_culture
+from storage.localisation.culture_names import interface_language, language_tag, writing
+from storage.localisation.cultures import preferred_culture
 from storage.pages import caller_of, in_scope, storage_of
 
 # Beyond this no element has a page of children.

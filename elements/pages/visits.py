@@ -15,17 +15,17 @@ from django.views.decorators.http import require_safe
 
 from elements import derived
 from elements.page_requests import reader_of
-from elements.reading.assembly import Reader
+from elements.reading.assembly.assembler import Reader
 from elements.reading.names import ByCulture, choose
 from elements.reading.rows import Identity, VersionRow
-from facets.blueprint import ElementType
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import ElementType
+from facets.blueprint.texts import Texts
 from facets.configuration import Configuration
-from facets.cycles import Category
 from facets.rendering import display_names, segment
-from facets.texts import Texts
-from repository_site.problems import NotFound, Unauthenticated
+from repository_site.core.problems import NotFound, Unauthenticated
 from storage.api.operation import throttle_address, throttle_caller
-from storage.culture_names import interface_language, language_tag
+from storage.localisation.culture_names import interface_language, language_tag
 from storage.pages import View, caller_of, in_scope, page_caller
 
 ReaderView = Callable[..., HttpResponseBase]

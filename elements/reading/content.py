@@ -6,10 +6,10 @@ from typing import Any
 
 from elements import derived
 from elements.reading import rows
-from elements.reading.assembly import Assembler, Wire, add_part
-from elements.reading.attributes import AttributeWriter
-from elements.reading.links import Links, read_links
-from elements.reading.projection import ATTRIBUTES, RELATED, Projection, Wanted, project
+from elements.reading.assembly.assembler import Assembler, Wire, add_part
+from elements.reading.assembly.attributes import AttributeWriter
+from elements.reading.assembly.links import Links, read_links
+from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Projection, Wanted, project
 from elements.reading.rows import ShapeRow, VersionRow
 from facets.configuration import Configuration
 

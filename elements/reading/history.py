@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from elements.reading.assembly import Reader
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.assembler import Reader
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import read_identities
-from repository_site.database.statements import fetch
-from repository_site.rest.datetimes import wire_datetime
+from repository_site.core.database.statements import fetch
+from repository_site.core.rest.datetimes import wire_datetime
 
 SQL = """SELECT c.version_id::text, c.action, c.changed_on, c.caller_id::text, c.caller_label, c.request_id,
         c.before, c.after

@@ -11,7 +11,7 @@ import orjson
 
 from elements.models import ElementChange
 from facets.configuration import Configuration
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
 
 Action = ElementChange.Action
 # What an element was called is asked of the change: one that is gone has no other place for it. What lives only in

@@ -10,10 +10,10 @@ from uuid import UUID
 import orjson
 
 from elements.naming import NAME
-from elements.values import is_empty
-from repository_site.database.statements import fetch
-from storage.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
-from storage.staff import staff_names
+from elements.values.checking import is_empty
+from repository_site.core.database.statements import fetch
+from storage.access.staff import staff_names
+from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
 
 ByCulture = Mapping[str, Any]
 """By culture id, as in the wire form of an attribute."""

@@ -13,12 +13,12 @@ from elements.diagrams.svg import Texts, draw
 from elements.diagrams.text import clean
 from elements.naming import NAME
 from elements.reading import rows
-from elements.reading.assembly import Reader
+from elements.reading.assembly.assembler import Reader
 from elements.reading.names import chosen_name
 from elements.reading.rows import Identity, ShapeRow, VersionRow
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.rendering import display_names
-from storage.cultures import language_of, locale_name
+from storage.localisation.cultures import language_of, locale_name
 
 # Beyond these a picture helps nobody, and would keep a worker busy.
 MAX_SHAPES, MAX_ARROWS = 2_000, 6_000

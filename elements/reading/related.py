@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from elements.filters.conditions import Condition
-from elements.reading.assembly import Assembler, Expansions, Wire, add_part, expand
-from elements.reading.links import read_links
-from elements.reading.projection import RELATED
+from elements.reading.assembly.assembler import Assembler, Expansions, Wire, add_part, expand
+from elements.reading.assembly.links import read_links
+from elements.reading.assembly.projection import RELATED
 from elements.reading.rows import Identity, VersionRow
 from elements.reading.selection import these_versions, version_ids
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from elements.reading import rows
-from elements.reading.addresses import REPORTING
-from elements.reading.assembly import Assembler, Gathered, Reader, Wire, add_part
-from elements.reading.links import Links, read_links
-from elements.reading.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
+from elements.reading.assembly.addresses import REPORTING
+from elements.reading.assembly.assembler import Assembler, Gathered, Reader, Wire, add_part
+from elements.reading.assembly.links import Links, read_links
+from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
 from elements.reading.rows import Identity, VersionRow
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from facets.cycles import EVER_PUBLISHED
-from repository_site.database.base import Row
-from repository_site.database.statements import Question, ask, id_array, look_up
+from facets.blueprint.cycles import EVER_PUBLISHED
+from repository_site.core.database.base import Row
+from repository_site.core.database.statements import Question, ask, id_array, look_up
 
 
 @dataclass(frozen=True, slots=True)

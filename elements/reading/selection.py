@@ -15,7 +15,7 @@ from django.db import connection
 from elements.filters.conditions import Condition
 from elements.reading import rows
 from elements.reading.rows import Audience, VersionRow
-from repository_site.database.statements import fetch, id_array, look_up
+from repository_site.core.database.statements import fetch, id_array, look_up
 
 BY_NAME = "v.sort_name, e.id"
 BY_POSITION = "e.position, e.id"

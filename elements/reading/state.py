@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from elements.reading import selection as selecting
 from elements.reading.selection import Milestone, Selection
-from repository_site.database.statements import look_up
+from repository_site.core.database.statements import look_up
 
 T = TypeVar("T")
 # How many elements lie between two milestones: passing over these costs little beside reading a page.

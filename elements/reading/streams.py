@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from django.conf import settings
 from django.db import connection
 
-from repository_site.problems import TooManyRequests
+from repository_site.core.problems import TooManyRequests
 
 # Half of a worker's connections; the others are for everybody else.
 _places = threading.BoundedSemaphore(max(1, settings.POOL_SIZE // 2))

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from elements.contexts import accepts
+from elements.related_contexts import accepts
 from elements.transfer.lines import Line, Target
-from facets.blueprint import ElementType, Related
-from facets.cycles import OPEN, Category
+from facets.blueprint.cycles import OPEN, Category
+from facets.blueprint.definitions import ElementType, Related
 
 # The place of references in diagrams; no context has this name.
 CONTENT = ""

@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from elements.models import ElementVersion
-from elements.reading.attributes import read_exactly
-from facets.blueprint import ElementType
+from elements.reading.assembly.attributes import read_exactly
+from facets.blueprint.definitions import ElementType
 from facets.configuration import configuration_of
-from repository_site.rest.datetimes import wire_datetime
-from repository_site.rest.rendering import to_json
-from storage.cultures import INVARIANT_CULTURE
+from repository_site.core.rest.datetimes import wire_datetime
+from repository_site.core.rest.rendering import to_json
+from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 
 BATCH = 500
 INVARIANT = str(INVARIANT_CULTURE)

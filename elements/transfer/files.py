@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from repository_site.problems import Invalid
+from repository_site.core.problems import Invalid
 
 MAX_LINE = 64 * 1024 * 1024
 # As the shell says it of a process that was ended by a closed pipe.

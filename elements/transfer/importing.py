@@ -20,13 +20,13 @@ from elements.transfer.checking import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.rows import RowMaker, Rows, write_elements
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
-from repository_site.problems import Invalid
-from repository_site.progress import with_progress
-from storage.migration_operations import constraint_name
+from repository_site.core.problems import Invalid
+from repository_site.core.progress import with_progress
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.migration_operations import constraint_name
+from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
 ASKED_AT_ONCE = 10_000

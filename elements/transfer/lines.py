@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from elements.values import Check, NoInstant, instant_of, read_date_time, value_check
-from facets.blueprint import Attribute, ElementType
+from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import Attribute, ElementType
 from facets.configuration import Configuration
-from facets.cycles import Category
-from repository_site.problems import Unreadable
-from repository_site.rest.strict_json import parse_json
-from storage.cultures import INVARIANT_CULTURE
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.strict_json import parse_json
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 KEYS = frozenset(
     {"facetName", "id", "versionId", "creationId", "type", "state", "stereotype"}

@@ -13,8 +13,8 @@ from elements.naming import sort_name
 from elements.transfer.checking import Survey
 from elements.transfer.lines import CALLERS, Line
 from facets.configuration import Configuration
-from repository_site.rest.rendering import to_json
-from storage.bulk import copy_row, copy_rows, copy_text
+from repository_site.core.rest.rendering import to_json
+from storage.tenancy.bulk import copy_row, copy_rows, copy_text
 
 BATCH_LINES = 1_000
 BATCH_SIZE = 8 * 1024 * 1024

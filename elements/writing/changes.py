@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from elements.reading.rows import VersionRow
-from facets.blueprint import ElementType
+from facets.blueprint.definitions import ElementType
 
 Attributes = dict[str, dict[str, Any]]
 

@@ -17,11 +17,11 @@ from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
 from elements.writing.updating import OnLocked, Update, Writer
-from facets.blueprint import ElementType
+from facets.blueprint.cycles import EVER_PUBLISHED
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
-from facets.cycles import EVER_PUBLISHED
-from repository_site.database.statements import fetch
-from repository_site.problems import NotFound
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import NotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
-from elements.filters.syntax import GUID, listed, printable
 from elements.locks import Lock
 from elements.reading.rows import (
     ShapeRow,
@@ -27,8 +26,9 @@ from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import lock_elements, lock_targets
 from elements.writing.updating import OnLocked, Update, Writer, way_out
 from facets.configuration import CompiledView
-from repository_site.database.statements import fetch
-from repository_site.problems import NotFound
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import NotFound
+from repository_site.core.wording import GUID, listed, printable
 
 MAX_INDEX = 2**31 - 1
 

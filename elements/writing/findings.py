@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from django.utils.translation import gettext as _
 
-from repository_site.problems import Conflict, Forbidden, Invalid, NotFound, Problem, Unreadable
+from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, Unreadable
 
 
 class Kind(IntEnum):

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from elements.models import ElementChange
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.statements import execute
-from repository_site.rest.rendering import to_json
+from repository_site.core.rest.rendering import to_json
 
 Action = ElementChange.Action
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from elements import derived
-from elements.filters.syntax import GUID, printable
-from elements.reading.projection import REPORTING_ATTRIBUTES
+from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
 from elements.writing.findings import Findings, Kind
+from repository_site.core.wording import GUID, printable
 
 TEXTS = ("type", "facetName", "state", "stereotype")
 # Accepted in an element and passed over.

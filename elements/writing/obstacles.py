@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from repository_site.database.statements import fetch
-from repository_site.problems import placed
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import placed
 
 REFERRED = "referred"
 WHAT = {

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from elements.filters.syntax import listed
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ElementInput
 from elements.writing.properties import PropertyChecker
 from elements.writing.stored import Target
 from facets.configuration import CompiledView
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
+from repository_site.core.wording import listed
 
 
 @dataclass(slots=True)

@@ -12,20 +12,20 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.contexts import accepts
-from elements.filters.syntax import listed, printable
-from elements.html import html_value
-from elements.values import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
+from elements.related_contexts import accepts
+from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
+from elements.values.html import html_value
 from elements.writing.changes import Change
 from elements.writing.findings import Findings, Kind
 from elements.writing.inputs import ReferenceInput
 from elements.writing.stored import Target
-from facets.blueprint import Attribute, ElementType, Property, Related
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, ElementType, Property, Related
 from facets.configuration import Configuration
-from facets.data_types import DataType
-from repository_site.rest.datetimes import wire_datetime
-from repository_site.rest.rendering import canonical_json
-from storage.cultures import INVARIANT_CULTURE
+from repository_site.core.rest.datetimes import wire_datetime
+from repository_site.core.rest.rendering import canonical_json
+from repository_site.core.wording import listed, printable
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)
 # Date-times that are columns of a version and still the client's to set.

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 from elements.reading.rows import VersionRow
-from facets.cycles import Category
-from repository_site.database.statements import fetch
+from facets.blueprint.cycles import Category
+from repository_site.core.database.statements import fetch
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:

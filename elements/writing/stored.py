@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from elements.reading import rows
 from elements.reading.rows import VersionRow
-from repository_site.database.statements import fetch
+from repository_site.core.database.statements import fetch
 
 
 class StoredElement(NamedTuple):

@@ -11,13 +11,12 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
-from elements.contexts import TOKEN_TYPE
-from elements.filters.syntax import listed, printable
 from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
 from elements.naming import NAME, sort_name
 from elements.permissions import Permission, authors_in, role_permissions
-from elements.reading.attributes import read_exactly
+from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
+from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from elements.writing import statements
 from elements.writing.changes import Change
@@ -27,12 +26,13 @@ from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.places import PlaceChecker, read_tree
 from elements.writing.properties import PropertyChecker, is_named
 from elements.writing.stored import lock_elements, lock_targets
-from facets.blueprint import ElementType
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
-from facets.cycles import Category
-from repository_site.rest.rendering import to_json
-from storage.callers import Caller
-from storage.roles import Role
+from repository_site.core.rest.rendering import to_json
+from repository_site.core.wording import listed, printable
+from storage.access.callers import Caller
+from storage.models.roles import Role
 
 NO_END = datetime(9999, 12, 31)
 AUTHOR = "author"

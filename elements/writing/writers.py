@@ -9,9 +9,9 @@ from elements.permissions import CHANGING, Permission, granted_to, needs_permiss
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import settled_configuration
-from repository_site.database.statements import fetch
-from repository_site.problems import Forbidden
-from storage.callers import Caller
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import Forbidden
+from storage.access.callers import Caller
 from storage.models import Storage
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 from django.http import HttpRequest
 
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.previews import ApiAnswer
 from facets.configuration import CompiledView, Configuration
 from facets.rendering import list_facets, list_views, render_view_configuration, segment
-from repository_site.rest.rendering import counted, to_json
+from repository_site.core.rest.rendering import counted, to_json
 from storage.pages import storage_address
 
 

@@ -13,19 +13,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.choices import OpenRowField, Option
-from facets.admin.desk import Desk
-from facets.admin.forms import ConfigurationForm, PartForm
-from facets.admin.inlines import PartTable
-from facets.admin.links import change_link
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.choices import OpenRowField, Option
+from facets.admin.drafting.desk import Desk
+from facets.admin.drafting.forms import ConfigurationForm, PartForm
+from facets.admin.drafting.inlines import PartTable
+from facets.admin.drafting.links import change_link
+from facets.admin.drafting.previews import ApiAnswer
+from facets.blueprint.cycles import Category
 from facets.configuration import Configuration
-from facets.cycles import Category
-from facets.drafts import Draft
 from facets.rendering import list_transitions
-from facets.row_reading import Row, Rows
-from repository_site.rest.rendering import counted
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row, Rows
+from repository_site.core.rest.rendering import counted
 from storage.back_office import Entry, Group, storage_office
 
 CATEGORY_NAMES = {

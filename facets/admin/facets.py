@@ -16,13 +16,13 @@ from django.utils.translation import gettext_lazy as _
 
 from facets import models
 from facets.admin.answers import facet_answers, type_answers
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.forms import ConfigurationForm, PartForm
-from facets.admin.inlines import PartTable
-from facets.admin.links import change_link, link
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.forms import ConfigurationForm, PartForm
+from facets.admin.drafting.inlines import PartTable
+from facets.admin.drafting.links import change_link, link
+from facets.admin.drafting.previews import ApiAnswer
 from facets.configuration import Configuration
-from facets.row_reading import Row, Rows
+from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
 
 

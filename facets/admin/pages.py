@@ -14,19 +14,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from facets import models
-from facets.admin.desk import Desk, desk_of
-from facets.admin.fields import may_edit
-from facets.admin.links import change_address
+from facets.admin.drafting.desk import Desk, desk_of
+from facets.admin.drafting.fields import may_edit
+from facets.admin.drafting.links import change_address
 from facets.admin.words import place_in_words
-from facets.changes import find_obstacles, rewrite_configuration
-from facets.checking import check_blueprint
-from facets.comparing import Entry as ComparedEntry
-from facets.comparing import entries, take_over, template_of
-from facets.differences import Difference, find_differences
-from facets.exporting import export_template
+from facets.blueprint.differences import Difference, find_differences
+from facets.changing.changes import find_obstacles, rewrite_configuration
+from facets.changing.checking import check_blueprint
+from facets.changing.comparing import Entry as ComparedEntry
+from facets.changing.comparing import entries, take_over, template_of
 from facets.models.base import ConfigurationModel
-from repository_site.problems import Conflict, Invalid
-from repository_site.rest.rendering import JSON_TYPE
+from facets.template_format.exporting import export_template
+from repository_site.core.problems import Conflict, Invalid
+from repository_site.core.rest.rendering import JSON_TYPE
 from storage.back_office import Entry, Group, storage_office
 from storage.back_office.sites import require_administrator
 from storage.pages import storage_of

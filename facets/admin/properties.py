@@ -18,20 +18,20 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldBooleanSwitchWid
 
 from facets import models
 from facets.admin.answers import type_answers
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.choices import ListField, RowField
-from facets.admin.desk import Desk, desk_of
-from facets.admin.filters import KindFilter, TypeFacetFilter, TypeFilter
-from facets.admin.forms import PartForm
-from facets.admin.inlines import PartTable
-from facets.admin.links import change_address, change_link
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.choices import ListField, RowField
+from facets.admin.drafting.desk import Desk, desk_of
+from facets.admin.drafting.filters import KindFilter, TypeFacetFilter, TypeFilter
+from facets.admin.drafting.forms import PartForm
+from facets.admin.drafting.inlines import PartTable
+from facets.admin.drafting.links import change_address, change_link
+from facets.admin.drafting.previews import ApiAnswer
 from facets.admin.property_forms import RELATED, HoldsForm, shown_holds
 from facets.admin.shared_properties import copy_definition, types_alike
 from facets.configuration import Configuration
-from facets.drafts import Draft
-from facets.row_reading import Row, Rows
-from facets.template_nodes import MAX_INTEGER
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row, Rows
+from facets.template_format.nodes import MAX_INTEGER
 from storage.back_office import storage_office
 
 

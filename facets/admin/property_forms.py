@@ -7,12 +7,12 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.choices import Option, RowField
-from facets.admin.desk import Desk
-from facets.admin.forms import ConfigurationForm
-from facets.data_types import DataType
-from facets.drafts import Draft
-from facets.template_nodes import MAX_INTEGER
+from facets.admin.drafting.choices import Option, RowField
+from facets.admin.drafting.desk import Desk
+from facets.admin.drafting.forms import ConfigurationForm
+from facets.blueprint.data_types import DataType
+from facets.rows.drafts import Draft
+from facets.template_format.nodes import MAX_INTEGER
 
 ATTRIBUTE, RELATED = "attribute", "related"
 DATA_TYPE_NAMES = {

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.forms import PartForm
-from facets.admin.inlines import PartTable
+from facets.admin.drafting.forms import PartForm
+from facets.admin.drafting.inlines import PartTable
 from facets.admin.property_forms import HoldsForm
 
 

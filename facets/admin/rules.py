@@ -10,13 +10,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.choices import ListField, Option, RowField
-from facets.admin.forms import ConfigurationForm
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.choices import ListField, Option, RowField
+from facets.admin.drafting.forms import ConfigurationForm
+from facets.admin.drafting.previews import ApiAnswer
+from facets.blueprint.cycles import Severity
 from facets.configuration import Configuration
-from facets.cycles import Severity
-from facets.row_reading import Row, Rows
+from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
 
 SEVERITY_NAMES = {

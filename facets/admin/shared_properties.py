@@ -7,9 +7,9 @@ who renames `name` rarely means the one of a single type.
 from __future__ import annotations
 
 from facets import models
-from facets.admin.desk import Desk
-from facets.drafts import Draft
-from facets.row_reading import Row
+from facets.admin.drafting.desk import Desk
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row
 
 OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
 

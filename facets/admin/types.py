@@ -15,17 +15,17 @@ from unfold.widgets import UnfoldAdminColorInputWidget
 
 from facets import models
 from facets.admin.answers import type_answers
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.choices import ListField, RowField
-from facets.admin.desk import Desk
-from facets.admin.filters import FacetFilter, VersionedFilter
-from facets.admin.forms import ConfigurationForm
-from facets.admin.links import change_link, colour_mark, link
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.choices import ListField, RowField
+from facets.admin.drafting.desk import Desk
+from facets.admin.drafting.filters import FacetFilter, VersionedFilter
+from facets.admin.drafting.forms import ConfigurationForm
+from facets.admin.drafting.links import change_link, colour_mark, link
+from facets.admin.drafting.previews import ApiAnswer
 from facets.admin.property_lines import PropertyLines
 from facets.configuration import Configuration
-from facets.drafts import Draft
-from facets.row_reading import Row, Rows
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
 
 

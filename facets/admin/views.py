@@ -13,16 +13,16 @@ from django.utils.translation import gettext_lazy as _
 
 from facets import models
 from facets.admin.answers import view_answer, view_list
-from facets.admin.base import ConfigurationAdmin
-from facets.admin.choices import ListField, RowField
-from facets.admin.desk import desk_of
-from facets.admin.forms import ConfigurationForm, PartForm
-from facets.admin.inlines import PartList
-from facets.admin.links import change_address, change_link
-from facets.admin.previews import ApiAnswer
+from facets.admin.drafting.base import ConfigurationAdmin
+from facets.admin.drafting.choices import ListField, RowField
+from facets.admin.drafting.desk import desk_of
+from facets.admin.drafting.forms import ConfigurationForm, PartForm
+from facets.admin.drafting.inlines import PartList
+from facets.admin.drafting.links import change_address, change_link
+from facets.admin.drafting.previews import ApiAnswer
 from facets.configuration import Configuration
-from facets.drafts import Draft
-from facets.row_reading import Row, Rows
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row, Rows
 from storage.back_office import storage_office
 
 

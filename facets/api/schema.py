@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from facets.data_types import DataType
-from repository_site.rest.schema import EXACTLY_ONE
+from facets.blueprint.data_types import DataType
+from repository_site.core.rest.schema import EXACTLY_ONE
 
 EXACTLY_ONE.update(Property=("attribute", "related"))
 

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from facets import rendering
 from facets.api import schema
 from facets.configuration import Configuration, configuration_of
-from repository_site.rest.rendering import JSON_TYPE, answer, counted
-from repository_site.rest.versioning import ApiVersions
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
+from repository_site.core.rest.versioning import ApiVersions
 from storage.api import schema as storage_schema
 from storage.api.operation import ReadOperation
 

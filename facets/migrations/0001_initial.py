@@ -8,7 +8,7 @@ import facets.models.base
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import BumpConfigurationRevision, IsolateTenantTable
+from storage.tenancy.migration_operations import BumpConfigurationRevision, IsolateTenantTable
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ import facets.models.base
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import BumpConfigurationRevision, IsolateTenantTable, TenantForeignKey
+from storage.tenancy.migration_operations import BumpConfigurationRevision, IsolateTenantTable, TenantForeignKey
 
 
 class Migration(migrations.Migration):

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from facets.cycles import Category, Severity
+from facets.blueprint.cycles import Category, Severity
 from facets.models.base import ConfigurationModel, Texts
 from storage.models.tenant import tenant_link
 

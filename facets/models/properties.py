@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
 from facets.models.base import ConfigurationModel, Texts
 from storage.models.tenant import tenant_link
 

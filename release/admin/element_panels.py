@@ -30,18 +30,18 @@ from elements.admin.linking import linked_texts
 from elements.admin.panels import ASIDES, PANELS, ElementPage, Panel, find_page
 from elements.page_requests import writer_of
 from elements.reading.rows import VersionRow
-from elements.values import NoInstant, instant_of, read_date_time
-from facets.cycles import Transition
+from elements.values.checking import NoInstant, instant_of, read_date_time
+from facets.blueprint.cycles import Transition
 from release.admin.log_rows import log_rows
 from release.admin.task_rows import open_tasks_of, task_rows
 from release.admin.task_words import assignee_name, due_words, why_stuck
-from release.holding import Life, OnHeld
-from release.log import MAX_COMMENT
+from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
+from release.lifecycle.versions import choose_source, create_version
 from release.models import LifecycleEntry, Task
-from release.transitions import TransitionRequest, apply_transition, offered_transitions
-from release.versions import choose_source, create_version
-from repository_site.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
-from repository_site.rest.errors import status_of
+from release.steps.holding import Life, OnHeld
+from release.steps.log import MAX_COMMENT
+from repository_site.core.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
+from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
 from storage.back_office.fields import with_plain_lines
 

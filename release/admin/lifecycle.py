@@ -25,7 +25,7 @@ from release.admin.task_cells import cell, link, quiet
 from release.admin.task_filters import Choices
 from release.models import LifecycleEntry
 from release.releases import Entries, last_mondays, recent, releases, within_week
-from repository_site.problems import NotFound
+from repository_site.core.problems import NotFound
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.back_office.cells import moment
 from storage.pages import storage_of

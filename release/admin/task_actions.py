@@ -26,13 +26,13 @@ from elements.writing.updating import Writer
 from release.admin.task_cells import cells_of
 from release.admin.task_letters import letters
 from release.admin.task_rows import TaskRow, task_rows
-from release.approvers import read_approving_users
-from release.bulk import Outcome, step_each
-from release.log import MAX_COMMENT
 from release.models import Task
-from release.tasks import accept_task, delegate_task, reject_task, remind_task, withdraw_task
-from repository_site.problems import Forbidden, Invalid, NotFound
-from repository_site.rest.errors import status_of
+from release.steps.log import MAX_COMMENT
+from release.tasks.approvers import read_approving_users
+from release.tasks.bulk import Outcome, step_each
+from release.tasks.decisions import accept_task, delegate_task, reject_task, remind_task, withdraw_task
+from repository_site.core.problems import Forbidden, Invalid, NotFound
+from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
 from storage.back_office.fields import LinesField
 from storage.pages import caller_of

@@ -22,7 +22,7 @@ from elements.admin.labels import labels_of
 from release.admin.task_rows import open_tasks_of
 from release.admin.task_words import REASONS, STATES
 from release.models import Task
-from release.task_reading import AGES
+from release.tasks.reading import AGES
 from storage.pages import storage_of
 
 Tasks = QuerySet[Task]

@@ -12,10 +12,10 @@ from django.utils.translation import ngettext
 
 from release.admin.task_rows import TaskRow
 from release.admin.task_words import assignee_name
-from release.approvers import People, read_approving_users, read_people
-from release.reminders import Letter, known_addresses
-from storage.addresses import public_base
+from release.tasks.approvers import People, read_approving_users, read_people
+from release.tasks.reminders import Letter, known_addresses
 from storage.pages import storage_of
+from storage.tenancy.addresses import public_base
 
 
 def letters(request: HttpRequest, rows: Sequence[TaskRow]) -> list[Letter]:

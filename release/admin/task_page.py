@@ -15,8 +15,8 @@ from release.admin.task_actions import steps_for
 from release.admin.task_cells import decided_words
 from release.admin.task_rows import task_rows
 from release.models import LifecycleEntry, Task
-from release.tasks import find_task, no_task
-from repository_site.problems import NotFound
+from release.tasks.decisions import find_task, no_task
+from repository_site.core.problems import NotFound
 from storage.back_office import storage_office
 from storage.pages import storage_of
 

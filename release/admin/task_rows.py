@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from elements.admin.labels import Labels, Named, element_address, labels_of
 from elements.models.people import GROUP_TYPE
 from elements.users import USER_TYPE
-from release.clock import CALLER
 from release.models import Task
-from release.task_sheets import OpenTasks, Sheet, read_open_tasks, read_sheets
+from release.schedule.clock import CALLER
+from release.tasks.sheets import OpenTasks, Sheet, read_open_tasks, read_sheets
+from storage.access.staff import staff_names
 from storage.pages import storage_of
-from storage.staff import staff_names
 
 
 @dataclass(frozen=True, slots=True)

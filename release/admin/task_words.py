@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from release.admin.task_rows import TaskRow
 from release.models import Task
-from release.task_sheets import Standing
+from release.tasks.sheets import Standing
 
 STATES: dict[str, str | Promise] = {
     Task.State.OPEN: gettext_lazy("Open"),

@@ -9,11 +9,11 @@ import django_filters
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 
-from elements.filters.syntax import GUID
 from elements.permissions import Permission, granted_to
-from release.approvers import administers, groups_of
 from release.models import Task
-from storage.callers import Caller
+from release.tasks.approvers import administers, groups_of
+from repository_site.core.wording import GUID
+from storage.access.callers import Caller
 
 ME, ALL = "me", "all"
 Tasks = QuerySet[Task]

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 
 from elements.api.parameters import Query
 from elements.api.writing import WritingOperation
-from elements.filters.syntax import GUID, listed, printable
 from elements.reading.rows import VersionRow
-from elements.values import NoInstant, instant_of, read_date_time
+from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.configuration import CompiledView
-from release.holding import OnHeld
-from release.log import MAX_COMMENT
-from repository_site.problems import Invalid, Unreadable
+from release.steps.holding import OnHeld
+from release.steps.log import MAX_COMMENT
+from repository_site.core.problems import Invalid, Unreadable
+from repository_site.core.wording import GUID, listed, printable
 from storage.api.operation import has_no_body
 
 COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"

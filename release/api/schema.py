@@ -6,11 +6,11 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from elements.api import schema as element_schema
-from elements.values import LOCAL_DATE_TIME
+from elements.values.checking import LOCAL_DATE_TIME
 from release.api.filters import ALL, ME, TaskFilter
-from release.log import MAX_COMMENT
 from release.models import LifecycleEntry, Task
-from release.task_reading import AGES
+from release.steps.log import MAX_COMMENT
+from release.tasks.reading import AGES
 
 IGNORE_WARNINGS = OpenApiParameter(
     "ignoreWarnings",

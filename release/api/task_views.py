@@ -12,19 +12,19 @@ from rest_framework.request import Request
 
 from elements.api.operation import ElementOperation
 from elements.api.parameters import PAGE, PAGE_SIZE, Query
-from elements.filters.syntax import GUID, listed, printable
 from elements.permissions import require_lifecycle
 from elements.writing.updating import Writer
 from release.api import schema
 from release.api.filters import TaskFilter
 from release.api.operation import ASSIGNEE, COMMENT, ReleaseOperation, StepBody
 from release.models import Task
-from release.task_reading import task_documents, task_summary
-from release.tasks import accept_task, delegate_task, find_task, reject_task, withdraw_task
-from repository_site.problems import Unreadable
-from repository_site.rest.rendering import answer, counted
-from repository_site.rest.versioning import NAME as VERSION
-from repository_site.rest.versioning import ApiVersions
+from release.tasks.decisions import accept_task, delegate_task, find_task, reject_task, withdraw_task
+from release.tasks.reading import task_documents, task_summary
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import NAME as VERSION
+from repository_site.core.rest.versioning import ApiVersions
+from repository_site.core.wording import GUID, listed, printable
 from storage.api.authentication import TOKEN_NAME
 
 ELSEWHERE = {PAGE, PAGE_SIZE, VERSION, TOKEN_NAME}

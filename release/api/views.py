@@ -16,13 +16,13 @@ from elements.permissions import require_lifecycle
 from facets.rendering import list_transitions
 from release.api import schema
 from release.api.operation import COMMENT, VALID_UNTIL, ReleaseOperation, StepBody, flag
-from release.holding import look_at
-from release.log import count_steps, read_steps
-from release.transitions import TransitionRequest, apply_transition, offered_transitions
-from release.versions import create_version
-from repository_site.problems import Unreadable
-from repository_site.rest.rendering import answer, counted
-from repository_site.rest.versioning import ApiVersions
+from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
+from release.lifecycle.versions import create_version
+from release.steps.holding import look_at
+from release.steps.log import count_steps, read_steps
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
 from storage.api.operation import has_no_body
 
 IGNORE_WARNINGS = schema.IGNORE_WARNINGS.name

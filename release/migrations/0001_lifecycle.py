@@ -5,7 +5,7 @@ import django.db.models.functions.comparison
 import uuid
 from django.db import migrations, models
 
-from storage.migration_operations import AppendOnly, IsolateTenantTable
+from storage.tenancy.migration_operations import AppendOnly, IsolateTenantTable
 
 
 class Migration(migrations.Migration):

@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from storage.addresses import key_problem
 from storage.admin.site_base import SiteModelAdmin
 from storage.back_office import site_office
 from storage.back_office.cells import ago
 from storage.models import StorageCollection
+from storage.tenancy.addresses import key_problem
 
 
 class CollectionForm(forms.ModelForm):

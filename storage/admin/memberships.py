@@ -21,14 +21,14 @@ from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from repository_site.problems import Warned
-from storage.admin.storage_tokens import ADMINISTRATORS, name_users
+from repository_site.core.problems import Warned
+from storage.access.memberships import Entry as Membership
+from storage.access.memberships import admit, change_membership, dismiss
+from storage.admin.tokens.storage_tokens import ADMINISTRATORS, name_users
 from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, ago, badge, badges, role_badges
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.back_office.fields import RoleField, UserField
-from storage.memberships import Entry as Membership
-from storage.memberships import admit, change_membership, dismiss
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.pages import storage_of
 

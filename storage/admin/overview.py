@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from storage.access.staff import staff_caller
 from storage.admin.charts import traffic_charts
 from storage.admin.storages import storage_path
 from storage.back_office.cells import number, role_badges
 from storage.models import ApiToken, StaffAccount, Storage, StorageCollection, TokenState
-from storage.roles import Role
-from storage.staff import staff_caller
+from storage.models.roles import Role
 from storage.traffic_report import NONE, Traffic, traffic_by_storage
 
 

@@ -23,15 +23,15 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from repository_site.problems import Problem
+from repository_site.core.problems import Problem
 from storage.back_office.domain_forms import DomainForm, Fieldsets
-from storage.cultures import locale_name
+from storage.localisation.cultures import locale_name
+from storage.localisation.regions import region_codes
+from storage.localisation.time_zones import time_zone_names
 from storage.models import AnonymousAccess, Storage, StorageCollection
 from storage.models.storages import STUCK_AFTER_DAYS
-from storage.provisioning import StorageRequest, provision_storage
-from storage.regions import region_codes
-from storage.template_documents import TemplateDocument, read_template, template_names
-from storage.timezones import time_zone_names
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.provisioning.templates import TemplateDocument, read_template, template_names
 
 FIELDSETS: Fieldsets = (
     (gettext_lazy("Address"), {"fields": ("collection", "new_collection", "key")}),

@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from storage.access.sign_ins import lift_blocks
 from storage.admin.site_base import SiteModelAdmin
 from storage.back_office import site_office
 from storage.back_office.cells import ago, badge, moment
 from storage.models import FailedSignIn
-from storage.sign_ins import lift_blocks
 
 
 @admin.register(FailedSignIn, site=site_office)

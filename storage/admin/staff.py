@@ -20,13 +20,13 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, DropdownFilter
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminUUIDInputWidget
 
+from storage.access.callers import find_user
 from storage.admin.site_base import SiteModelAdmin
-from storage.admin.token_pages import uuids_of
+from storage.admin.tokens.pages import uuids_of
 from storage.back_office import site_office
 from storage.back_office.cells import ago, badge, badges
 from storage.back_office.fields import RoleField
 from storage.back_office.role_texts import role_names
-from storage.callers import find_user
 from storage.models import StaffAccount, Storage, StorageMembership
 
 POWERS = ("is_active", "is_superuser")

@@ -25,17 +25,17 @@ from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from repository_site.problems import NotFound
+from repository_site.core.problems import NotFound
 from storage.admin.charts import traffic_charts
 from storage.admin.provisioning_forms import FIELDSETS, ProvisionForm, culture_name
 from storage.admin.site_base import SiteModelAdmin
-from storage.admin.token_pages import uuids_of
+from storage.admin.tokens.pages import uuids_of
 from storage.back_office import site_office
 from storage.back_office.cells import ago, badge, badges, number, size, two_lines
 from storage.back_office.domain_forms import FormPage
-from storage.contexts import Context, ContextType
 from storage.models import Storage, StorageSize, TokenState
-from storage.sizes import measure_storage
+from storage.provisioning.sizes import measure_storage
+from storage.tenancy.contexts import Context, ContextType
 from storage.traffic_report import NONE, traffic_by_storage
 
 LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'

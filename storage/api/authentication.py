@@ -6,12 +6,12 @@ from django.conf import settings
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
 
-from repository_site.problems import Unauthenticated
-from storage.callers import Caller, anonymous_reader
-from storage.contexts import Context
+from repository_site.core.problems import Unauthenticated
+from storage.access.callers import Caller, anonymous_reader
+from storage.access.staff import staff_caller
+from storage.access.tokens import present_digest, recognise_token
 from storage.models import AnonymousAccess
-from storage.staff import staff_caller
-from storage.tokens import present_digest, recognise_token
+from storage.tenancy.contexts import Context
 
 TOKEN_NAME = "symbio-auth-token"
 

@@ -24,23 +24,23 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from repository_site.client_network import client_network
-from repository_site.database.statements import with_current_plans
-from repository_site.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
-from repository_site.rest.negotiation import accepts
-from repository_site.rest.rendering import JSON_TYPE
-from repository_site.rest.throttling import Throttle
-from repository_site.rest.versioning import NAME as VERSION_HEADER
-from repository_site.rest.versioning import ApiVersions
-from storage.addresses import public_base
+from repository_site.core.client_network import client_network
+from repository_site.core.database.statements import with_current_plans
+from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.negotiation import accepts
+from repository_site.core.rest.rendering import JSON_TYPE
+from repository_site.core.rest.throttling import Throttle
+from repository_site.core.rest.versioning import NAME as VERSION_HEADER
+from repository_site.core.rest.versioning import ApiVersions
+from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
-from storage.callers import Caller, CallerKind
-from storage.contexts import Context, ContextType, find_context
-from storage.cultures import preferred_culture
 from storage.idempotency import claim_key, keep_answer, request_digest
+from storage.localisation.cultures import preferred_culture
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.addresses import public_base
+from storage.tenancy.contexts import Context, ContextType, find_context
+from storage.tenancy.scope import tenant_scope
 
 # How often a change is tried when it and another have waited for each other.
 ATTEMPTS = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from repository_site.rest.schema import EXACTLY_ONE
-from storage.contexts import ContextType
+from repository_site.core.rest.schema import EXACTLY_ONE
+from storage.tenancy.contexts import ContextType
 
 EXACTLY_ONE.update(
     Facet=("displayNames", "displayName"),

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from storage.addresses import ADMINISTRATION_KEY
 from storage.api import views
+from storage.tenancy.addresses import ADMINISTRATION_KEY
 
 FACETS = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/facets"
 INSIDE = {"storageId": ADMINISTRATION_KEY}

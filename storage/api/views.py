@@ -9,14 +9,14 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from repository_site.problems import Unreadable
-from repository_site.rest.rendering import answer, counted
-from repository_site.rest.versioning import ApiVersions
-from storage import administrative_elements
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
 from storage.api import schema
 from storage.api.operation import ReadOperation
-from storage.contexts import ContextType
-from storage.info import storage_info
+from storage.provisioning import administrative_elements
+from storage.provisioning.info import storage_info
+from storage.tenancy.contexts import ContextType
 
 
 @extend_schema(tags=["storage"], summary="Storage info", responses=schema.StorageInfo)

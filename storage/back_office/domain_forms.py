@@ -16,7 +16,7 @@ from django.template.response import TemplateResponse
 from django.utils.functional import Promise
 from unfold.forms import AdminForm
 
-from repository_site.problems import Problem
+from repository_site.core.problems import Problem
 
 T = TypeVar("T")
 Text = str | Promise

@@ -15,10 +15,10 @@ from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
 )
 
+from storage.access.user_directory import user_choices, user_names
 from storage.back_office.role_texts import ROLE_NAMES, ROLE_SENTENCES
 from storage.models import Storage
-from storage.roles import Role, parse_roles
-from storage.user_directory import user_choices, user_names
+from storage.models.roles import Role, parse_roles
 
 
 def with_plain_lines(text: str) -> str:

@@ -12,9 +12,9 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
-from repository_site.problems import NotFound
+from repository_site.core.problems import NotFound
+from storage.models.roles import Role
 from storage.pages import caller_of, page_caller
-from storage.roles import Role
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
 

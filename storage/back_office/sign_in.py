@@ -15,8 +15,8 @@ from django.views.decorators.debug import sensitive_variables
 from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
-from repository_site.client_network import client_network
-from storage.sign_ins import SignInBlocked, begin_attempt
+from repository_site.core.client_network import client_network
+from storage.access.sign_ins import SignInBlocked, begin_attempt
 
 BLOCKED = "blocked"
 

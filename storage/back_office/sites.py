@@ -20,12 +20,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from repository_site.problems import Forbidden, NotFound
+from repository_site.core.problems import Forbidden, NotFound
+from storage.access.callers import Caller, CallerKind
 from storage.back_office.navigation import Entry, Group, render_navigation
 from storage.back_office.sign_in import GuardedSignIn
-from storage.callers import Caller, CallerKind
+from storage.models.roles import Role
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
-from storage.roles import Role
 
 # Django's lists and forms would take others for GET.
 METHODS = ["GET", "HEAD", "POST"]

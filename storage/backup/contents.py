@@ -11,9 +11,9 @@ from django.apps import apps
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from repository_site.problems import Invalid
+from repository_site.core.problems import Invalid
 from storage.models import TenantModel
-from storage.tenancy import owners_first, tenant_models
+from storage.tenancy.scope import owners_first, tenant_models
 
 FORMAT = 1
 CONTENTS = "contents.json"

@@ -14,8 +14,7 @@ from uuid import UUID, uuid4
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, connection, transaction
 
-from repository_site.problems import Conflict, Invalid, placed
-from storage.addresses import key_problem
+from repository_site.core.problems import Conflict, Invalid, placed
 from storage.backup.contents import (
     CONTENTS,
     TOKEN_MOMENTS,
@@ -25,14 +24,15 @@ from storage.backup.contents import (
     kept_models,
     newest,
 )
-from storage.bulk import copy_blocks
-from storage.cultures import CultureProblem, culture_set
+from storage.localisation.cultures import CultureProblem, culture_set
+from storage.localisation.regions import region_info
 from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
-from storage.provisioning import find_or_make_collection
-from storage.regions import region_info
-from storage.roles import Role
-from storage.setting_checks import setting_problem
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.provisioning.provision import find_or_make_collection
+from storage.provisioning.setting_checks import setting_problem
+from storage.tenancy.addresses import key_problem
+from storage.tenancy.bulk import copy_blocks
+from storage.tenancy.scope import tenant_scope
 
 BLOCK = 1024 * 1024
 DAMAGE = (

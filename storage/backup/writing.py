@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from repository_site.problems import Invalid
+from repository_site.core.problems import Invalid
 from storage.backup.contents import (
     CONTENTS,
     STORAGE_SETTINGS,
@@ -23,7 +23,7 @@ from storage.backup.contents import (
     kept_models,
 )
 from storage.models import Storage, TenantModel
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 
 
 def back_up_storage(storage: Storage, path: Path) -> Contents:

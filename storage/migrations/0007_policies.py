@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from storage.migration_operations import RenewPolicies
+from storage.tenancy.migration_operations import RenewPolicies
 
 
 class Migration(migrations.Migration):

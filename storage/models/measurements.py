@@ -9,7 +9,7 @@ from storage.models.storages import Storage
 
 
 class StorageSize(models.Model):
-    """The last measurement. Counting grows with the data, so no page counts; `storage/sizes.py` does when asked."""
+    """Last measurement of a storage. Pages never count rows; `measure_storages` does (`provisioning/sizes.py`)."""
 
     storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="size")
     measured_on = models.DateTimeField(_("measured on"))

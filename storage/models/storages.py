@@ -10,8 +10,8 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from repository_site.problems import NotFound
-from storage.cultures import CultureSet
+from repository_site.core.problems import NotFound
+from storage.localisation.cultures import CultureSet
 
 STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
 

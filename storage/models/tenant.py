@@ -1,4 +1,4 @@
-"""The base of every tenant table. Isolation itself is in the database: see `storage/migration_operations.py`."""
+"""Base of every tenant table. The database isolates it: see `tenancy/migration_operations.py`."""
 
 from __future__ import annotations
 

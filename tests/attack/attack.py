@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repository_site import environment
+from repository_site.core import environment
 from tests.release.house import ID, STATES, write_lines
 from tests.server_process import Server
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 from tests.browser.conftest import CHROMIUM, DEMO, FLAGS, NARROW, Visitor, prepared_site
 from tests.browser.test_release import stuck_request
 from tests.server_process import DataFolders, Server

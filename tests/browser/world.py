@@ -18,9 +18,9 @@ MEMBERS = {
 def build() -> None:
     from elements.transfer.importing import import_elements
     from repository_site.management.commands.demo import DEMO_DATA
-    from storage.contexts import storage_at
     from storage.models import StaffAccount, StorageMembership
-    from storage.provisioning import StorageRequest, provision_storage
+    from storage.provisioning.provision import StorageRequest, provision_storage
+    from storage.tenancy.contexts import storage_at
 
     rival = provision_storage(StorageRequest(collection="rival", key="showcase", title="Rival"))
     import_elements(rival, str(DEMO_DATA))

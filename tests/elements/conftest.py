@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from repository_site import environment
+from repository_site.core import environment
 from storage.models import Storage
 from tests.conftest import StorageMaker
 from tests.elements.handbook import TEMPLATE, write_lines

@@ -21,12 +21,12 @@ from elements.filters.binding import BoundExpression, Vocabulary
 from elements.filters.compiling import Condition, FilterCompiler
 from elements.filters.evaluation import WireElement, matches
 from elements.models import Element
-from facets.blueprint import Attribute, ElementType, Property
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, ElementType, Property
 from facets.configuration import Configuration, configuration_of
-from facets.data_types import DataType
-from repository_site.rest.rendering import to_json
+from repository_site.core.rest.rendering import to_json
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
 from tests.factories import StorageFactory
 

@@ -14,13 +14,13 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from elements.models import ElementVersion
-from facets.blueprint import Blueprint
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
-from facets.template_writing import write_template
+from facets.blueprint.definitions import Blueprint
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
+from facets.template_format.writing import write_template
 from storage.models import Storage
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
+from storage.provisioning.templates import load_template
+from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
 from tests.elements.handbook import TEMPLATE, write_lines
 from tests.elements.test_transfer import line, version, write

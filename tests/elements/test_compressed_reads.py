@@ -12,10 +12,10 @@ from django.test import Client
 
 from elements.api import operation
 from elements.reading.streams import Stream
-from repository_site.problems import TooManyRequests
-from repository_site.rest.compression import WORTHWHILE
+from repository_site.core.problems import TooManyRequests
+from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.elements.test_conditional_reads import ORDER, PROCESSES, READS, headers_of
@@ -61,7 +61,7 @@ def test_every_read_in_fewer_bytes(api: ApiClient, architect: str, address: str)
 def test_from_which_size_on(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(api.get(ORDER, token=architect).content)
     for worthwhile, is_packed in ((size, True), (size + 1, False)):
-        monkeypatch.setattr("repository_site.rest.compression.WORTHWHILE", worthwhile)
+        monkeypatch.setattr("repository_site.core.rest.compression.WORTHWHILE", worthwhile)
         assert ("Content-Encoding" in api.get(ORDER, token=architect, headers=GZIP)) == is_packed
 
 

@@ -16,11 +16,11 @@ from pytest_django import Settings as ChangedSettings
 
 from elements.api import operation, tags
 from elements.reading.streams import Stream
-from facets.blueprint import ElementType
-from facets.changes import rewrite_configuration
-from repository_site.api_document import openapi_document
+from facets.blueprint.definitions import ElementType
+from facets.changing.changes import rewrite_configuration
+from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import token_for

@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from elements.models import Element, ElementVersion
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, ID, NO_END, TYPE_NAMES, wire

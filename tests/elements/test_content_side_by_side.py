@@ -9,8 +9,8 @@ from django.db import connection
 
 from elements.models import ContentMark, ElementVersion
 from storage.models import Storage
-from storage.provisioning import remove_storage
-from storage.tenancy import tenant_scope
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_scope
 from tests.elements.test_content_state import state
 from tests.factories import StorageFactory
 

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.reading.state import content_state
 from storage.models import Storage
-from storage.provisioning import remove_storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, token_for

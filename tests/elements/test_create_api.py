@@ -10,8 +10,8 @@ import pytest
 
 from elements.models import Element, ElementChange, ElementVersion
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, HTML, ID, NO_END, TYPE_NAMES, wire

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
 from tests.elements.handbook import ID, LINES, wire

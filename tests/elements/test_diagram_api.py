@@ -16,10 +16,10 @@ from django.test.utils import CaptureQueriesContext
 from elements.diagrams.svg import STYLE_SHEET
 from elements.models import ElementVersion, Shape, ShapeFlow
 from elements.reading import pictures
-from repository_site.api_document import openapi_document
+from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import BASE, ID

@@ -20,7 +20,7 @@ from elements.admin.comparing import (
     compare_texts,
 )
 from elements.admin.typed import NoJson, posted_text, read_typed, same_typed, typed_value
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
 
 SAME, ADDED, REMOVED, CHANGED, MOVED = Mark.SAME, Mark.ADDED, Mark.REMOVED, Mark.CHANGED, Mark.MOVED
 

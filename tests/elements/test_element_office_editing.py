@@ -11,8 +11,8 @@ import pytest
 
 from elements.models import Element, ElementChange, ElementVersion
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES

@@ -14,8 +14,8 @@ from elements.admin.lists import ElementAdmin
 from elements.models import ElementVersion
 from elements.sample import sample_lines
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
 from tests.elements.office import Office, main_text, names_of

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.models import ElementVersion, Reference
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.handbook import BASE, ID
 from tests.elements.office import Office, main_text

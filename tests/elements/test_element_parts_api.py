@@ -9,8 +9,8 @@ import pytest
 
 from elements.models import Element
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import AUTHOR_NOTE, BASE, HTML, ID, IMAGE, NO_END, TYPE_NAMES, pages, wire
 from tests.factories import token_for

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import AUTHOR_NOTE, BASE, HTML, ID, TYPE_NAMES, pages, wire
 from tests.factories import token_for

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from elements.filters.binding import KINDS, Kind, Vocabulary
 from elements.filters.syntax import Operator, TextFunction
-from facets.blueprint import ElementType
-from facets.data_types import DataType
-from facets.template_reading import read_template
-from storage.tenancy import tenant_scope
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import ElementType
+from facets.template_format.reading import read_template
+from storage.tenancy.scope import tenant_scope
 from tests.elements.filter_world import (
     ADDRESS,
     KEYS,

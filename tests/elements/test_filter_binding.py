@@ -36,12 +36,12 @@ from elements.filters.binding import (
 )
 from elements.filters.evaluation import matches
 from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case
-from facets.blueprint import Attribute, ElementType, Property, Related
-from facets.data_types import DataType
-from facets.template_reading import read_template
-from repository_site.environment import PROJECT_DIR
-from repository_site.problems import Unreadable
-from storage.template_documents import load_template
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, ElementType, Property, Related
+from facets.template_format.reading import read_template
+from repository_site.core.environment import PROJECT_DIR
+from repository_site.core.problems import Unreadable
+from storage.provisioning.templates import load_template
 
 ANNA = "e2a10000-0000-4000-8000-000000000007"
 BEN = "e2a10000-0000-4000-8000-000000000008"

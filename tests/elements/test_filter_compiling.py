@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.filters.binding import Kind, TextMatch
 from elements.filters.probes import Passes
 from elements.filters.syntax import BLANKS, TextFunction, fold_case
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.elements.filter_world import (
     ADDRESS,
     BERLIN,

@@ -42,7 +42,7 @@ from elements.filters.syntax import (
     WordLiteral,
     predicates,
 )
-from repository_site.problems import Unreadable
+from repository_site.core.problems import Unreadable
 
 
 def message(text: str) -> str:

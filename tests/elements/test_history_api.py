@@ -10,8 +10,8 @@ import pytest
 
 from elements.models import ElementChange
 from storage.models import ApiToken, Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import FACETS, ID, wire
 from tests.elements.test_content_api import anchor, content, draw, new, one, post, problems

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elements.html import DECLARATION, html_problem, html_value, runs_code
+from elements.values.html import DECLARATION, html_problem, html_value, runs_code
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from django.utils import timezone
 from elements.models import Element, ElementVersion
 from storage.models import Storage
 from storage.models.answered_requests import AnsweredRequest
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.elements.test_content_api import content, new, one, problems

@@ -6,8 +6,8 @@ import pytest
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.elements.office import Office, main_text

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from elements.letter_case import _forms, pattern_of
+from elements.schemas.letter_case import _forms, pattern_of
 
 NAMES = ["part", "Strasse", "Straße", "offline", "box ~ crate", "a.b-c[d]{e}(f)|g$^*+", "İx", "ΐός", "𐐀b", "ŉ", "1"]
 

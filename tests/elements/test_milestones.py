@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from elements.reading import selection, state
 from elements.reading.rows import Audience
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import token_for

@@ -10,13 +10,13 @@ import pytest
 from django.test import Client
 
 from elements.admin.typed import NoJson, read_typed
-from elements.markup import shown_markup
 from elements.models import Element
-from elements.people import groups_of
-from facets.data_types import DataType
+from elements.people.administration import groups_of
+from elements.values.markup import shown_markup
+from facets.blueprint.data_types import DataType
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.office import Office, main_text
 from tests.elements.test_people_office import ARCHITECT, OFFICE, TEAM, USERS, form_of

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.test_transfer import guid, write
 from tests.facets.small_template import small_template

@@ -15,9 +15,9 @@ from elements.api import operation
 from elements.reading import selection
 from elements.reading.streams import Stream
 from elements.sample import sample_lines
-from repository_site.problems import TooManyRequests
+from repository_site.core.problems import TooManyRequests
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import FACETS, ID

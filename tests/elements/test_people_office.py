@@ -12,11 +12,11 @@ import pytest
 from django.test import Client
 
 from elements.models import Element, ElementChange
-from elements.people import groups_of, members_of
+from elements.people.administration import groups_of, members_of
+from storage.access.tokens import issue_token
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import checked_roles, errors, member, signed_in

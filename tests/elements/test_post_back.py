@@ -14,10 +14,10 @@ import pytest
 from django.db import connection
 
 from elements.models import ElementChange, ElementVersion
-from repository_site.rest.rendering import to_json
+from repository_site.core.rest.rendering import to_json
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for
 from tests.scale import IS_FULL, PART, only_at_full_scale

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import AUTHOR_NOTE, BASE, ID
 from tests.elements.reader_page import Page, found_in, read_page
 from tests.factories import StaffAccountFactory

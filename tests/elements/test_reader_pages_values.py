@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from elements.markup import shown_markup
 from elements.models import ElementVersion
-from storage.culture_names import interface_language, language_names, language_tag, writing
+from elements.values.markup import shown_markup
+from storage.localisation.culture_names import interface_language, language_names, language_tag, writing
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES
 from tests.elements.reader_page import Page, read_page

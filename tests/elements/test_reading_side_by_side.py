@@ -16,10 +16,10 @@ from elements.pages import views
 from elements.pages.navigation import read_facets
 from elements.reading import selection
 from elements.reading.state import content_state
-from repository_site.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
+from repository_site.core.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
 from storage.models import Storage
-from storage.provisioning import remove_storage
-from storage.roles import Role
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import FACETS, ID, TYPE_NAMES, wire
 from tests.elements.test_element_parts_api import NOT_THERE, refused

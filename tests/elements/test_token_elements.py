@@ -13,11 +13,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from elements.models import Element
-from repository_site.rest.datetimes import wire_datetime
+from repository_site.core.rest.datetimes import wire_datetime
+from storage.access.tokens import issue_token, revoke_token
 from storage.models import ApiToken, Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token, revoke_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, storage_context, token_for

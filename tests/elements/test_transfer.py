@@ -25,10 +25,10 @@ from elements.transfer.checking import Survey
 from elements.transfer.lines import LineReader
 from elements.transfer.rows import RowMaker, Rows
 from facets.configuration import configuration_of
-from repository_site import environment
+from repository_site.core import environment
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for
 from tests.scale import scaled

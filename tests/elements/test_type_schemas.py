@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator, meta
 
-from facets.data_types import DataType
+from facets.blueprint.data_types import DataType
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES

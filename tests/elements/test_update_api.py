@@ -19,8 +19,8 @@ from pytest_django import Settings
 
 from elements.models import Element, ElementChange, ElementVersion, Shape
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import set_state

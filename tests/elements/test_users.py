@@ -9,10 +9,10 @@ import pytest
 
 from elements import users
 from elements.users import find_user
-from repository_site.database.base import watch_trips
-from storage.callers import UserGrant
+from repository_site.core.database.base import watch_trips
+from storage.access.callers import UserGrant
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory
 

@@ -15,17 +15,17 @@ from django.core.management import CommandError, call_command
 
 from elements.models import ElementVersion
 from elements.users import find_user
-from facets.blueprint import Blueprint
-from facets.changes import change_configuration
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
-from repository_site.problems import Conflict
-from storage.callers import UserGrant
+from facets.blueprint.definitions import Blueprint
+from facets.changing.changes import change_configuration
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
+from repository_site.core.problems import Conflict
+from storage.access.callers import UserGrant
+from storage.access.tokens import recognise_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
-from storage.tokens import recognise_token
+from storage.models.roles import Role
+from storage.provisioning.templates import load_template
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.test_transfer import guid, line, reference, version, write
 from tests.factories import StorageFactory, storage_context

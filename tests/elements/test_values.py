@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from elements.values import read_date_time, value_problem
-from facets.blueprint import Attribute, SelectableValue
-from facets.data_types import DataType
+from elements.values.checking import read_date_time, value_problem
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, SelectableValue
 
 HTML = '<?xml version="1.0" encoding="utf-8"?>'
 CHOICES = (SelectableValue(None, ()), SelectableValue("a", ()), SelectableValue("b", ()))

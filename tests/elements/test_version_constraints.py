@@ -12,7 +12,7 @@ from django.utils import timezone
 from elements.models import Element, ElementVersion
 from facets.models import ElementType
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
 from tests.factories import StorageFactory
 

@@ -13,8 +13,8 @@ from django.test import Client
 
 from elements.models import Element
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import AUTHOR_NOTE, ID, LINES, TEMPLATE, wire
 from tests.elements.test_element_parts_api import part, refused

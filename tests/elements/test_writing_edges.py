@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from storage.access.tokens import issue_token, revoke_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tokens import issue_token, revoke_token
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import storage_context, token_for

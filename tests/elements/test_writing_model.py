@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule, run_state_machine_as_test
 
+from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import FACET_OF, ID, TEMPLATE
 from tests.factories import storage_context

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from facets import changes
-from facets.differences import Hazard
+from facets.blueprint.differences import Hazard
+from facets.changing import changes
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.facets.office_forms import OLD, Office, stored
 from tests.facets.small_template import SMALL
 from tests.factories import StorageFactory

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.test import Client
 
-from facets.blueprint import Blueprint
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
+from facets.blueprint.definitions import Blueprint
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL
 from tests.factories import StaffAccountFactory
 

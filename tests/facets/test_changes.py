@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from facets import changes, models
-from facets.changes import change_configuration, plan_change
-from facets.differences import Hazard, describe_differences, hazards
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
-from repository_site.problems import Conflict, NotFound
+from facets import models
+from facets.blueprint.differences import Hazard, describe_differences, hazards
+from facets.changing import changes
+from facets.changing.changes import change_configuration, plan_change
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
+from repository_site.core.problems import Conflict, NotFound
 from storage.models import Storage
-from storage.provisioning import remove_storage
-from storage.tenancy import tenant_scope
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
 

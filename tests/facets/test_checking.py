@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from facets.admin.previews import ApiAnswer, compiled, panel_of
-from facets.blueprint import Attribute, Blueprint, SelectableValue
-from facets.changes import plan_edit
-from facets.checking import check_blueprint
-from facets.data_types import DataType
-from facets.drafts import Draft
+from facets.admin.drafting.previews import ApiAnswer, compiled, panel_of
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, Blueprint, SelectableValue
+from facets.changing.changes import plan_edit
+from facets.changing.checking import check_blueprint
 from facets.models import ElementType, Facet
-from facets.template_reading import read_template
-from storage.cultures import CultureSet
+from facets.rows.drafts import Draft
+from facets.template_format.reading import read_template
+from storage.localisation.cultures import CultureSet
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL
 
 OLD = read_template(SMALL)

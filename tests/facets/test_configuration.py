@@ -11,15 +11,15 @@ import pytest
 from django.db import connection
 
 from facets import configuration, models
-from facets.changes import change_configuration
+from facets.changing.changes import change_configuration
 from facets.checks import check_configuration_triggers
 from facets.configuration import configuration_of, forget_configurations
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
-from repository_site.problems import NotFound
-from storage.contexts import read_storage
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
+from repository_site.core.problems import NotFound
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.contexts import read_storage
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory

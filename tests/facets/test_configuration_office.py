@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from facets import models
-from facets.changes import change_configuration
-from facets.template_reading import read_template
+from facets.changing.changes import change_configuration
+from facets.template_format.reading import read_template
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.facets.office_forms import OLD, Office, added, address, changed, revision, row_number, stored
 from tests.facets.small_template import small_template

@@ -13,13 +13,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from facets import models
-from facets.changes import change_configuration
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
-from storage import template_documents
+from facets.changing.changes import change_configuration
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.facets.office_forms import Office, changed
 from tests.facets.small_template import SMALL, small_template
 
@@ -30,7 +29,7 @@ OLD = read_template(SMALL)
 @pytest.fixture
 def office(small: Storage, small_file: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
     """The template is one of those that the installation has."""
-    monkeypatch.setattr(template_documents, "TEMPLATE_DIR", small_file.parent)
+    monkeypatch.setattr("storage.provisioning.templates.TEMPLATE_DIR", small_file.parent)
     return Office(small, Role.ADMINISTRATOR)
 
 

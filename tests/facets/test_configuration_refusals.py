@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from facets import models
-from facets.admin import base
-from facets.changes import change_configuration
-from facets.template_reading import read_template
-from repository_site.problems import Busy
+from facets.admin.drafting import base
+from facets.changing.changes import change_configuration
+from facets.template_format.reading import read_template
+from repository_site.core.problems import Busy
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.facets.office_forms import OLD, Office, address, changed, form_of, revision, row_number, stored
 from tests.facets.small_template import small_template
 

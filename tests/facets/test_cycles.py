@@ -9,19 +9,19 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from facets import models
-from facets.blueprint import Blueprint
-from facets.changes import change_configuration
+from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
+from facets.blueprint.definitions import Blueprint
+from facets.blueprint.differences import Hazard, describe_differences, hazards
+from facets.changing.changes import change_configuration
 from facets.configuration import CompiledCycle, Configuration, compile_configuration, configuration_of
-from facets.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
-from facets.differences import Hazard, describe_differences, hazards
-from facets.row_reading import read_blueprint
-from facets.template_nodes import BAD_KEY
-from facets.template_reading import read_template
-from facets.template_writing import write_template
-from repository_site.problems import Invalid, NotFound
+from facets.rows.reading import read_blueprint
+from facets.template_format.nodes import BAD_KEY
+from facets.template_format.reading import read_template
+from facets.template_format.writing import write_template
+from repository_site.core.problems import Invalid, NotFound
 from storage.models import Storage
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
+from storage.provisioning.templates import load_template
+from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL, small_template
 
 OLD = read_template(SMALL)

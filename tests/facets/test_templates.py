@@ -11,17 +11,17 @@ import pytest
 
 from elements import derived
 from elements.filters.derived_values import DERIVED_ATTRIBUTES as DERIVED_FOR_FILTERS
-from facets.blueprint import Blueprint
-from facets.data_types import DataType
-from facets.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
-from facets.row_reading import read_blueprint, read_configuration
-from facets.template_reading import read_template
-from facets.template_writing import write_template
-from repository_site import environment
-from repository_site.problems import Invalid
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Blueprint
+from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
+from facets.rows.reading import read_blueprint, read_configuration
+from facets.template_format.reading import read_template
+from facets.template_format.writing import write_template
+from repository_site.core import environment
+from repository_site.core.problems import Invalid
 from storage.models import Storage
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
+from storage.provisioning.templates import load_template
+from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import psutil
 
-from repository_site import environment
-from repository_site.embedded_postgres import EmbeddedPostgres
-from repository_site.embedded_postgres.layout import Layout
-from repository_site.embedded_postgres.state import read_postmaster
+from repository_site.core import environment
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.embedded_postgres.layout import Layout
+from repository_site.core.embedded_postgres.state import read_postmaster
 from tests.elements.handbook import TEMPLATE, write_lines
 from tests.server_process import Server, free_port
 

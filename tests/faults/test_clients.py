@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from repository_site.database.pool import PATIENCE
-from repository_site.middleware import BODIES_AT_ONCE
+from repository_site.core.database.pool import PATIENCE
+from repository_site.core.middleware import BODIES_AT_ONCE
 from tests.elements.handbook import ID
 from tests.faults.installation import POOL, WORKERS, Installation, wait_for
 from tests.faults.load import PROCESSES, Load

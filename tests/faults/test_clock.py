@@ -13,7 +13,7 @@ import pytest
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.figures import note
 from tests.release.conftest import desk, house
 from tests.release.house import ID, Desk

@@ -12,10 +12,10 @@ from typing import Any
 import psutil
 import pytest
 
-from repository_site.cores import ALLOWED
-from repository_site.database.pool import PATIENCE
-from repository_site.embedded_postgres import locks
-from repository_site.embedded_postgres.layout import Layout
+from repository_site.core.cores import ALLOWED
+from repository_site.core.database.pool import PATIENCE
+from repository_site.core.embedded_postgres import locks
+from repository_site.core.embedded_postgres.layout import Layout
 from tests.faults.installation import POOL, WORKERS, Installation, wait_for
 from tests.faults.load import PROCESSES, Answer, Client, Load
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from repository_site import environment
-from repository_site.database.pool import PATIENCE
+from repository_site.core import environment
+from repository_site.core.database.pool import PATIENCE
 from tests.faults.installation import Installation
 from tests.faults.load import Load
 

@@ -8,7 +8,7 @@ from functools import partial
 import psutil
 import pytest
 
-from repository_site.cores import cores_for
+from repository_site.core.cores import cores_for
 from tests.faults.installation import WORKERS, Installation, wait_for
 from tests.faults.load import Load
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 
 DATA = Path(__file__).with_name("matrix.json")
 PAGE = PROJECT_DIR / "docs/reference/permissions.md"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 

@@ -9,11 +9,11 @@ from itertools import groupby
 from uuid import UUID
 
 from elements.models import Element, ElementVersion, Shape
+from facets.blueprint.cycles import EVER_PUBLISHED, OPEN, Category
 from facets.configuration import CompiledCycle, Configuration, configuration_of
-from facets.cycles import EVER_PUBLISHED, OPEN, Category
 from release.models import LifecycleEntry, Task
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 
 Step = LifecycleEntry.Step
 # Steps beside those that change states.

@@ -16,19 +16,19 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from elements.models import ElementChange, ElementVersion, Reference, Shape
 from elements.writing.stored import lock_elements
-from facets.changes import change_configuration
+from facets.changing.changes import change_configuration
 from facets.configuration import configuration_of
-from facets.row_reading import read_blueprint
-from release.clock import Outcome, run_lifecycle
-from release.days import start_of_day
-from release.effects import write_steps
+from facets.rows.reading import read_blueprint
 from release.models import LifecycleEntry, Task
-from repository_site.problems import NotFound
+from release.schedule.clock import Outcome, run_lifecycle
+from release.steps.days import start_of_day
+from release.steps.effects import write_steps
+from repository_site.core.problems import NotFound
+from storage.access.tokens import revoke_token
 from storage.models import ApiToken, Storage
-from storage.provisioning import remove_storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import revoke_token
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_scope
 from tests.factories import StorageFactory, token_for
 from tests.release.house import ID, NO_END, PUBLISHED, STATES, Desk, error
 from tests.release.test_tasks import (
@@ -257,7 +257,7 @@ class TestBatches:
 
     @pytest.fixture(autouse=True)
     def due(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.clock.BATCH", 2)
+        monkeypatch.setattr("release.schedule.clock.BATCH", 2)
         for number, version in enumerate(self.DUE):
             valid(house, version, valid_until=NOW - number * DAY)
 
@@ -268,7 +268,7 @@ class TestBatches:
             sizes.append(len(steps))
             return write_steps(change, steps)
 
-        monkeypatch.setattr("release.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.clock.write_steps", write)
         assert len(run(house)["expired"]) == 5
         assert sizes == [2, 2, 1]
         assert states(house, *self.DUE) == ["expired"] * 5
@@ -285,7 +285,7 @@ class TestBatches:
                 raise RuntimeError("in the second")
             return overtaken
 
-        monkeypatch.setattr("release.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.clock.write_steps", write)
         with pytest.raises(RuntimeError):
             run(house)
         # Those whose end is longest ago came first.
@@ -304,7 +304,7 @@ class TestBatches:
             ElementVersion.objects.filter(id=versions[0]).update(**next(looks, {"minor": 0}))
             return lock_elements(elements, versions)
 
-        monkeypatch.setattr("release.clock.lock_elements", lock)
+        monkeypatch.setattr("release.schedule.clock.lock_elements", lock)
         assert run(house) == {"expired": sorted([line("order-2", "2.0"), line("inEffect-1"), line("released-1")])}
         assert states(house, *self.DUE) == ["expired", "expired", "expired", "expired", "released"]
         with tenant_scope(house):
@@ -321,7 +321,7 @@ class TestBatches:
                 raise OperationalError("deadlock") from DeadlockDetected()
             return overtaken
 
-        monkeypatch.setattr("release.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.clock.write_steps", write)
         monkeypatch.setattr("time.sleep", waits.append)
         assert len(run(house)["expired"]) == 5
         assert len(waits) == 3
@@ -338,7 +338,7 @@ class TestBatches:
             calls.append(steps)
             raise OperationalError("no") from cause
 
-        monkeypatch.setattr("release.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.clock.write_steps", write)
         monkeypatch.setattr("time.sleep", lambda seconds: None)
         before = fingerprints(house)
         with pytest.raises(OperationalError):

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from facets.cycles import ReleaseCycle
-from facets.template_reading import read_template
+from facets.blueprint.cycles import ReleaseCycle
+from facets.template_format.reading import read_template
 from release.drawing import describe_states, draw_cycle
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
-from storage.template_documents import load_template
+from storage.provisioning.templates import load_template
 from tests.facets.small_template import SMALL
 
 PAGE = PROJECT_DIR / "docs/explanation/lifecycle.md"

@@ -10,8 +10,8 @@ import pytest
 from elements.models import ElementVersion
 from release.models import LifecycleEntry, Task
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text, names_of
 from tests.release.house import ID, STATES
 from tests.release.test_tasks import fingerprints, rival_of

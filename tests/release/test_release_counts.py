@@ -22,11 +22,11 @@ from django.utils import timezone
 
 from elements.models import ElementVersion
 from release.api.urls import urlpatterns
-from release.clock import run_lifecycle
 from release.models import LifecycleEntry, Task
+from release.schedule.clock import run_lifecycle
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import token_for
 from tests.release.house import PUBLISHED

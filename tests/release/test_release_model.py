@@ -23,12 +23,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from release.clock import run_lifecycle
-from repository_site.rest.datetimes import wire_datetime
+from release.schedule.clock import run_lifecycle
+from repository_site.core.rest.datetimes import wire_datetime
+from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import STANDARD_CYCLES, category
 from tests.factories import storage_context

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from repository_site import environment
+from repository_site.core import environment
 from tests.elements.test_writing_under_load import Answer, Desk, statuses, together
 from tests.release.house import ID, write_lines
 from tests.release.test_story import Story

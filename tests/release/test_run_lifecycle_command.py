@@ -19,11 +19,11 @@ from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
 from elements.models import Element, ElementChange, ElementVersion
-from release.clock import Outcome, run_lifecycle
 from release.models import LifecycleEntry, Task
-from repository_site.problems import NotFound
+from release.schedule.clock import Outcome, run_lifecycle
+from repository_site.core.problems import NotFound
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.release.house import ID, Desk
 from tests.release.test_clock import let_versions_take_effect, line, states, valid
@@ -112,7 +112,7 @@ def break_storage(monkeypatch: pytest.MonkeyPatch, collection: str, problem: Exc
             raise problem
         return run_lifecycle(storage, dry_run=dry_run, outcome=outcome)
 
-    monkeypatch.setattr("release.runs.run_lifecycle", broken)
+    monkeypatch.setattr("release.schedule.runs.run_lifecycle", broken)
 
 
 @pytest.mark.django_db
@@ -158,7 +158,7 @@ class TestEveryStorage:
         assert len(err) == 2
 
     def test_what_was_done_before_it_failed_is_told(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.clock._mark_tasks", lambda *args: 1 / 0)
+        monkeypatch.setattr("release.schedule.clock._mark_tasks", lambda *args: 1 / 0)
         assert fails("acme", "house") == (
             "1 of 1 storages failed; run it again.",
             [f"acme/house: expired: {line('released-1')}"],
@@ -166,7 +166,7 @@ class TestEveryStorage:
         )
 
     def test_all_fail(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.clock.write_steps", lambda *args: 1 / 0)
+        monkeypatch.setattr("release.schedule.clock.write_steps", lambda *args: 1 / 0)
         before = fingerprints(house)
         assert fails() == (
             "2 of 2 storages failed; run it again.",
@@ -220,7 +220,7 @@ class TestSeveralAtOnce:
         monkeypatch: pytest.MonkeyPatch,
         batch: int,
     ) -> None:
-        monkeypatch.setattr("release.clock.BATCH", batch)
+        monkeypatch.setattr("release.schedule.clock.BATCH", batch)
         start = Barrier(4)
 
         def work(number: int) -> tuple[list[str], list[str]]:

@@ -10,11 +10,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from release.clock import Outcome
-from release.runs import recorded_run
-from repository_site.problems import NotFound
+from release.schedule.clock import Outcome
+from release.schedule.runs import recorded_run
+from repository_site.core.problems import NotFound
 from storage.models import LifecycleRun, Storage
-from storage.provisioning import remove_storage
+from storage.provisioning.provision import remove_storage
 from tests.release.house import ID, Desk
 from tests.release.test_tasks import ask, rival_of, set_task
 
@@ -49,7 +49,7 @@ def test_a_run_and_its_tasks_are_kept(house: Storage, desk: Sit) -> None:
 def test_a_failure_is_kept_beside_the_last_success(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded_run(house)
     ended = LifecycleRun.objects.get().ended_on
-    monkeypatch.setattr("release.runs.run_lifecycle", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr("release.schedule.runs.run_lifecycle", lambda *args, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         recorded_run(house, Outcome())
     run = LifecycleRun.objects.get()

@@ -18,9 +18,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import storage_context
 from tests.release.house import ID, NO_END, PEOPLE, Wire

@@ -12,8 +12,8 @@ from django.db import connection
 
 from release.models import Task
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for
 from tests.release.house import API, BASE, ID, Desk, Wire

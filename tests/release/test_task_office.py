@@ -21,13 +21,13 @@ from elements import counting
 from elements.models import Element, ElementVersion
 from elements.writing.updating import Writer
 from elements.writing.writers import settled_writer
-from release.bulk import step_each
 from release.models import LifecycleEntry, Task
-from repository_site.problems import Conflict
-from storage.callers import Caller, CallerKind
+from release.tasks.bulk import step_each
+from repository_site.core.problems import Conflict
+from storage.access.callers import Caller, CallerKind
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.factories import StaffAccountFactory
 from tests.release.house import ID, Desk
 from tests.release.log_check import check_lifecycles

@@ -16,16 +16,16 @@ from django.db import connection
 from django.utils import timezone
 
 from elements.models import Element, ElementChange, ElementVersion, Reference
-from facets.changes import change_configuration
-from facets.cycles import Transition
-from facets.row_reading import read_blueprint
-from release.clock import run_lifecycle
+from facets.blueprint.cycles import Transition
+from facets.changing.changes import change_configuration
+from facets.rows.reading import read_blueprint
 from release.models import LifecycleEntry, Task
-from storage.callers import Caller
+from release.schedule.clock import run_lifecycle
+from storage.access.callers import Caller
+from storage.access.tokens import recognise_token
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import recognise_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
 from tests.factories import StaffAccountFactory, storage_context, token_for

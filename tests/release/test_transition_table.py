@@ -25,15 +25,15 @@ from elements.reading.rows import read_versions
 from elements.writing.history import Author
 from elements.writing.updating import Writer
 from facets.configuration import configuration_of
+from release.lifecycle.transitions import TransitionRequest, apply_transition
 from release.models import LifecycleEntry, Task
-from release.transitions import TransitionRequest, apply_transition
-from repository_site.problems import Conflict, Forbidden, NotFound
-from storage import callers
-from storage.callers import CallerKind
+from repository_site.core.problems import Conflict, Forbidden, NotFound
+from storage.access import callers
+from storage.access.callers import CallerKind
+from storage.access.tokens import token_digest
 from storage.models import ApiToken, Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import token_digest
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.release.house import API, BASE, ID, PUBLISHED, STATES, Desk, Wire, one, user
 from tests.scale import only_at_full_scale

@@ -24,16 +24,16 @@ from elements.transfer.exporting import export_lines
 from elements.transfer.importing import import_elements
 from elements.writing.history import Author
 from elements.writing.updating import Writer
+from facets.blueprint.cycles import Transition
 from facets.configuration import configuration_of
-from facets.cycles import Transition
-from release.days import start_of_day
+from release.lifecycle.transitions import TransitionRequest, apply_transition
 from release.models import LifecycleEntry
-from release.transitions import TransitionRequest, apply_transition
-from repository_site.problems import Conflict, Forbidden, NotFound
+from release.steps.days import start_of_day
+from repository_site.core.problems import Conflict, Forbidden, NotFound
+from storage.access.tokens import recognise_token
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import recognise_token
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import storage_context, token_for
 from tests.release.house import API, BASE, ID, NO_END, PUBLISHED, Desk, Wire, error, one, user

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from elements.models import ElementVersion, Reference
-from facets.blueprint import ElementType
-from facets.changes import change_configuration
-from facets.cycles import Severity, ValidationRule
-from facets.row_reading import read_blueprint
-from facets.texts import texts
+from facets.blueprint.cycles import Severity, ValidationRule
+from facets.blueprint.definitions import ElementType
+from facets.blueprint.texts import texts
+from facets.changing.changes import change_configuration
+from facets.rows.reading import read_blueprint
 from release.models import LifecycleEntry, Task
 from storage.models import Culture, Storage
-from storage.roles import Role
-from storage.template_documents import TEMPLATE_DIR
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.provisioning.templates import TEMPLATE_DIR
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.factories import token_for

@@ -9,11 +9,11 @@ import pytest
 
 from elements.models import Element, ElementVersion, Reference, Shape
 from elements.reading.rows import read_versions
-from release.versions import create_version
-from repository_site.problems import NotFound
+from release.lifecycle.versions import create_version
+from repository_site.core.problems import NotFound
 from storage.models import Storage, StorageMembership
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, token_for
 from tests.release.house import API, BASE, DETAIL, ID, NO_END, STATES, Desk, Wire, error, one, user

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from repository_site.api_document import openapi_document
-from repository_site.api_examples import EXAMPLES, MESSAGES, example_of
-from repository_site.environment import PROJECT_DIR
-from repository_site.rest.schema import ERRORS, WRITING_ERRORS
+from repository_site.api_document.document import openapi_document
+from repository_site.api_document.examples import EXAMPLES, MESSAGES, example_of
+from repository_site.core.environment import PROJECT_DIR
+from repository_site.core.rest.schema import ERRORS, WRITING_ERRORS
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient, validate
 from tests.api_examples import addresses, play
 from tests.conftest import StorageMaker

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from repository_site.api_document import openapi_document
-from repository_site.api_pages import POLICY
-from repository_site.environment import PROJECT_DIR
+from repository_site.api_document.document import openapi_document
+from repository_site.api_document.pages import POLICY
+from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, collection_token, site_token, token_for

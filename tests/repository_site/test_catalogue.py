@@ -7,7 +7,7 @@ import re
 import pytest
 from babel.messages.catalog import Message
 
-from repository_site.catalogue import LANGUAGES, catalogue_file, compiled, gather, read_catalogue, untranslated
+from repository_site.translations import LANGUAGES, catalogue_file, compiled, gather, read_catalogue, untranslated
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sdr]|%[sd]|\{\w*\}")
 

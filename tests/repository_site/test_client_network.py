@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repository_site.client_network import network_of
+from repository_site.core.client_network import network_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from django.http import HttpRequest, StreamingHttpResponse
 from django.test import RequestFactory
 
-from repository_site.api_document import openapi_document
-from repository_site.rest.compression import (
+from repository_site.api_document.document import openapi_document
+from repository_site.core.rest.compression import (
     WORTHWHILE,
     Codings,
     CompressionMiddleware,

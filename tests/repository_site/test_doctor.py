@@ -22,10 +22,10 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.doctor import CHECKS, examine, growth, worst
-from repository_site.doctor.configuration import entropy, judge_disk
-from repository_site.doctor.database import judge_clock, judge_connections
-from repository_site.doctor.findings import Finding, Level, Look
+from repository_site.operations.doctor import CHECKS, examine, growth, worst
+from repository_site.operations.doctor.configuration import entropy, judge_disk
+from repository_site.operations.doctor.database import judge_clock, judge_connections
+from repository_site.operations.doctor.findings import Finding, Level, Look
 from storage.models import LifecycleRun, Storage, StorageSize
 from tests.repository_site.test_environment import manage
 from tests.server_process import free_port
@@ -137,7 +137,7 @@ def test_tables_that_are_not_there_yet() -> None:
 
 
 def test_a_check_that_cannot_be_made() -> None:
-    with mock.patch("repository_site.doctor.growth.fetch", side_effect=ZeroDivisionError("by\nzero")):
+    with mock.patch("repository_site.operations.doctor.growth.fetch", side_effect=ZeroDivisionError("by\nzero")):
         assert levels("statistics") == [(Level.ERROR, "cannot be looked at: by zero")]
 
 
@@ -236,7 +236,7 @@ class TestServer:
 class TestDatabase:
     def test_a_role_above_the_law(self) -> None:
         problem = Error("The database role boss is superuser.", hint="Use a role of its own.", id="storage.E010")
-        with mock.patch("storage.checks._role_problems", return_value=iter([problem])):
+        with mock.patch("storage.tenancy.checks._role_problems", return_value=iter([problem])):
             assert found("role") == [
                 Finding("role", Level.ERROR, "The database role boss is superuser.", "Use a role of its own.")
             ]
@@ -251,7 +251,7 @@ class TestDatabase:
         ],
     )
     def test_tenants_that_are_not_isolated(self, statement: str, text: str) -> None:
-        from storage.migration_operations import POLICY
+        from storage.tenancy.migration_operations import POLICY
 
         sql(statement.format(policy=POLICY))
         ((level, said),) = levels("tenancy")
@@ -260,7 +260,7 @@ class TestDatabase:
         assert text in said
 
     def test_tables_of_another_role(self) -> None:
-        with mock.patch("repository_site.doctor.database.fetch", return_value=[("repository", 3)]):
+        with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[("repository", 3)]):
             ((level, text),) = levels("role")
         assert level is Level.ERROR
         assert text == "3 tables or sequences belong to another role than repository, so migrations will fail"
@@ -285,7 +285,7 @@ class TestDatabase:
             ((140011, "14.11", "UTF8"), "PostgreSQL 14.11 is older than 15"),
             ((150003, "15.3", "SQL_ASCII"), "its encoding is SQL_ASCII"),
         ):
-            with mock.patch("repository_site.doctor.database.fetch", return_value=[row]):
+            with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[row]):
                 assert levels("database") == [(Level.ERROR, text)]
 
     def test_indexes_that_are_missing(self) -> None:
@@ -367,7 +367,7 @@ class TestDatabase:
 
     def test_a_transaction_that_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It has just begun, so that no time at all counts as long here."""
-        monkeypatch.setattr("repository_site.doctor.database.IDLE_IN_TRANSACTION", -1)
+        monkeypatch.setattr("repository_site.operations.doctor.database.IDLE_IN_TRANSACTION", -1)
         other = connection.copy()
         try:
             with other.cursor() as cursor:
@@ -446,7 +446,9 @@ class TestSchedule:
         assert levels("time zones") == [(Level.ERROR, "Europe/Atlantis is unknown to Python")]
 
     def test_zone_data_that_differ(self, storage: Storage) -> None:
-        with mock.patch("repository_site.doctor.schedule._first_difference", return_value=datetime(2027, 3, 1)):
+        with mock.patch(
+            "repository_site.operations.doctor.schedule._first_difference", return_value=datetime(2027, 3, 1)
+        ):
             assert levels("time zones") == [
                 (Level.WARNING, "Python and PostgreSQL differ about Europe/Berlin, first at 2027-03-01")
             ]
@@ -480,5 +482,5 @@ class TestGrowth:
         ],
     )
     def test_what_postgres_says(self, check: str, answers: list[Any], text: str) -> None:
-        with mock.patch("repository_site.doctor.growth.fetch", side_effect=answers):
+        with mock.patch("repository_site.operations.doctor.growth.fetch", side_effect=answers):
             assert [said for _, said in levels(check)] == [text]

@@ -21,8 +21,15 @@ import psutil
 import psycopg
 import pytest
 
-from repository_site.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, accounts, keeper, locks, state
-from repository_site.embedded_postgres.layout import SOCKET_NAME, SOCKET_PATH_LIMIT, Layout
+from repository_site.core.embedded_postgres import (
+    EmbeddedPostgres,
+    EmbeddedPostgresError,
+    accounts,
+    keeper,
+    locks,
+    state,
+)
+from repository_site.core.embedded_postgres.layout import SOCKET_NAME, SOCKET_PATH_LIMIT, Layout
 from tests.scale import IS_FULL, only_at_full_scale
 
 PROJECT = Path(__file__).parents[2]
@@ -579,7 +586,7 @@ def test_the_log_does_not_grow_for_ever(folder: Path, monkeypatch: pytest.Monkey
 @only_at_full_scale
 def test_status_for_operators(server: EmbeddedPostgres) -> None:
     def status() -> str:
-        command = [sys.executable, "-m", "repository_site.embedded_postgres", "status", str(server.data_dir)]
+        command = [sys.executable, "-m", "repository_site.core.embedded_postgres", "status", str(server.data_dir)]
         return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=30).stdout
 
     assert status() == "stopped\n"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from repository_site import environment
-from repository_site.environment import EnvironmentProblem, Rate, Variable
-from repository_site.secret_key import load_or_make_secret_key
+from repository_site.core import environment
+from repository_site.core.environment import EnvironmentProblem, Rate, Variable
+from repository_site.operations.secret_key import load_or_make_secret_key
 
 pytestmark = pytest.mark.long
 

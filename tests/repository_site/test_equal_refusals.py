@@ -19,10 +19,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from release.models import Task
-from repository_site.api_document import openapi_document
+from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
+from storage.models.roles import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID, TEMPLATE, write_lines

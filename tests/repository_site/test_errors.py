@@ -10,9 +10,9 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client, override_settings
 from psycopg.errors import DiskFull
 
-from repository_site.embedded_postgres import EmbeddedPostgresError
-from repository_site.environment import Rate
-from repository_site.rest.throttling import Throttle
+from repository_site.core.embedded_postgres import EmbeddedPostgresError
+from repository_site.core.environment import Rate
+from repository_site.core.rest.throttling import Throttle
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import token_for
@@ -235,7 +235,7 @@ def test_pages_are_503_as_well(
         response = client.get("/acme/open/1033/", headers={"accept-language": language})
     assert (response.status_code, response["Retry-After"], response["Cache-Control"]) == (503, "2", "no-store")
     assert f"<h1>{heading}</h1>" in response.content.decode()
-    monkeypatch.setattr("storage.middleware.read_storage", fail)
+    monkeypatch.setattr("storage.tenancy.middleware.read_storage", fail)
     response = client.get("/acme/open/1033/")
     assert response.status_code == 503
     assert "<h1>Not available just now</h1>" in response.content.decode()
@@ -245,7 +245,7 @@ def test_a_page_without_room(open_storage: Storage, monkeypatch: pytest.MonkeyPa
     def fail(*args: Any) -> None:
         raise OperationalError("could not extend file") from DiskFull()
 
-    monkeypatch.setattr("storage.middleware.read_storage", fail)
+    monkeypatch.setattr("storage.tenancy.middleware.read_storage", fail)
     response = Client(raise_request_exception=False).get("/acme/open/1033/")
     assert (response.status_code, response["Retry-After"]) == (503, "30")
     assert "<h1>There is no room left</h1>" in response.content.decode()

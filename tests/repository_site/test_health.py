@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import OperationalError
 
-from repository_site import health
+from repository_site.operations import health
 from tests.api_client import ApiClient
 
 
@@ -24,7 +24,9 @@ def test_readyz(api: ApiClient) -> None:
 @pytest.mark.django_db
 def test_readyz_tells_pending_migrations(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "_migrated", False)
-    monkeypatch.setattr("repository_site.health.MigrationExecutor.migration_plan", lambda self, nodes: ["one"])
+    monkeypatch.setattr(
+        "repository_site.operations.health.MigrationExecutor.migration_plan", lambda self, nodes: ["one"]
+    )
     response = api.get("/readyz")
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "database": "ok", "migrations": "pending"}
@@ -34,7 +36,7 @@ def test_readyz_tells_a_database_that_is_away(api: ApiClient, monkeypatch: pytes
     def fail() -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("repository_site.health.connection.cursor", fail)
+    monkeypatch.setattr("repository_site.operations.health.connection.cursor", fail)
     response = api.get("/readyz")
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "database": "unreachable", "migrations": "unknown"}

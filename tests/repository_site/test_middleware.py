@@ -15,8 +15,8 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client, RequestFactory, override_settings
 
-from repository_site import middleware
-from repository_site.logs import logging_settings
+from repository_site.core import middleware
+from repository_site.operations.logs import logging_settings
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import token_for
@@ -71,7 +71,7 @@ def test_a_fault_while_a_token_is_in_hand_does_not_log_it(
         held = value  # a local variable that a talkative traceback would print
         raise RuntimeError(f"no luck with {held}")
 
-    monkeypatch.setattr("storage.tokens.token_digest", fail)
+    monkeypatch.setattr("storage.access.tokens.token_digest", fail)
     with captured(form) as stream:
         assert api.get("/acme/handbook/_api/rest/info", token=value).status_code == 500
     assert "no luck with crt_***" in stream.getvalue()
@@ -174,7 +174,7 @@ def test_bodies_are_read_by_some_of_the_threads_only(
     api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever has a body is refused when all those are taken; who has none is served (D154)."""
-    monkeypatch.setattr("repository_site.middleware._reading", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("repository_site.core.middleware._reading", threading.BoundedSemaphore(1))
     assert api.post(INFO, " ", "application/json").status_code == 200
     with middleware._reading:
         refused = api.post(INFO, " ", "application/json")

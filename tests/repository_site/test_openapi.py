@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
 from jsonschema_rs import ValidationError
 
-from repository_site.api_document import SNAPSHOT, openapi_document, snapshot
+from repository_site.api_document.document import SNAPSHOT, openapi_document, snapshot
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client, override_settings
 
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.storage.office import member
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_over_https_browsers_are_told_to_stay_there(people: dict[str, Client]) -
 
 def test_a_view_may_have_a_policy_of_its_own(settings: Any) -> None:
     """As pictures of diagrams have, which hold their style."""
-    settings.MIDDLEWARE = ["repository_site.policies.PolicyMiddleware", "tests.repository_site.test_policies.own"]
+    settings.MIDDLEWARE = ["repository_site.core.policies.PolicyMiddleware", "tests.repository_site.test_policies.own"]
     assert Client().get("/").headers["Content-Security-Policy"] == "sandbox"
 
 

@@ -11,12 +11,12 @@ import pytest
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
-from repository_site.cores import ALLOWED, keep_to
-from repository_site.database import pool, revival
-from repository_site.database.base import DatabaseWrapper
-from repository_site.database.pool import RESPITE, Turnstile, WarmPool
-from repository_site.database.revival import Revival
-from repository_site.embedded_postgres import EmbeddedPostgresError
+from repository_site.core.cores import ALLOWED, keep_to
+from repository_site.core.database import pool, revival
+from repository_site.core.database.base import DatabaseWrapper
+from repository_site.core.database.pool import RESPITE, Turnstile, WarmPool
+from repository_site.core.database.revival import Revival
+from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
 
 class Clock:

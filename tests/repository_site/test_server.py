@@ -16,9 +16,9 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from repository_site.cores import cores_for, free_core, keep_to
+from repository_site.core.cores import cores_for, free_core, keep_to
 from repository_site.management.commands.serve import default_workers
-from repository_site.server import Bind
+from repository_site.operations.server import Bind
 from tests.faults.installation import wait_for
 from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
@@ -76,7 +76,7 @@ def cores_of(worker: psutil.Process) -> list[int]:
 def test_workers_keep_to_cores_where_these_can_be_shared_out(
     workers: int, cores: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("repository_site.cores.ALLOWED", [3, 5])
+    monkeypatch.setattr("repository_site.core.cores.ALLOWED", [3, 5])
     assert cores_for(workers) == cores
 
 

@@ -10,8 +10,8 @@ import pytest
 from django.db import DatabaseError, NotSupportedError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from repository_site.database.base import KEPT, MOST_HELD, DatabaseWrapper, watch_trips
-from repository_site.database.statements import Inquiry, Question, ask, look_up
+from repository_site.core.database.base import KEPT, MOST_HELD, DatabaseWrapper, watch_trips
+from repository_site.core.database.statements import Inquiry, Question, ask, look_up
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory

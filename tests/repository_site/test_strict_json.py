@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repository_site.problems import Unreadable
-from repository_site.rest.strict_json import MAX_NESTING, _parse_any, _parse_compact, parse_json
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.strict_json import MAX_NESTING, _parse_any, _parse_compact, parse_json
 
 
 @pytest.mark.parametrize(

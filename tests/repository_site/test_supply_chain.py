@@ -13,9 +13,9 @@ from unittest import mock
 
 import pytest
 
-from repository_site import supply_chain
-from repository_site.environment import PROJECT_DIR
-from repository_site.supply_chain import (
+from repository_site.core.environment import PROJECT_DIR
+from repository_site.operations import supply_chain
+from repository_site.operations.supply_chain import (
     LOCKS,
     PROJECT,
     Package,
@@ -135,8 +135,8 @@ class TestVulnerabilities:
     def answer(self, stdout: str, stderr: str = "") -> Vulnerabilities:
         done = subprocess.CompletedProcess([], 1, stdout=stdout, stderr=stderr)
         with (
-            mock.patch("repository_site.supply_chain.shutil.which", return_value="/bin/pip-audit"),
-            mock.patch("repository_site.supply_chain.subprocess.run", return_value=done) as run,
+            mock.patch("repository_site.operations.supply_chain.shutil.which", return_value="/bin/pip-audit"),
+            mock.patch("repository_site.operations.supply_chain.subprocess.run", return_value=done) as run,
         ):
             found = supply_chain.vulnerabilities()
         assert {str(path) for path in LOCKS.values()} <= set(run.call_args.args[0])
@@ -167,7 +167,7 @@ class TestVulnerabilities:
         assert self.answer("").unknown_for == "any package: pip-audit said: nothing"
 
     def test_without_the_program(self) -> None:
-        with mock.patch("repository_site.supply_chain.shutil.which", return_value=None):
+        with mock.patch("repository_site.operations.supply_chain.shutil.which", return_value=None):
             said = supply_chain.vulnerabilities()
         assert said == Vulnerabilities((), "any package: pip-audit is not on the PATH (pipx install pip-audit)")
 
@@ -209,7 +209,7 @@ def test_the_bill_of_materials() -> None:
 
 @pytest.mark.long
 def test_the_audit_of_this_very_installation() -> None:
-    command = [sys.executable, "-m", "repository_site.supply_chain", "audit"]
+    command = [sys.executable, "-m", "repository_site.operations.supply_chain", "audit"]
     result = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stderr.splitlines()[-1] == f"{len(locked())} packages: as locked, unchanged, and of allowed licences."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from repository_site.environment import Rate
-from repository_site.problems import TooManyRequests
-from repository_site.rest import throttling
-from repository_site.rest.throttling import Throttle
+from repository_site.core.environment import Rate
+from repository_site.core.problems import TooManyRequests
+from repository_site.core.rest import throttling
+from repository_site.core.rest.throttling import Throttle
 
 
 class Clock:

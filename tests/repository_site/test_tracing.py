@@ -17,11 +17,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_django import Settings as ChangedSettings
 
-from repository_site import tracing
-from repository_site.database.base import watch_trips
-from repository_site.environment import PROJECT_DIR
+from repository_site.core.database.base import watch_trips
+from repository_site.core.environment import PROJECT_DIR
+from repository_site.operations import tracing
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 
@@ -34,7 +34,7 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 def traced(settings: ChangedSettings) -> Iterator[None]:
     settings.MIDDLEWARE = [
         *settings.MIDDLEWARE[:2],
-        "repository_site.tracing.TracingMiddleware",
+        "repository_site.operations.tracing.TracingMiddleware",
         *settings.MIDDLEWARE[2:],
     ]
     yield

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from repository_site import unread
-from repository_site.unread import cut_off_who_does_not_read, limit_unread
+from repository_site.operations import unread
+from repository_site.operations.unread import cut_off_who_does_not_read, limit_unread
 from tests.server_process import free_port
 
 

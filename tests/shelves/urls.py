@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from rest_framework.request import Request
 
-from repository_site.rest.rendering import answer
-from repository_site.rest.versioning import ApiVersions
+from repository_site.core.rest.rendering import answer
+from repository_site.core.rest.versioning import ApiVersions
 from repository_site.urls import handler400, handler404, handler500
 from storage.api.operation import Operation, ReadOperation
 from tests.shelves.models import Shelf

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
+from storage.access.tokens import issue_token
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.models.roles import Role
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import signed_in, site_administrator
 

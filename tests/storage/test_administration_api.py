@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from repository_site.rest.datetimes import wire_datetime
+from repository_site.core.rest.datetimes import wire_datetime
 from storage.models import Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, site_token, token_for
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from elements.models import ElementChange
 from storage.models import Storage
-from storage.provisioning import remove_storage
-from storage.tenancy import tenant_scope
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_scope
 
 TABLE = ElementChange._meta.db_table
 

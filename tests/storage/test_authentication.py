@@ -12,12 +12,12 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from repository_site.problems import Invalid, Unauthenticated
-from storage.callers import UserGrant, set_user_lookup
-from storage.contexts import Context, ContextType, find_context
+from repository_site.core.problems import Invalid, Unauthenticated
+from storage.access.callers import UserGrant, set_user_lookup
+from storage.access.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
 from storage.models import ApiToken, Storage, StorageMembership
-from storage.roles import Role
-from storage.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
+from storage.models.roles import Role
+from storage.tenancy.contexts import Context, ContextType, find_context
 from tests.api_client import ApiClient
 from tests.factories import (
     StaffAccountFactory,

@@ -17,14 +17,14 @@ from django.db import connection
 from django.utils import timezone
 from psycopg.errors import AdminShutdown, DiskFull
 
-from repository_site.problems import Conflict, Invalid
+from repository_site.core.problems import Conflict, Invalid
 from storage.backup.contents import DERIVED
 from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
 from storage.models import ApiToken, Storage, StorageCollection, StorageMembership
-from storage.provisioning import remove_storage
-from storage.roles import Role
-from storage.tenancy import tenant_models, tenant_scope
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage
+from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, StorageFactory, token_for
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from storage.bulk import copy_blocks, copy_row, copy_rows, copy_text
 from storage.models import Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.bulk import copy_blocks, copy_row, copy_rows, copy_text
+from storage.tenancy.scope import tenant_scope
 from tests.shelves.models import Shelf
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,10 @@ from django.core.checks import run_checks
 from django.db import connection, models
 from django.test.utils import isolate_apps
 
-from storage.checks import _model_problems, _outside_problems, check_database
-from storage.migration_operations import constraint_name
 from storage.models import TenantModel
 from storage.models.tenant import tenant_link
+from storage.tenancy.checks import _model_problems, _outside_problems, check_database
+from storage.tenancy.migration_operations import constraint_name
 from tests.shelves.models import Shelf
 
 
@@ -82,7 +82,7 @@ def test_missing_foreign_keys_are_found() -> None:
 
 @pytest.mark.parametrize(("superuser", "bypass", "word"), [(True, False, "superuser"), (False, True, "BYPASSRLS")])
 def test_a_role_above_the_law_is_refused(superuser: bool, bypass: bool, word: str) -> None:
-    from storage.checks import _role_problems
+    from storage.tenancy.checks import _role_problems
 
     class Cursor:
         def execute(self, statement: str) -> None: ...

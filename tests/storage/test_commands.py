@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
 from storage.models import ApiToken, StaffAccount, Storage
-from storage.tenancy import tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
 from tests.shelves.models import Shelf

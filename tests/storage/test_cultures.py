@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.cultures import preferred_culture
+from storage.localisation.cultures import preferred_culture
 
 GERMAN, AUSTRIAN, US, BRITISH = 1031, 3079, 1033, 2057
 

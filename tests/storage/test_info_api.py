@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from storage.localisation.regions import region_info
+from storage.localisation.time_zones import time_zone_info
 from storage.models import Storage
-from storage.regions import region_info
-from storage.timezones import time_zone_info
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, site_token, token_for
 

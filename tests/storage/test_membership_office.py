@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.factories import StaffAccountFactory
 from tests.storage.office import errors, member, signed_in
 

@@ -12,17 +12,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from repository_site.problems import Conflict, Invalid
-from storage import provisioning
+from repository_site.core.problems import Conflict, Invalid
 from storage.models import ApiToken, Storage, StorageCollection
-from storage.provisioning import (
-    StorageRequest,
-    provision_storage,
-    remove_storage,
-    tenant_row_counts,
-)
-from storage.template_documents import load_template, template_names
-from storage.tenancy import current_scope, tenant_scope
+from storage.provisioning import provision
+from storage.provisioning.provision import StorageRequest, provision_storage, remove_storage, tenant_row_counts
+from storage.provisioning.templates import load_template, template_names
+from storage.tenancy.scope import current_scope, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, token_for
 from tests.shelves.models import Book, Shelf
@@ -134,16 +129,16 @@ def test_a_storage_removed_since_it_was_read_is_not_there(api: ApiClient, open_s
     read = Storage.objects.select_related("collection").get(pk=open_storage.pk)
     remove_storage(open_storage)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storage.contexts.read_storage", lambda *address: read)
+        patch.setattr("storage.tenancy.contexts.read_storage", lambda *address: read)
         for path in ("info", "facets"):
             assert api.get(f"/acme/open/_api/rest/{path}").status_code == 404
 
 
 @pytest.fixture
 def steps() -> Iterator[list[Any]]:
-    before = list(provisioning.PROVISIONING_STEPS)
-    yield provisioning.PROVISIONING_STEPS
-    provisioning.PROVISIONING_STEPS[:] = before
+    before = list(provision.PROVISIONING_STEPS)
+    yield provision.PROVISIONING_STEPS
+    provision.PROVISIONING_STEPS[:] = before
 
 
 def test_steps_run_inside_the_new_storages_scope(steps: list[Any]) -> None:

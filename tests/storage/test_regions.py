@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
-from storage.regions import RegionInfo, UnknownRegion, region_codes, region_info
+from storage.localisation.regions import RegionInfo, UnknownRegion, region_codes, region_info
 
 FIELDS = list(get_type_hints(RegionInfo))
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from repository_site.embedded_postgres import EmbeddedPostgres
-from repository_site.embedded_postgres.server import SUPERUSER, programs
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.embedded_postgres.server import SUPERUSER, programs
 from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]

@@ -13,7 +13,7 @@ from django.conf import settings as project_settings
 from django.contrib.sessions.models import Session
 from django.test import Client, override_settings
 
-from repository_site import environment
+from repository_site.core import environment
 from storage.models import StaffAccount, Storage, StorageMembership
 
 pytestmark = pytest.mark.django_db

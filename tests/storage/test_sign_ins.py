@@ -17,8 +17,8 @@ from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from storage.access.sign_ins import SignInBlocked, begin_attempt
 from storage.models import FailedSignIn, StaffAccount, Storage, StorageMembership
-from storage.sign_ins import SignInBlocked, begin_attempt
 from tests.storage.office import errors, signed_in, site_administrator
 
 pytestmark = pytest.mark.django_db

@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from storage.access.tokens import issue_token
 from storage.models import (
     ApiToken,
     RequestCount,
@@ -24,8 +25,7 @@ from storage.models import (
     StorageMembership,
     StorageSize,
 )
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import PLAIN_TEMPLATE, StaffAccountFactory, storage_context
 from tests.storage.office import errors, signed_in, site_administrator, ticket

@@ -11,11 +11,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from repository_site.problems import NotFound
+from repository_site.core.problems import NotFound
 from storage.models import RequestCount, Storage, StorageSize
-from storage.provisioning import remove_storage, tenant_row_counts
-from storage.roles import Role
-from storage.sizes import measure_storage
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage, tenant_row_counts
+from storage.provisioning.sizes import measure_storage
 from tests.factories import StorageFactory, token_for
 
 pytestmark = pytest.mark.django_db

@@ -14,9 +14,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import DataError, IntegrityError, InternalError, ProgrammingError, connection, connections, transaction
 from django.test import RequestFactory, override_settings
 
-from repository_site.database.pool import enable_pool
+from repository_site.core.database.pool import enable_pool
 from storage.models import Storage
-from storage.tenancy import current_scope, tenant_models, tenant_scope
+from storage.tenancy.scope import current_scope, tenant_models, tenant_scope
 from tests.factories import StorageFactory
 from tests.scale import IS_FULL
 from tests.shelves.models import Book, Shelf

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from repository_site.environment import Rate
-from repository_site.rest.throttling import Throttle
+from repository_site.core.environment import Rate
+from repository_site.core.rest.throttling import Throttle
 from storage.api import operation
 from storage.models import Storage
 from tests.api_client import ApiClient

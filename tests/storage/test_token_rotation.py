@@ -16,15 +16,15 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from repository_site.environment import Rate
-from repository_site.problems import Conflict, Invalid, Unauthenticated
-from repository_site.rest.throttling import Throttle
+from repository_site.core.environment import Rate
+from repository_site.core.problems import Conflict, Invalid, Unauthenticated
+from repository_site.core.rest.throttling import Throttle
+from storage.access.rotation import end_old_value, rotate_token
+from storage.access.tokens import issue_token, recognise_token, revoke_token, token_digest
 from storage.api import operation
-from storage.contexts import Context, ContextType
 from storage.models import ApiToken, Storage
-from storage.roles import Role
-from storage.token_rotation import end_old_value, rotate_token
-from storage.tokens import issue_token, recognise_token, revoke_token, token_digest
+from storage.models.roles import Role
+from storage.tenancy.contexts import Context, ContextType
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, storage_context
 from tests.storage.office import member, site_administrator

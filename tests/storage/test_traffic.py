@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from storage import traffic
 from storage.models import RequestCount, Storage
-from storage.provisioning import remove_storage
-from storage.roles import Role
+from storage.models.roles import Role
+from storage.provisioning.provision import remove_storage
 from storage.traffic import TrafficCounter, forget_old_hours, write_counts
 from storage.traffic_report import NONE, Traffic, traffic_by_day, traffic_by_hour, traffic_by_storage
 from tests.api_client import ApiClient
@@ -63,7 +63,7 @@ def test_what_leads_to_no_storage_does_not_count(api: ApiClient, storage: Storag
 def test_failures_of_ours_are_told_apart(storage: Storage, settings: Any) -> None:
     browser = member(storage, Role.ADMINISTRATOR)
     browser.raise_request_exception = False
-    with mock.patch("storage.admin.storage_tokens.tokens_of", side_effect=RuntimeError("broken")):
+    with mock.patch("storage.admin.tokens.storage_tokens.tokens_of", side_effect=RuntimeError("broken")):
         assert browser.get("/acme/handbook/admin/storage/apitoken/").status_code == 500
     assert counted() == {"acme/handbook": (1, 0, 1)}
 

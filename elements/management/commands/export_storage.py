@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 
 from elements.transfer.exporting import count_versions, export_lines
 from elements.transfer.files import writing
-from repository_site.command_line import RepositoryCommand
-from repository_site.progress import with_progress
-from storage.contexts import storage_at
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.progress import with_progress
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from elements.transfer.importing import import_elements
-from repository_site.command_line import RepositoryCommand
-from repository_site.problems import Invalid
-from storage.contexts import storage_at
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import Invalid
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

@@ -12,11 +12,11 @@ from django.db import transaction
 
 from elements.sample import sample_lines
 from elements.transfer.importing import import_elements
-from repository_site.command_line import RepositoryCommand
-from repository_site.progress import with_progress
-from storage.contexts import storage_at
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.progress import with_progress
 from storage.models import AnonymousAccess
-from storage.provisioning import StorageRequest, provision_storage
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from facets.exporting import export_template
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import storage_at
+from facets.template_format.exporting import export_template
+from repository_site.core.command_line import RepositoryCommand
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

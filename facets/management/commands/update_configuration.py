@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from facets.changes import change_configuration, plan_change
-from facets.template_reading import read_template
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import storage_at
-from storage.template_documents import load_template
+from facets.changing.changes import change_configuration, plan_change
+from facets.template_format.reading import read_template
+from repository_site.core.command_line import RepositoryCommand
+from storage.provisioning.templates import load_template
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

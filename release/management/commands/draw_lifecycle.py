@@ -8,14 +8,14 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from facets.blueprint import Blueprint
-from facets.row_reading import read_blueprint
-from facets.template_reading import read_template
+from facets.blueprint.definitions import Blueprint
+from facets.rows.reading import read_blueprint
+from facets.template_format.reading import read_template
 from release.drawing import describe_states, draw_cycle
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import storage_at
-from storage.template_documents import load_template
-from storage.tenancy import tenant_scope
+from repository_site.core.command_line import RepositoryCommand
+from storage.provisioning.templates import load_template
+from storage.tenancy.contexts import storage_at
+from storage.tenancy.scope import tenant_scope
 
 MARKED = re.compile(r"(<!-- lifecycle: begin -->\n).*?(<!-- lifecycle: end -->)", re.DOTALL)
 

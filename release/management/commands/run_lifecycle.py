@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from release.clock import Outcome, run_lifecycle
-from release.runs import recorded_run
-from repository_site.command_line import RepositoryCommand
-from repository_site.problems import NotFound
-from repository_site.progress import with_progress
-from storage.contexts import storage_at
+from release.schedule.clock import Outcome, run_lifecycle
+from release.schedule.runs import recorded_run
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import NotFound
+from repository_site.core.progress import with_progress
 from storage.models import Storage
+from storage.tenancy.contexts import storage_at
 
 # The part of an outcome, and what it is called when it was done and when it would be.
 PARTS = (

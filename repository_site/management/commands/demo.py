@@ -14,15 +14,15 @@ from django.db import transaction
 
 from elements.transfer.exporting import count_versions
 from elements.transfer.importing import import_elements
-from repository_site.command_line import RepositoryCommand
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import Unauthenticated
 from repository_site.management.commands.serve import add_server_arguments, prepare_database, serve
-from repository_site.problems import Unauthenticated
-from repository_site.server import Bind
-from storage.contexts import Context, ContextType, read_storage, storage_at
+from repository_site.operations.server import Bind
+from storage.access.tokens import issue_token, recognise_token
 from storage.models import AnonymousAccess, StaffAccount, Storage
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tokens import issue_token, recognise_token
+from storage.models.roles import Role
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import Context, ContextType, read_storage, storage_at
 
 COLLECTION, STORAGE = "demo", "showcase"
 LOGIN = "admin"

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from repository_site.doctor import CHECKS, examine, worst
-from repository_site.doctor.findings import Finding, Level, Look
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.operations.doctor import CHECKS, examine, worst
+from repository_site.operations.doctor.findings import Finding, Level, Look
 
 SIGNS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
 

@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
-from repository_site.command_line import RepositoryCommand
-from repository_site.server import AddressInUse, Bind, check_free, run_server
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.operations.server import AddressInUse, Bind, check_free, run_server
 
 # Any fixed number: servers that start at once on one database migrate one after the other.
 MIGRATION_LOCK = 7_303_014_236

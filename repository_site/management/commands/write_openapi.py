@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.api_document import snapshot
-from repository_site.command_line import RepositoryCommand
+from repository_site.api_document.document import snapshot
+from repository_site.core.command_line import RepositoryCommand
 
 
 class Command(RepositoryCommand):

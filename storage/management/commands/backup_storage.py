@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
+from repository_site.core.command_line import RepositoryCommand
 from storage.backup.writing import back_up_storage
-from storage.contexts import storage_at
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

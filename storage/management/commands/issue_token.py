@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import find_context
-from storage.roles import Role
-from storage.tokens import issue_token
+from repository_site.core.command_line import RepositoryCommand
+from storage.access.tokens import issue_token
+from storage.models.roles import Role
+from storage.tenancy.contexts import find_context
 
 NO_END = date(9999, 12, 31)
 

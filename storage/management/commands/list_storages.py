@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from storage.addresses import ADMINISTRATION_KEY
-from storage.contexts import find_context
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.text_table import text_table
 from storage.models import Storage
-from storage.text_table import text_table
+from storage.tenancy.addresses import ADMINISTRATION_KEY
+from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):

@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import find_context
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.text_table import text_table
+from storage.access.tokens import tokens_of
 from storage.models import ApiToken
-from storage.text_table import text_table
-from storage.tokens import tokens_of
+from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):

@@ -7,12 +7,12 @@ from typing import Any
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from repository_site.problems import NotFound
-from repository_site.progress import with_progress
-from storage.contexts import storage_at
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import NotFound
+from repository_site.core.progress import with_progress
 from storage.models import Storage, StorageSize
-from storage.sizes import measure_storage
+from storage.provisioning.sizes import measure_storage
+from storage.tenancy.contexts import storage_at
 from storage.traffic import KEPT_DAYS, forget_old_hours
 
 

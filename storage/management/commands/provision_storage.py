@@ -8,12 +8,12 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from repository_site.problems import Conflict
-from storage.contexts import read_storage
+from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import Conflict
 from storage.models import AnonymousAccess, Storage
 from storage.models.storages import STUCK_AFTER_DAYS
-from storage.provisioning import StorageRequest, provision_storage
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import read_storage
 
 
 def lcids(text: str) -> list[int]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import storage_at
-from storage.provisioning import remove_storage, tenant_row_counts
+from repository_site.core.command_line import RepositoryCommand
+from storage.provisioning.provision import remove_storage, tenant_row_counts
+from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):

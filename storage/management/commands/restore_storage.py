@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
+from repository_site.core.command_line import RepositoryCommand
 from storage.backup.restoring import check_backup, read_contents, restore_storage
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import find_context
-from storage.tokens import find_token, revoke_token
+from repository_site.core.command_line import RepositoryCommand
+from storage.access.tokens import find_token, revoke_token
+from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.command_line import RepositoryCommand
-from storage.contexts import find_context
-from storage.token_rotation import DEFAULT_OVERLAP, end_old_value, rotate_token
-from storage.tokens import find_token
+from repository_site.core.command_line import RepositoryCommand
+from storage.access.rotation import DEFAULT_OVERLAP, end_old_value, rotate_token
+from storage.access.tokens import find_token
+from storage.tenancy.contexts import find_context
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 

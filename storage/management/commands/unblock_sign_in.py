@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from repository_site.client_network import network_of
-from repository_site.command_line import RepositoryCommand
+from repository_site.core.client_network import network_of
+from repository_site.core.command_line import RepositoryCommand
+from storage.access.sign_ins import failures_of, lift_blocks
 from storage.models import FailedSignIn
-from storage.sign_ins import failures_of, lift_blocks
 
 
 class Command(RepositoryCommand):

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from repository_site.metrics.board import BUCKETS, GAUGES, LABEL_BYTES, METRICS, Board, Label, Part
+from repository_site.core.metrics import BUCKETS, GAUGES, LABEL_BYTES, METRICS, Board, Label, Part
 
 IN_FLIGHT, IDLE = GAUGES.index("in_flight"), GAUGES.index("pool_idle")
 

@@ -13,9 +13,10 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.metrics import board, page
+from repository_site.core import metrics as board
+from repository_site.operations.metrics import page
 from storage.models import LifecycleRun, Storage
-from storage.roles import Role
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 
@@ -147,7 +148,7 @@ class TestNumbers:
         assert {name: found.get(name) for name in wanted} == wanted
 
     def test_a_database_that_is_away(self, api: ApiClient) -> None:
-        with mock.patch("repository_site.metrics.page.connection.cursor", side_effect=OperationalError):
+        with mock.patch("repository_site.operations.metrics.page.connection.cursor", side_effect=OperationalError):
             found = samples(api)
         assert found["repository_database_up"] == 0
         assert "repository_storages" not in found

@@ -1,0 +1,63 @@
+"""The addresses in answers (D10), composed once a request and type; each ends in the id that is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from elements import derived
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledView, Configuration
+from facets.rendering import segment
+
+T = TypeVar("T")
+DETAIL, REPORTING = "detail", "reporting"
+
+
+class Addresses:
+    """`storage_address` is the scheme, host and path of the storage."""
+
+    def __init__(self, configuration: Configuration, storage_address: str) -> None:
+        self.configuration = configuration
+        self.storage_address = storage_address
+        self.facets_address = f"{storage_address}/_api/rest/facets"
+        self._details: dict[str, str] = {}
+        self._reports: dict[str, str] = {}
+        self._pages: dict[str, dict[str, str]] = {}
+
+    def view(self, view: CompiledView) -> str:
+        facet = segment(view.facet.name)
+        return f"{self.facets_address}/{facet}/views/{segment(view.view.name)}/elements/"
+
+    def detail(self, type: ElementType) -> str:
+        """Of an element on its own: the view `detail` of its facet, else the first view that contains its type."""
+        return _once(self._details, type.key, lambda: self.view(self.detail_view(type)))
+
+    def report(self, type: ElementType) -> str:
+        """Where reporting shows an element; one that it does not show has its ordinary address."""
+        return _once(self._reports, type.key, lambda: self._report(type))
+
+    def pages(self, type: ElementType) -> dict[str, str]:
+        """Of the pages for readers, by culture."""
+        return _once(self._pages, type.key, lambda: self._page_prefixes(type))
+
+    def detail_view(self, type: ElementType) -> CompiledView:
+        views = self.configuration.facet(type.facet).views
+        candidates = [*(views[name] for name in (DETAIL,) if name in views), *views.values()]
+        return next((view for view in candidates if type.key in view.types), candidates[0])
+
+    def _page_prefixes(self, type: ElementType) -> dict[str, str]:
+        cultures = sorted(self.configuration.cultures.data)
+        return {str(lcid): derived.page_prefix(self.storage_address, lcid, type.facet) for lcid in cultures}
+
+    def _report(self, type: ElementType) -> str:
+        view = self.configuration.facet(type.facet).views.get(REPORTING)
+        if view is None or type.key not in view.types:
+            return self.detail(type)
+        return f"{self.facets_address}/{segment(type.facet)}/reporting/"
+
+
+def _once(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
+    if key not in known:
+        known[key] = make()
+    return known[key]

@@ -1,0 +1,299 @@
+"""Rows become elements in wire form (D8, D9, D10): plain dictionaries with their keys in the order of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from elements import derived
+from elements.reading import rows
+from elements.reading.assembly.addresses import DETAIL, Addresses
+from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
+from elements.reading.assembly.links import NO_LINKS, Links, ask_links, read_links
+from elements.reading.assembly.projection import (
+    ATTRIBUTES,
+    CHILDREN,
+    CONTENT,
+    DISPLAY_NAMES,
+    RELATED,
+    ROOT_PATH,
+    VERSIONS,
+    Projection,
+    Wanted,
+    view_projection,
+    whole_projection,
+)
+from elements.reading.assembly.references import ReferenceWriter
+from elements.reading.identities import Identities, Texts
+from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledView, Configuration
+from repository_site.core.database.statements import Inquiry
+
+Wire = dict[str, Any]
+Part = list[Wire] | orjson.Fragment | None
+# Nested related maps of expanded references, by the version of the target.
+Expansions = Mapping[str, Mapping[str, list[Wire]]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads one storage, and how answers name things: the same for everything in one request."""
+
+    configuration: Configuration
+    audience: Audience
+    zone: ZoneInfo
+    storage_address: str
+    state: str = ""
+    """Of the content, if it is known: lets others profit from what was read."""
+
+    @cached_property
+    def identities(self) -> Identities:
+        return Identities(self.audience, self.state)
+
+    @cached_property
+    def addresses(self) -> Addresses:
+        return Addresses(self.configuration, self.storage_address)
+
+    @cached_property
+    def writer(self) -> AttributeWriter:
+        return AttributeWriter(self.addresses, self.zone)
+
+    @cached_property
+    def types(self) -> Mapping[str, ElementType]:
+        """By the ids of their rows, as texts."""
+        return self.configuration.types_by_id
+
+    def identity(self, of: Identity | VersionRow) -> Wire:
+        """The fields that are always there."""
+        type = self.types[of.type]
+        found: Wire = {"facetName": type.facet, "id": of.element}
+        if type.is_versioned:
+            found["versionId"] = of.version
+            found["type"] = type.key
+            found["state"] = of.state
+        else:
+            found["creationId"] = of.creation
+            found["type"] = type.key
+        if of.stereotype:
+            found["stereotype"] = of.stereotype
+        return found
+
+    def address(self, prefix: str, of: Identity) -> str:
+        return prefix + (of.version if self.types[of.type].is_versioned else of.element)
+
+    def reference(self, to: Identity) -> Wire:
+        """As it stands outside of elements, in records and tasks."""
+        return {**self.identity(to), "expandUri": self.address(self.addresses.detail(self.types[to.type]), to)}
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything that the elements of one batch are made of."""
+
+    links: Links
+    children: Mapping[str, Sequence[Identity]]
+    shapes: Mapping[str, Sequence[ShapeRow]]
+    parents: Mapping[str, str | None]
+    expansions: Expansions
+    below: Mapping[str, VersionRow] = field(default_factory=dict)
+    """For reporting: children and what diagrams show, by version, and what those refer to."""
+    links_below: Links = NO_LINKS
+
+    def drawn(self, row: VersionRow) -> list[Identity]:
+        """What the diagram of a version shows, as far as the reader gets to see it."""
+        identities = self.links.identities
+        shapes = self.shapes.get(row.version, ())
+        return [identities[shape.element] for shape in shapes if shape.element in identities]
+
+
+class Assembler:
+    """Elements as one view shows them, operations 3, 4, 9 and 13."""
+
+    leads_to: ClassVar[str] = DETAIL
+    """What kind of address references have."""
+
+    def __init__(self, reader: Reader, view: CompiledView, wanted: Wanted) -> None:
+        self.reader = reader
+        self.view = view
+        self.wanted = wanted
+        self.projection = view_projection(reader.configuration, view, wanted)
+        self.view_address = reader.addresses.view(view)
+        self.writer = ReferenceWriter(self.reference)
+        self.writer_in_view = ReferenceWriter(self.reference_in_view)
+        # Of one batch, by version; and of references, by element.
+        self._attributes: dict[str, dict[str, Values]] = {}
+        self._texts: Texts = {}
+
+    def read_in(self, state: str) -> None:
+        """From here on in another snapshot, of a content in this state."""
+        self.reader = replace(self.reader, state=state)
+
+    @property
+    def needs_attributes(self) -> bool:
+        return self.projection.stored
+
+    def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
+        # Most of the work that needs nothing but the rows, done while the database looks for all the rest.
+        gathered = self.gather(batch, lambda: self._write_attributes(batch))
+        self.writer.begin()
+        self.writer_in_view.begin()
+        reader = self.reader
+        # Where references lead follows from the configuration and the address of the storage.
+        self._texts = reader.identities.texts((reader.configuration.revision, reader.storage_address, self.leads_to))
+        return [self._element(row, gathered) for row in batch]
+
+    def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
+        resources, audience = self.wanted.resources, self.reader.audience
+        elements = list(dict.fromkeys(row.element for row in batch))
+        above = {row.parent for row in batch if row.parent} if ROOT_PATH in resources else set()
+        inquiry = Inquiry()
+        children = inquiry.add(rows.children_of(audience, elements if CHILDREN in resources else (), self.child_types))
+        shapes = inquiry.add(rows.shapes_of(self._drawn(batch) if CONTENT in resources else ()))
+        parents = inquiry.add(rows.parents_of(above))
+        links = ask_links(inquiry, self.reader.identities, batch, self.projection, all_versions=VERSIONS in resources)
+        inquiry.ask(meanwhile)
+        drawn, path = shapes(), parents()
+        found = links({shape.element for each in drawn.values() for shape in each} | path.keys())
+        return Gathered(found, children(), drawn, path, self._expand(batch, found))
+
+    def _write_attributes(self, batch: Sequence[VersionRow]) -> None:
+        if ATTRIBUTES in self.wanted.resources:
+            write, types = self.reader.writer.with_author_note, self.projection.types
+            self._attributes = {row.version: write(row, types[row.type]) for row in batch}
+
+    @cached_property
+    def child_types(self) -> list[str]:
+        """What lives only in diagrams is content, not a child."""
+        types = self.reader.types
+        return [each for each in self.projection.shows if not types[each].lives_in_diagrams]
+
+    def _drawn(self, batch: Sequence[VersionRow]) -> list[str]:
+        types = self.reader.types
+        return [row.version for row in batch if types[row.type].has_diagram]
+
+    def _expand(self, batch: Sequence[VersionRow], links: Links) -> Expansions:
+        if not self.wanted.expand:
+            return {}
+        targets = {
+            target.version
+            for row in batch
+            for context, found in links.related(row, self.contexts_of(row)).items()
+            if context in self.wanted.expand
+            for target in found
+        }
+        return expand(self.reader, sorted(targets))
+
+    def contexts_of(self, row: VersionRow) -> Sequence[str]:
+        return self.projection.types[row.type].contexts
+
+    def _element(self, row: VersionRow, gathered: Gathered) -> Wire:
+        resources, shown = self.wanted.resources, self.projection.types[row.type]
+        found = self.reader.identity(row)
+        if DISPLAY_NAMES in resources:
+            found["displayNames"] = shown.display_names
+        if ATTRIBUTES in resources:
+            attributes = self._attributes.pop(row.version)
+            if not gathered.links.has_authors(row):
+                without_author_note(attributes)
+            add_part(found, ATTRIBUTES, attributes)
+        if RELATED in resources:
+            add_part(found, RELATED, self.related(row, gathered))
+        if CHILDREN in resources:
+            add_part(found, CHILDREN, self.children(row, gathered))
+        if CONTENT in resources:
+            add_part(found, CONTENT, self.content(row, gathered))
+        if ROOT_PATH in resources:
+            add_part(found, ROOT_PATH, self.writer_in_view.references(self._root_path(row, gathered)))
+        if VERSIONS in resources:
+            known = gathered.links.known.get(row.element, ())
+            add_part(found, VERSIONS, self.writer_in_view.references(each.identity for each in known))
+        return found
+
+    def related(self, row: VersionRow, gathered: Gathered) -> Wire:
+        contexts = self.contexts_of(row)
+        if not self.wanted.expand:
+            return self.writer.related(row, contexts, gathered.links, self._texts)
+        return self.references(gathered.links.related(row, contexts), gathered.expansions)
+
+    def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
+        found: Wire = {}
+        for context, targets in related.items():
+            if context in self.wanted.expand:
+                found[context] = [self.expanded(target, expansions) for target in targets]
+            else:
+                found[context] = self.writer.references(targets)
+        return found
+
+    def reference(self, target: Identity) -> Wire:
+        prefix = self.reference_prefix(self.reader.types[target.type])
+        return {**self.reader.identity(target), "expandUri": self.reader.address(prefix, target)}
+
+    def reference_prefix(self, type: ElementType) -> str:
+        return self.reader.addresses.detail(type)
+
+    def expanded(self, target: Identity, expansions: Expansions) -> Wire:
+        """An expanded reference holds what its address would lead to, and so needs none."""
+        found = self.reader.identity(target)
+        add_part(found, RELATED, expansions.get(target.version))
+        return found
+
+    def children(self, row: VersionRow, gathered: Gathered) -> Part:
+        return self.writer_in_view.references(gathered.children.get(row.element, ()))
+
+    def content(self, row: VersionRow, gathered: Gathered) -> Part:
+        return self.writer.references(gathered.drawn(row))
+
+    def reference_in_view(self, target: Identity) -> Wire:
+        return {**self.reader.identity(target), "expandUri": self.reader.address(self.view_address, target)}
+
+    def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
+        """Nearest parent first; parents that the view does not contain, or the reader does not see, are passed over."""
+        for element in ancestors(row.parent, gathered.parents):
+            identity = gathered.links.identities.get(element)
+            if identity is not None and identity.type in self.projection.shows:
+                yield identity
+
+
+def ancestors(parent: str | None, parents: Mapping[str, str | None]) -> Iterable[str]:
+    while parent is not None and parent in parents:
+        yield parent
+        parent = parents[parent]
+
+
+def add_part(element: Wire, name: str, part: Any) -> None:
+    """What is empty is left out (D8)."""
+    if part:
+        element[name] = part
+
+
+def expand(reader: Reader, versions: Sequence[str], *, with_attributes: bool = False) -> Expansions:
+    """The related maps of targets, whose references have no address; for operation 8 they have attributes instead."""
+    whole = whole_projection(reader.configuration)
+    found = rows.read_versions(versions, with_attributes=False)
+    links = read_links(reader.identities, list(found.values()), whole)
+    related = {version: links.related(row, whole.types[row.type].contexts) for version, row in found.items()}
+    innermost = {target for contexts in related.values() for targets in contexts.values() for target in targets}
+    attributes = _attributes(reader, innermost, whole) if with_attributes else {}
+    wire: dict[str, Wire] = {}
+    for target in innermost:
+        wire[target.version] = reader.identity(target)
+        add_part(wire[target.version], ATTRIBUTES, attributes.get(target.version))
+    return {
+        version: {context: [wire[target.version] for target in targets] for context, targets in contexts.items()}
+        for version, contexts in related.items()
+    }
+
+
+def _attributes(reader: Reader, targets: Iterable[Identity], whole: Projection) -> dict[str, Wire]:
+    found = rows.read_versions([target.version for target in targets], with_attributes=True)
+    authors = rows.read_references(list(found), derived.AUTHOR_CONTEXTS)
+    return {
+        version: reader.writer.attributes(row, whole.types[row.type], has_authors=version in authors)
+        for version, row in found.items()
+    }

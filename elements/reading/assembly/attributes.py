@@ -1,0 +1,163 @@
+"""The attributes of a version in wire form: those that are stored, and those that are derived from columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from elements import derived
+from elements.reading.assembly.addresses import Addresses
+from elements.reading.assembly.projection import TypeProjection
+from elements.reading.rows import VersionRow
+from facets.blueprint.cycles import OPEN, Category
+from repository_site.core.rest.datetimes import wire_datetime
+from storage.localisation.cultures import INVARIANT_CULTURE
+
+Values = Mapping[str, Any]
+INVARIANT = str(INVARIANT_CULTURE)
+
+Derive = Callable[[VersionRow], Values | None]
+"""The values that a row gives an attribute."""
+Steps = list[tuple[str, Derive | None]]
+
+
+class AttributeWriter:
+    """For one request: the zone, the cultures and the addresses are the same for all of its elements."""
+
+    def __init__(self, addresses: Addresses, zone: ZoneInfo) -> None:
+        self.addresses = addresses
+        self.zone = zone
+        cultures = sorted(addresses.configuration.cultures.data)
+        notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
+        self.author_note = {lcid: note for lcid, note in notes if note}
+        # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
+        # the projection, which is kept with it so that no other can have the same.
+        self._steps: dict[int, tuple[TypeProjection, Steps]] = {}
+        # A version is changed, released and valid at one moment more often than not.
+        self._last: datetime | None = None
+        self._written: Values = {}
+
+    def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
+        found = self.with_author_note(row, shown)
+        return found if has_authors else without_author_note(found)
+
+    def with_author_note(self, row: VersionRow, shown: TypeProjection) -> dict[str, Values]:
+        """As if the version had authors: for whoever learns that later and uses the time until then.
+
+        Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order.
+        """
+        stored: Mapping[str, Values] = {}
+        if shown.stored:
+            stored = read_exactly(row.attributes) if shown.is_exact else orjson.loads(row.attributes)
+        found: dict[str, Values] = {}
+        decided = self._steps.get(id(shown))
+        for name, derive in decided[1] if decided else self._decide(shown):
+            values = stored.get(name) if derive is None else derive(row)
+            if values is not None:
+                found[name] = values
+        for name in shown.files:
+            if name in found:
+                found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
+        return found
+
+    def _decide(self, shown: TypeProjection) -> Steps:
+        """In the order of names; those that are stored need nothing to be done."""
+        steps = dict.fromkeys(shown.stored) | {name: self._derivation(name, shown) for name in shown.derived}
+        found = sorted(steps.items(), key=lambda step: step[0])
+        self._steps[id(shown)] = (shown, found)
+        return found
+
+    def _derivation(self, name: str, shown: TypeProjection) -> Derive:
+        if name == derived.PAGE_ADDRESS:
+            return lambda row: self.page_addresses(row, shown)
+        if name == derived.AUTHOR_NOTE:
+            return lambda row: self.author_note or None
+        if name in MOMENTS:
+            moment = MOMENTS[name]
+
+            def write(row: VersionRow) -> Values | None:
+                instant: datetime | None = moment(row)
+                if instant is None:
+                    return None
+                if instant != self._last:
+                    self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self.zone)}
+                return self._written
+
+            return write
+        derivation = DERIVATIONS[name]
+
+        def derive(row: VersionRow) -> Values | None:
+            value = derivation(row, shown)
+            return None if value is None else {INVARIANT: value}
+
+        return derive
+
+    def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
+        """Of the version's own page, unless another ending is given."""
+        last = row.version if ending is None else ending
+        return {lcid: prefix + last for lcid, prefix in self.addresses.pages(shown.type).items()}
+
+
+def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:
+    attributes.pop(derived.AUTHOR_NOTE, None)
+    return attributes
+
+
+def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [dict(sorted(file.items())) for file in files]
+
+
+def read_exactly(text: str) -> dict[str, dict[str, Any]]:
+    """Stored attributes with decimals of any length, which floats would cut."""
+    found: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal, parse_int=_integer)
+    return found
+
+
+def _integer(digits: str) -> int | Decimal:
+    """Of any length, too: JSON is written from integers of up to 64 bits."""
+    return int(digits) if len(digits) < 19 else Decimal(digits)
+
+
+def _version(row: VersionRow, shown: TypeProjection) -> str | None:
+    return None if row.major is None else f"{row.major}.{row.minor}"
+
+
+def _is_released(row: VersionRow, shown: TypeProjection) -> bool | None:
+    return row.category == Category.PUBLISHED if shown.type.is_versioned else None
+
+
+def _released_or_open(row: VersionRow, shown: TypeProjection) -> bool:
+    if row.published is not None:
+        return row.version == row.published
+    return row.version == row.newest and row.newest_category in OPEN
+
+
+def _open_or_released(row: VersionRow, shown: TypeProjection) -> bool:
+    return row.version == (row.newest if row.newest_category in OPEN else row.published)
+
+
+# None means that the element has no such value, here and below.
+MOMENTS: Mapping[str, Callable[[VersionRow], datetime | None]] = {
+    "changedOn": attrgetter("changed_on"),
+    "createdOn": attrgetter("created_on"),
+    "relOn": attrgetter("released_on"),
+    "validFrom": attrgetter("valid_from"),
+    "validUntil": attrgetter("valid_until"),
+}
+DERIVATIONS: Mapping[str, Callable[[VersionRow, TypeProjection], Any]] = {
+    derived.VERSION: _version,
+    derived.STATE: lambda row, shown: derived.state1(shown.type, row.state),
+    derived.IS_RELEASED: _is_released,
+    derived.STEREOTYPE: lambda row, shown: row.stereotype or None,
+    derived.MAJOR: lambda row, shown: row.major,
+    derived.MINOR: lambda row, shown: row.minor,
+    derived.RELEASED_OR_OPEN: _released_or_open,
+    derived.OPEN_OR_RELEASED: _open_or_released,
+}

@@ -1,0 +1,94 @@
+"""What versions refer to: their related contexts, the derived ones among them, resolved for one audience."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from elements import derived
+from elements.reading import rows
+from elements.reading.assembly.projection import Projection
+from elements.reading.identities import Identities
+from elements.reading.rows import Identity, KnownVersion, VersionRow
+from repository_site.core.database.statements import Inquiry
+
+# The columns of a row that hold callers, in the order of contexts.
+CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
+NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """`identities` holds every target that the reader gets to see; the others are passed over."""
+
+    references: Mapping[str, Mapping[str, Sequence[str]]]
+    known: Mapping[str, Sequence[KnownVersion]]
+    identities: Mapping[str, Identity]
+
+    def related(self, row: VersionRow, contexts: Iterable[str]) -> dict[str, list[Identity]]:
+        """The contexts of a version that are not empty, in the order given."""
+        found: dict[str, list[Identity]] = {}
+        held = self.references.get(row.version, {})
+        for context in contexts:
+            if context in held:
+                targets: Sequence[str] = held[context]
+            elif context in CALLER_FIELDS:
+                caller = getattr(row, CALLER_FIELDS[context])
+                targets = [caller] if caller else ()
+            elif context == derived.RELEASE_HISTORY:
+                if history := [each.identity for each in self.known.get(row.element, ()) if each.was_released]:
+                    found[context] = history
+                continue
+            else:
+                continue
+            if visible := [self.identities[target] for target in targets if target in self.identities]:
+                found[context] = visible
+        return found
+
+    def has_authors(self, row: VersionRow) -> bool:
+        held = self.references.get(row.version, {})
+        return any(context in held for context in derived.AUTHOR_CONTEXTS)
+
+
+NO_LINKS = Links({}, {}, {})
+
+
+def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> Links:
+    """What these versions refer to, on its own."""
+    inquiry = Inquiry()
+    links = ask_links(inquiry, identities, versions, projection)
+    inquiry.ask()
+    return links(())
+
+
+def ask_links(
+    inquiry: Inquiry,
+    identities: Identities,
+    versions: Sequence[VersionRow],
+    projection: Projection,
+    *,
+    all_versions: bool = False,
+) -> Callable[[Iterable[str]], Links]:
+    """Two questions more. What to call, once they have been asked, asks a third: for the identities of all targets, and
+    of other elements that are given to it."""
+    references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
+    # An element without versions has one row, which has its own id.
+    versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
+    wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
+    known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
+
+    def find(others: Iterable[str]) -> Links:
+        held = references()
+        targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
+        for context in projection.contexts & CALLER_FIELDS.keys():
+            targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
+        return Links(held, known(), identities.read(targets))
+
+    return find
+
+
+def _stored_contexts(projection: Projection) -> list[str]:
+    shown = projection.contexts - NOT_STORED
+    if any(derived.AUTHOR_NOTE in projection.types[each].derived for each in projection.shows):
+        shown |= frozenset(derived.AUTHOR_CONTEXTS)
+    return sorted(shown)

@@ -1,0 +1,156 @@
+"""What of an element is shown (D7, D8): the view's properties, or those that `$select` names, and which resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from elements import derived
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import ElementType, Property
+from facets.configuration import CompiledView, Configuration
+from facets.rendering import display_names
+
+ATTRIBUTES, RELATED, CHILDREN, CONTENT = "attributes", "related", "children", "content"
+DISPLAY_NAMES, ROOT_PATH, VERSIONS = "displayNames", "rootPath", "versions"
+RESOURCES = (ATTRIBUTES, RELATED, CHILDREN, CONTENT, DISPLAY_NAMES, ROOT_PATH, VERSIONS)
+USUAL_RESOURCES = frozenset(RESOURCES) - {VERSIONS}
+REPORTING_RESOURCES = frozenset(RESOURCES) - {ROOT_PATH}
+# Attributes that are made from other columns than the stored attributes.
+DERIVED = frozenset(
+    {
+        *derived.STAMPS, derived.VERSION, derived.STATE, derived.IS_RELEASED, derived.STEREOTYPE, derived.PAGE_ADDRESS,
+        derived.AUTHOR_NOTE,
+    }
+)  # fmt: skip
+# With reporting versioned types have these, too (D14), with the data types that filters take them for.
+REPORTING_ATTRIBUTES = {
+    derived.MAJOR: DataType.INTEGER,
+    derived.MINOR: DataType.INTEGER,
+    derived.RELEASED_OR_OPEN: DataType.BOOLEAN,
+    derived.OPEN_OR_RELEASED: DataType.BOOLEAN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks to be shown. `select` None means what the view shows."""
+
+    resources: frozenset[str] = USUAL_RESOURCES
+    select: frozenset[str] | None = None
+    expand: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
+    """Properties that the operation adds to what the view shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeProjection:
+    """What is shown of elements of one type: attributes, in order, and contexts, in order."""
+
+    type: ElementType
+    display_names: Mapping[str, str]
+    stored: frozenset[str] = frozenset()
+    derived: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    """Of the stored attributes those that hold files, whose fields have an order, too."""
+    is_exact: bool = False
+    """The type has decimals, shown or not: what is stored must be parsed by who can read numbers of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """By the id of the type's row, for all types of the storage; a type that is not in the view shows nothing."""
+
+    types: Mapping[str, TypeProjection]
+    shows: frozenset[str]
+    """Types of the view, by the ids of their rows."""
+    stored: bool = field(init=False)
+    contexts: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stored", any(self.types[each].stored for each in self.shows))
+        contexts = (context for each in self.shows for context in self.types[each].contexts)
+        object.__setattr__(self, "contexts", frozenset(contexts))
+
+
+def view_projection(configuration: Configuration, view: CompiledView, wanted: Wanted) -> Projection:
+    """What a view shows, and `$select` and `$resources` leave of it. Kept with the configuration for usual requests."""
+    if wanted.select is None:
+        key = ("projection", view.facet.name, view.view.name, wanted.resources, wanted.also)
+        return configuration.keep(key, lambda: _view_projection(configuration, view, wanted))
+    return _view_projection(configuration, view, wanted)
+
+
+def _view_projection(configuration: Configuration, view: CompiledView, wanted: Wanted) -> Projection:
+    def shown(type: ElementType) -> Iterable[str]:
+        in_view = view.types.get(type.key)
+        if in_view is None:
+            return ()
+        return {*in_view.properties, *wanted.also} if wanted.select is None else wanted.select
+
+    return project(configuration, shown, wanted.resources, view.types)
+
+
+def whole_projection(configuration: Configuration) -> Projection:
+    """Every property of every type, as an expanded reference shows its target."""
+
+    def make() -> Projection:
+        resources = frozenset({ATTRIBUTES, RELATED})
+        return project(configuration, lambda type: {each.key for each in type.properties}, resources)
+
+    return configuration.keep("whole projection", make)
+
+
+def project(
+    configuration: Configuration,
+    shown: Callable[[ElementType], Iterable[str]],
+    resources: frozenset[str],
+    types: Iterable[str] | None = None,
+) -> Projection:
+    """`shown` says which properties of a type are wanted; names that the type does not have are passed over."""
+    type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
+    return Projection(
+        {
+            type_ids[key]: _type_projection(configuration, type, frozenset(shown(type)), resources)
+            for key, type in configuration.types.items()
+        },
+        frozenset(type_ids[key] for key in (configuration.types if types is None else types)),
+    )
+
+
+def _type_projection(
+    configuration: Configuration, type: ElementType, shown: frozenset[str], resources: frozenset[str]
+) -> TypeProjection:
+    properties = [each for each in type.properties if each.key in shown]
+    attributes = {each.key: each for each in properties if each.attribute} if ATTRIBUTES in resources else {}
+    extras = shown & REPORTING_ATTRIBUTES.keys() if type.is_versioned and ATTRIBUTES in resources else frozenset()
+    contexts = [each.key for each in properties if each.related] if RELATED in resources else []
+    stored = attributes.keys() - DERIVED - extras
+    return TypeProjection(
+        type=type,
+        display_names=type_names(configuration)[type.key],
+        stored=frozenset(stored),
+        derived=tuple(sorted((attributes.keys() & DERIVED) | extras)),
+        contexts=tuple(sorted(contexts)),
+        files=tuple(sorted(name for name in stored if _data_type(attributes[name]) is DataType.FILES)),
+        is_exact=any(_data_type(each) is DataType.DECIMAL for each in type.properties),
+    )
+
+
+def type_names(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
+    """displayNames of each type; culture ids as texts, as in every other part of an element."""
+
+    def make() -> dict[str, Any]:
+        names = {}
+        for key, type in configuration.types.items():
+            by_culture = display_names(type.display_names, configuration.cultures, key)
+            names[key] = {str(lcid): text for lcid, text in by_culture.items()}
+        return names
+
+    return configuration.keep("type names", make)
+
+
+def _data_type(property: Property) -> DataType | None:
+    return property.attribute.data_type if property.attribute else None

@@ -1,0 +1,1 @@
+"""JSON Schemas of the configured types."""

@@ -1,0 +1,1 @@
+"""Attribute values: validation, HTML and its display."""

@@ -1,0 +1,1 @@
+"""Forms and lists over a draft of the whole type configuration."""

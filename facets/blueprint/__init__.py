@@ -1,0 +1,1 @@
+"""The type configuration as immutable values. Pure: no files, no database."""

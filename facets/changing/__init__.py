@@ -1,0 +1,1 @@
+"""Changes to a stored type configuration."""

@@ -1,0 +1,169 @@
+"""Changing the configuration of a storage: as a whole, by provisioning or a template, or piece by piece by people.
+
+Whoever changes it, the same is asked before anything is written: whether the rules of templates hold, and what stored
+content the change would orphan (D45).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import OperationalError
+from django.utils.translation import gettext as _
+from psycopg.errors import QueryCanceled
+
+from facets.blueprint.definitions import Blueprint
+from facets.blueprint.differences import Difference, Hazard, describe_differences, find_differences, hazards
+from facets.changing.checking import check_blueprint
+from facets.rows.drafts import Draft
+from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_configuration, read_rows
+from facets.rows.writing import write_blueprint, write_rows
+from facets.template_format.reading import read_template
+from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
+from storage.localisation.cultures import CultureSet
+from storage.models import Storage
+from storage.provisioning.templates import TemplateDocument
+from storage.tenancy.scope import tenant_scope
+
+# Content lives in the apps above; they hang in here what says how much of it a change would orphan: a sentence such as
+# "12 elements are of this type", or None.
+UseCheck = Callable[[Hazard], str | None]
+USE_CHECKS: list[UseCheck] = []
+Edit = Callable[[Draft], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChange:
+    """What a new configuration would change, and what stands in its way."""
+
+    differences: list[str]
+    obstacles: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """What an edit of the rows would change. `after` is None when the rows would make no configuration at all."""
+
+    stored: StoredRows
+    before: Blueprint
+    rows: Rows
+    after: Blueprint | None
+    differences: list[Difference]
+    problems: list[str]
+    """Rules that would be broken, each with its place."""
+    obstacles: list[str]
+    """Stored content that would be orphaned."""
+
+    @property
+    def is_possible(self) -> bool:
+        return not self.problems and not self.obstacles
+
+
+class EditRefused(Conflict):
+    """Nothing was written; the plan says why."""
+
+    def __init__(self, plan: EditPlan) -> None:
+        super().__init__(_("The configuration cannot be changed so."), [*plan.problems, *plan.obstacles])
+        self.plan = plan
+
+
+def provision_configuration(storage: Storage, template: TemplateDocument) -> None:
+    """The provisioning step of this app."""
+    write_blueprint(read_template(template.sections))
+
+
+def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
+    with tenant_scope(storage):
+        old = read_blueprint()
+        return ConfigurationChange(describe_differences(old, new), find_obstacles(old, new))
+
+
+def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChange:
+    """Apply a new configuration, or raise Conflict naming all that it would orphan."""
+    with _changing(storage):
+        change = plan_change(storage, new)
+        if change.obstacles:
+            raise Conflict(_("The change would orphan stored content."), change.obstacles)
+        if change.differences:
+            write_blueprint(new)
+        return change
+
+
+def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Blueprint]) -> ConfigurationChange:
+    """Apply what becomes of the configuration as it is then; Invalid where that would break rules."""
+    with _changing(storage):
+        stored = read_configuration()
+        new = rewrite(stored.blueprint)
+        problems = check_blueprint(new, stored.cultures)
+        if problems:
+            raise Invalid(_("The configuration cannot be changed so."), problems)
+        return change_configuration(storage, new)
+
+
+def plan_edit(storage: Storage, edit: Edit) -> EditPlan:
+    """What an edit of the rows would do. Writes nothing and waits for nobody."""
+    with tenant_scope(storage):
+        return _plan(edit)
+
+
+def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
+    """Change the rows, or raise EditRefused naming every rule that would be broken and all that would be orphaned."""
+    with _changing(storage):
+        plan = _plan(edit)
+        if not plan.is_possible:
+            raise EditRefused(plan)
+        if plan.rows != plan.stored.rows:
+            write_rows(plan.stored.rows, plan.rows)
+        return plan
+
+
+@contextmanager
+def _changing(storage: Storage) -> Iterator[None]:
+    """One change at a time: what is in use must not change between the look and the deed.
+
+    Who writes elements holds the configuration still meanwhile; a long import can keep a change waiting in vain.
+    """
+    with tenant_scope(storage):
+        try:
+            there = Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists()
+        except OperationalError as problem:
+            if isinstance(problem.__cause__, QueryCanceled):
+                raise Busy(_("The storage is being written to. Try again in a moment."), retry_after=5) from problem
+            raise
+        if not there:
+            raise NotFound(_("There is no storage %(storage)s.") % {"storage": storage})
+        yield
+
+
+def _plan(edit: Edit) -> EditPlan:
+    stored = read_rows()
+    before = blueprint_of(stored.rows)
+    draft = Draft(stored.rows)
+    edit(draft)
+    rows = draft.finish()
+    if draft.problems:
+        return EditPlan(stored, before, rows, None, [], draft.problems, [])
+    after = blueprint_of(rows)
+    problems = _new_problems(before, after, stored.cultures)
+    obstacles = [] if problems else find_obstacles(before, after)
+    return EditPlan(stored, before, rows, after, find_differences(before, after), problems, obstacles)
+
+
+def _new_problems(before: Blueprint, after: Blueprint, cultures: CultureSet) -> list[str]:
+    """What is wrong already is not for this edit to mend: else two such things could only be mended at once."""
+    problems = [] if after == before else check_blueprint(after, cultures)
+    known = set(check_blueprint(before, cultures)) if problems else set()
+    return [problem for problem in problems if problem not in known]
+
+
+def find_obstacles(old: Blueprint, new: Blueprint) -> list[str]:
+    found = []
+    for hazard in hazards(old, new):
+        for check in USE_CHECKS:
+            use = check(hazard)
+            if use is not None:
+                place = ".".join(part for part in (hazard.type, hazard.property, hazard.value, hazard.state) if part)
+                found.append(placed(place, _("%(what)s, but %(use)s.") % {"what": _(hazard.what), "use": use}))
+    return found

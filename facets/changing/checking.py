@@ -1,0 +1,57 @@
+"""The rules of templates, for a configuration that did not come from one (D105).
+
+Rows that were edited by hand are written as a template and read back: the reader knows every rule and names every
+problem with its place. Nothing of it is repeated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from facets.blueprint.definitions import Blueprint
+from facets.blueprint.differences import describe_differences
+from facets.template_format.reading import read_template
+from facets.template_format.writing import write_template
+from repository_site.core.problems import Invalid, placed
+from storage.localisation.cultures import CultureSet
+
+
+def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
+    """Every problem with its place, such as `types.task.properties[3].displayNames: ...`; none when all is well."""
+    twice = list(_names_twice(found))
+    if twice:
+        return twice
+    try:
+        read = read_template(write_template("check", "check", cultures, found, sharing=False))
+    except Invalid as problem:
+        return list(problem.details)
+    # What a template cannot say would be lost by the next export, and was not checked.
+    return [placed(_("cannot be kept"), line) for line in describe_differences(found, read)]
+
+
+def _names_twice(found: Blueprint) -> Iterator[str]:
+    """In a template these are the names of one object's fields, so that it cannot even say them twice."""
+    yield from _twice("facets", found.facets, "name")
+    for facet in found.facets:
+        yield from _twice(f"facets.{facet.name}.views", facet.views, "name")
+        for view in facet.views:
+            yield from _twice(f"facets.{facet.name}.views.{view.name}.types", view.types, "type")
+    yield from _twice("types", found.types, "key")
+    yield from _twice("layouts", found.layouts, "key")
+    yield from _twice("releaseCycles", found.cycles, "key")
+    for cycle in found.cycles:
+        yield from _twice(f"releaseCycles.{cycle.key}.states", cycle.states, "key")
+        yield from _twice(f"releaseCycles.{cycle.key}.transitions", cycle.transitions, "key")
+    yield from _twice("validationRules", found.rules, "key")
+
+
+def _twice(place: str, items: Iterable[Any], name: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in items:
+        key = getattr(item, name)
+        if key in seen:
+            yield placed(f"{place}.{key}", _("stands twice"))
+        seen.add(key)

@@ -1,0 +1,1 @@
+"""The type configuration as rows: reading, writing and editing a draft of them."""

@@ -1,0 +1,343 @@
+"""From a blueprint to the rows of the scope's storage: what is new is made, what differs is changed, the rest goes.
+
+Rows that content refers to (types above all) keep their ids, found by their names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+
+from django.db import connection
+
+from facets import models
+from facets.blueprint import definitions as blueprint
+from facets.blueprint.cycles import ReleaseCycle
+from facets.blueprint.definitions import Blueprint
+from facets.blueprint.texts import Texts
+from facets.models.base import ConfigurationModel
+from facets.rows.reading import Row, Rows, blueprint_of, read_blueprint, read_rows
+from storage.tenancy.bulk import insert_rows, update_rows
+
+# New rows have the same ids in every storage that got them from the same names: ids need to be unique within a storage
+# only, and configurations stay comparable row by row.
+NAMESPACE = uuid5(NAMESPACE_URL, "content-repository:configuration")
+
+
+def row_id(*path: str) -> UUID:
+    return uuid5(NAMESPACE, "\x1f".join(path))
+
+
+def write_blueprint(new: Blueprint) -> None:
+    """Make the rows of the scope say exactly this."""
+    there = {
+        model: {instance.id: instance for instance in (_instance(model, row) for row in rows)}
+        for model, rows in read_rows().rows.items()
+    }
+    ids = _Ids(there)
+    rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in WRITING_ORDER}
+    positions: Counter[tuple[type[ConfigurationModel], Any]] = Counter()
+    for row in _rows(new, ids):
+        owner = (type(row), getattr(row, OWNERS.get(type(row), ""), None))
+        row.position = positions[owner]
+        positions[owner] += 1
+        rows[type(row)].append(row)
+    _write(rows, there)
+    if read_blueprint() != new:
+        raise RuntimeError("The rows of the configuration do not say what was written.")
+
+
+def write_rows(before: Rows, after: Rows) -> None:
+    """Make the rows of the scope, which are now as they were read before, say what comes after; ids stay."""
+    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]] = {}
+    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]] = {}
+    for model in WRITING_ORDER:
+        old, new = ({row.id: row for row in found[model]} for found in (before, after))
+        wanted[model] = [_instance(model, row) for row in after[model] if row != old.get(row.id)]
+        there[model] = {
+            instance.id: instance
+            for instance in (_instance(model, row) for row in before[model] if row != new.get(row.id))
+        }
+    _write(wanted, there)
+    if read_blueprint() != blueprint_of(after):
+        raise RuntimeError("The rows of the configuration do not say what was written.")
+
+
+def _instance(model: type[ConfigurationModel], row: Row) -> ConfigurationModel:
+    """A row with its ids as they are in models; the database fills in the storage."""
+    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+    return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in fields})
+
+
+def _write(
+    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]],
+    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]],
+) -> None:
+    for model in reversed(WRITING_ORDER):
+        _delete(model, wanted[model], there[model])
+    for model in WRITING_ORDER:
+        kept = [row for row in wanted[model] if row.id in there[model]]
+        changed = [row for row in kept if _differs(row, there[model][row.id])]
+        _free_names(model, changed, there[model])
+        insert_rows(model, [row for row in wanted[model] if row.id not in there[model]])
+        update_rows(model, changed)
+
+
+WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
+    models.Layout,
+    models.ReleaseCycle,
+    models.CycleState,
+    models.Transition,
+    models.ValidationRule,
+    models.Facet,
+    models.ElementType,
+    models.AllowedParent,
+    models.InsertableType,
+    models.Property,
+    models.RelatedType,
+    models.SelectableValue,
+    models.FacetView,
+    models.ViewType,
+    models.ViewProperty,
+    models.ViewLayout,
+)
+
+
+# Rows that have a name of their own, by which they are found again; all others are links between them.
+NAMED: dict[type[ConfigurationModel], str] = {
+    models.Layout: "key",
+    models.Facet: "name",
+    models.ElementType: "key",
+    models.Property: "key",
+    models.FacetView: "name",
+    models.ReleaseCycle: "key",
+    models.CycleState: "key",
+}
+# Positions count within the owner, so that something new moves its neighbours only.
+OWNERS: dict[type[ConfigurationModel], str] = {
+    models.CycleState: "cycle_id",
+    models.Transition: "cycle_id",
+    models.AllowedParent: "type_id",
+    models.InsertableType: "type_id",
+    models.Property: "type_id",
+    models.RelatedType: "property_id",
+    models.SelectableValue: "property_id",
+    models.FacetView: "facet_id",
+    models.ViewType: "view_id",
+    models.ViewProperty: "view_type_id",
+    models.ViewLayout: "view_type_id",
+}
+
+
+class _Ids:
+    """Row ids by name, those there are first; names are compared as written."""
+
+    def __init__(self, there: Mapping[type[ConfigurationModel], Mapping[Any, Any]]) -> None:
+        facets, types, cycles = (there[model] for model in (models.Facet, models.ElementType, models.ReleaseCycle))
+        self._known: dict[tuple[str, ...], UUID] = {
+            **{("facet", row.name): row.id for row in facets.values()},
+            **{("type", row.key): row.id for row in types.values()},
+            **{("layout", row.key): row.id for row in there[models.Layout].values()},
+            **{("property", types[row.type_id].key, row.key): row.id for row in there[models.Property].values()},
+            **{("view", facets[row.facet_id].name, row.name): row.id for row in there[models.FacetView].values()},
+            **{("cycle", row.key): row.id for row in cycles.values()},
+            **{("state", cycles[row.cycle_id].key, row.key): row.id for row in there[models.CycleState].values()},
+        }
+        self._taken = set(self._known.values())
+
+    def __call__(self, *path: str) -> UUID:
+        """A row that was renamed by hand keeps the id of its old name; who comes by that name then gets another."""
+        found = self._known.get(path)
+        if found is None:
+            found = row_id(*path)
+            if found in self._taken:
+                found = uuid4()
+            self._known[path] = found
+            self._taken.add(found)
+        return found
+
+
+def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel], there: dict[Any, Any]) -> None:
+    """What is no longer wanted; of links also what has changed, so that none is in the way of what takes its place."""
+    wanted = {row.id: row for row in rows}
+    gone = [
+        row_id
+        for row_id, row in there.items()
+        if row_id not in wanted or (model not in NAMED and _differs(wanted[row_id], row))
+    ]
+    for row_id in gone:
+        del there[row_id]
+    if gone:
+        with connection.cursor() as cursor:
+            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608  a table's name
+
+
+def _free_names(model: type[ConfigurationModel], changed: Sequence[Any], there: dict[Any, Any]) -> None:
+    """Two rows may swap their names, or one take the name that another gives up: until all have theirs, none has."""
+    name = NAMED.get(model)
+    renamed = [row.id for row in changed if name and getattr(row, name) != getattr(there[row.id], name)]
+    if renamed:
+        with connection.cursor() as cursor:
+            cursor.execute(f'UPDATE "{model._meta.db_table}" SET "{name}" = id::text WHERE id = ANY(%s)', [renamed])  # noqa: S608  names of the model
+
+
+def _differs(new: Any, old: Any) -> bool:
+    names = [field.attname for field in new._meta.concrete_fields if field.name not in ("id", "storage_id")]
+    return any(getattr(new, name) != getattr(old, name) for name in names)
+
+
+def _json(texts: Texts) -> dict[str, str]:
+    return {str(lcid): text for lcid, text in texts}
+
+
+def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
+    for layout in new.layouts:
+        yield models.Layout(id=ids("layout", layout.key), key=layout.key, display_names=_json(layout.display_names))
+    for cycle in new.cycles:
+        yield from _cycle_rows(cycle, ids)
+    for rule in new.rules:
+        yield models.ValidationRule(
+            id=row_id("rule", rule.key),
+            key=rule.key,
+            property=rule.property,
+            severity=rule.severity.value,
+            messages=_json(rule.messages),
+            states=list(rule.states),
+            transitions=list(rule.transitions),
+            per_culture=rule.per_culture,
+        )
+    for facet in new.facets:
+        yield models.Facet(
+            id=ids("facet", facet.name),
+            name=facet.name,
+            type_name=facet.type_name,
+            display_names=_json(facet.display_names),
+        )
+    for type in new.types:
+        yield from _type_rows(type, ids)
+    for facet in new.facets:
+        for view in facet.views:
+            yield from _view_rows(facet, view, ids)
+
+
+def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
+    cycle_id = ids("cycle", cycle.key)
+    yield models.ReleaseCycle(
+        id=cycle_id, key=cycle.key, display_names=_json(cycle.display_names), takes_effect=cycle.takes_effect
+    )
+    for state in cycle.states:
+        yield models.CycleState(
+            id=ids("state", cycle.key, state.key),
+            cycle_id=cycle_id,
+            key=state.key,
+            display_names=_json(state.display_names),
+            category=state.category.value,
+        )
+    for each in cycle.transitions:
+        yield models.Transition(
+            id=row_id("transition", cycle.key, each.key),
+            cycle_id=cycle_id,
+            key=each.key,
+            display_names=_json(each.display_names),
+            source_id=ids("state", cycle.key, each.source),
+            target_id=ids("state", cycle.key, each.target),
+            task=each.task,
+            ends_version=each.ends_version,
+        )
+
+
+def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[ConfigurationModel]:
+    type_id = ids("type", type.key)
+    yield models.ElementType(
+        id=type_id,
+        facet_id=ids("facet", type.facet),
+        key=type.key,
+        display_names=_json(type.display_names),
+        descriptions=_json(type.descriptions),
+        color=type.color,
+        is_versioned=type.is_versioned,
+        is_architectural=type.is_architectural,
+        has_diagram=type.has_diagram,
+        lives_in_diagrams=type.lives_in_diagrams,
+        element_type_name=type.element_type_name,
+        entity_type_name=type.entity_type_name,
+        static_state=type.static_state,
+        release_cycle_id=ids("cycle", type.release_cycle) if type.release_cycle else None,
+    )
+    for key in type.parents:
+        yield models.AllowedParent(id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key))
+    for key in type.insertables:
+        yield models.InsertableType(
+            id=row_id("insertable", type.key, key), type_id=type_id, inserted_id=ids("type", key)
+        )
+    for value in type.properties:
+        yield from _property_rows(type.key, value, ids)
+
+
+def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Iterable[ConfigurationModel]:
+    property_id = ids("property", type_key, value.key)
+    row = models.Property(
+        id=property_id,
+        type_id=ids("type", type_key),
+        key=value.key,
+        display_names=_json(value.display_names),
+        descriptions=_json(value.descriptions),
+        tooltips=_json(value.tooltips),
+        editable_in_released=value.editable_in_released,
+    )
+    if value.attribute is not None:
+        row.data_type = value.attribute.data_type.value
+        row.is_invariant_culture = value.attribute.is_invariant_culture
+        for choice in value.attribute.selectable_values:
+            yield models.SelectableValue(
+                id=row_id("value", type_key, value.key, choice.key or ""),
+                property_id=property_id,
+                key=choice.key,
+                display_names=_json(choice.display_names),
+                descriptions=_json(choice.descriptions),
+                tooltips=_json(choice.tooltips),
+            )
+    if value.related is not None:
+        row.target_facet_id = ids("facet", value.related.facet)
+        row.can_add_new = value.related.can_add_new
+        row.max_occurrence = value.related.max_occurrence
+        row.read_only = value.related.read_only
+        for key in value.related.types:
+            yield models.RelatedType(
+                id=row_id("relatedType", type_key, value.key, key), property_id=property_id, type_id=ids("type", key)
+            )
+    yield row
+
+
+def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[ConfigurationModel]:
+    view_id = ids("view", facet.name, view.name)
+    yield models.FacetView(
+        id=view_id,
+        facet_id=ids("facet", facet.name),
+        name=view.name,
+        key=view.key,
+        display_names=_json(view.display_names),
+        is_hierarchical=view.is_hierarchical,
+    )
+    for shown in view.types:
+        path = (facet.name, view.name, shown.type)
+        view_type_id = row_id("viewType", *path)
+        yield models.ViewType(
+            id=view_type_id,
+            view_id=view_id,
+            type_id=ids("type", shown.type),
+            shows_all=shown.shows_all,
+            is_root=shown.is_root,
+        )
+        for key in shown.properties:
+            yield models.ViewProperty(
+                id=row_id("viewProperty", *path, key),
+                view_type_id=view_type_id,
+                property_id=ids("property", shown.type, key),
+            )
+        for key in shown.layouts:
+            yield models.ViewLayout(
+                id=row_id("viewLayout", *path, key), view_type_id=view_type_id, layout_id=ids("layout", key)
+            )

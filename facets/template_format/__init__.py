@@ -1,0 +1,1 @@
+"""Template files: reading, checking and writing them."""

@@ -1,0 +1,128 @@
+"""Release cycles and validation rules of a template document; mistakes are collected with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from django.utils.translation import gettext as _
+
+from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
+from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
+from facets.template_format.nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
+
+# The client sets the others, although they are columns of a version.
+DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}
+CATEGORIES = tuple(each.value for each in Category if each is not Category.STATIC)
+
+
+def read_cycle(key: str, node: Node) -> ReleaseCycle:
+    node.fields("displayNames", "states", "transitions", "takesEffect")
+    node.check(KEY, key, BAD_KEY)
+    names = [name for name, each in node.child("states").entries()]
+    found = [_state(name, each) for name, each in node.child("states").entries()]
+    states = tuple(each for each in found if each is not None)
+    by_key = {each.key: each for each in states}
+    transitions = tuple(_transition(name, each, names, by_key) for name, each in node.child("transitions").entries())
+    node.child("states").check_case(names)
+    node.child("transitions").check_case([each.key for each in transitions])
+    effect = node.child("takesEffect")
+    if len(states) == len(names):
+        _check_categories(node.child("states"), states)
+    if not effect.is_absent:
+        _check_effect(effect, states)
+    return ReleaseCycle(key, node.child("displayNames").texts(required=True), states, transitions, effect.text(""))
+
+
+def _state(key: str, node: Node) -> State | None:
+    """None when its category is wrong: what follows from that cannot be judged."""
+    node.fields("category", "displayNames")
+    node.check(KEY, key, BAD_KEY)
+    display_names = node.child("displayNames").texts(required=True)
+    category = node.child("category")
+    if category.value not in CATEGORIES:
+        category.problem(_("expected one of %(known)s") % {"known": ", ".join(CATEGORIES)})
+        return None
+    return State(key, Category(category.value), display_names)
+
+
+def _transition(key: str, node: Node, names: Collection[str], states: Mapping[str, State]) -> Transition:
+    node.fields("displayNames", "from", "to", "task", "endsVersion")
+    node.check(KEY, key, BAD_KEY)
+    source, target = node.child("from"), node.child("to")
+    for each in (source, target):
+        if (name := each.text()) and name not in names:
+            each.unknown(UNKNOWN_STATE, name)
+    task, ends = node.child("task").text(""), node.child("endsVersion")
+    if ends.flag() and not task:
+        ends.problem(_("only a transition by task asks for the end of a version"))
+    found = Transition(
+        key, source.text(""), target.text(""), node.child("displayNames").texts(required=True), task, ends.flag()
+    )
+    if found.source in states and found.target in states:
+        _check_way(node, states[found.source], states[found.target], has_task=bool(task))
+    return found
+
+
+def _check_way(node: Node, source: State, target: State, *, has_task: bool) -> None:
+    """What is published stays so until it is retired, and what is retired stays that: changes need a new version."""
+    if source.key == target.key:
+        node.child("to").problem(_("a transition leads to another state"))
+    if source.category is Category.RETIRED:
+        node.child("from").problem(_("what is retired stays so; a new version is made of it instead"))
+    elif source.category is Category.PUBLISHED and target.category in (Category.DRAFT, Category.REVIEW):
+        node.child("to").problem(_("what is published is not taken back; a new version is made of it instead"))
+    elif source.category is not Category.PUBLISHED and target.category is Category.RETIRED:
+        node.child("to").problem(_("only what is published can be retired"))
+    if has_task and source.category is not Category.PUBLISHED:
+        node.child("task").problem(_("a task is possible on published versions only"))
+
+
+def _check_categories(node: Node, states: tuple[State, ...]) -> None:
+    there = {each.category for each in states}
+    if states and states[0].category is not Category.DRAFT:
+        node.problem(_("the first state is the one of new versions, so its category must be draft"))
+    for needed in (Category.DRAFT, Category.PUBLISHED, Category.RETIRED):
+        if needed not in there:
+            node.problem(_("a cycle needs a state of the category %(category)s") % {"category": needed})
+
+
+def _check_effect(node: Node, states: tuple[State, ...]) -> None:
+    published = [each.key for each in states if each.category is Category.PUBLISHED]
+    if node.text() not in published[1:]:
+        node.problem(_("expected a published state other than the first published one"))
+
+
+def read_rule(key: str, node: Node, cycles: Iterable[ReleaseCycle], properties: Mapping[str, bool]) -> ValidationRule:
+    """`properties` are those of versioned types; true for those that have values by culture."""
+    node.fields("property", "severity", "messages", "states", "transitions", "perCulture")
+    node.check(KEY, key, BAD_KEY)
+    name, severity = node.child("property"), node.child("severity")
+    if (named := name.text()) and named not in properties:
+        name.problem(_('no versioned type has a property "%(name)s"') % {"name": named})
+    if named in DERIVED:
+        name.problem(_("%(key)s is derived by the server") % {"key": named})
+    if severity.value not in tuple(Severity):
+        severity.problem(_("expected one of %(known)s") % {"known": ", ".join(Severity)})
+    known_states = {each.key for cycle in cycles for each in cycle.states}
+    known_transitions = {each.key for cycle in cycles for each in cycle.transitions}
+    for part, known, unknown in (
+        ("states", known_states, UNKNOWN_STATE),
+        ("transitions", known_transitions, UNKNOWN_TRANSITION),
+    ):
+        for one, place in node.child(part).named_items().items():
+            if one not in known:
+                place.unknown(unknown, one)
+    rule = ValidationRule(
+        key,
+        named,
+        Severity(severity.value) if severity.value in tuple(Severity) else Severity.ERROR,
+        node.child("messages").texts(required=True),
+        node.child("states").names(),
+        node.child("transitions").names(),
+        node.child("perCulture").flag(),
+    )
+    if not rule.states and not rule.transitions:
+        node.problem(_("guards nothing: name states or transitions"))
+    if rule.per_culture and named in properties and not properties[named]:
+        node.child("perCulture").problem(_("%(key)s has no values by culture") % {"key": named})
+    return rule

@@ -1,0 +1,20 @@
+"""The configuration of a storage as a template file: for the command and for the back office."""
+
+from __future__ import annotations
+
+import json
+
+from facets.rows.reading import read_configuration
+from facets.template_format.writing import write_template
+from storage.models import Storage
+from storage.tenancy.scope import tenant_scope
+
+
+def export_template(storage: Storage, name: str = "", title: str = "") -> str:
+    """Named and titled like the storage's own template and the storage, unless said otherwise."""
+    with tenant_scope(storage):
+        stored = read_configuration()
+    document = write_template(
+        name or storage.template, title or storage.title or storage.key, stored.cultures, stored.blueprint
+    )
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,1 @@
+"""Transitions, new versions and the validation rules that guard them."""

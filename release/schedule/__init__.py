@@ -1,0 +1,1 @@
+"""Scheduled lifecycle jobs."""

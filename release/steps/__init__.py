@@ -1,0 +1,1 @@
+"""Building blocks of every lifecycle step: locks, permissions, effects and the log."""

@@ -1,0 +1,103 @@
+"""What entering a state does to versions, to what readers see, to tasks and to the log (D21): one place for all who
+cause it, callers, approvers and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import QuerySet
+
+from elements.reading.rows import VersionRow, read_versions
+from elements.writing import statements
+from elements.writing.history import Author
+from facets.blueprint.cycles import Category
+from facets.configuration import CompiledCycle, Configuration
+from release.models import Task
+from release.steps.days import start_of_day
+from release.steps.holding import read_numbers
+from release.steps.log import Taken, log_steps, record_steps
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Who changes something, and where; the elements are locked."""
+
+    configuration: Configuration
+    zone: ZoneInfo
+    author: Author
+
+    def cycle_of(self, row: VersionRow) -> CompiledCycle:
+        return self.configuration.cycles[self.configuration.types_by_id[row.type].key]
+
+
+def entered(cycle: CompiledCycle, row: VersionRow, state: str) -> VersionRow:
+    return row._replace(state=state, category=cycle.categories[state].value)
+
+
+def published(change: Change, row: VersionRow, state: str) -> VersionRow:
+    """A version as it is once it has been released."""
+    author = change.author
+    major = max(each.major for each in read_numbers(row.element)) + 1
+    return entered(change.cycle_of(row), row, state)._replace(
+        major=major,
+        minor=0,
+        released_on=author.now,
+        released_by=str(author.element) if author.element else None,
+        valid_from=row.valid_from or start_of_day(author.now, change.zone),
+    )
+
+
+def ended(change: Change, row: VersionRow, state: str | None = None) -> VersionRow:
+    """A published version as it is once it is retired: it ends today, if it has not ended before."""
+    cycle, today = change.cycle_of(row), start_of_day(change.author.now, change.zone)
+    return entered(cycle, row, state or cycle.retired_state)._replace(valid_until=min(row.valid_until or today, today))
+
+
+def read_published(row: VersionRow) -> VersionRow | None:
+    """The published version of the element, where it is another one."""
+    if row.published is None or row.published == row.version:
+        return None
+    return read_versions([row.published])[row.published]
+
+
+def write_steps(change: Change, steps: Sequence[Taken]) -> list[Task]:
+    """The versions as the steps leave them, and everything that follows from it. A version may take several steps.
+    Answers the tasks that have been overtaken."""
+    last = {each.after.version: each.after for each in steps}
+    retired = [row for row in last.values() if row.category == Category.RETIRED]
+    others = [row for row in last.values() if row.category != Category.RETIRED]
+    # First what goes: of two published versions of one element the database would not know which is to be the one.
+    statements.set_states(retired, change.author.now, change.author.element)
+    statements.set_states(others, change.author.now, change.author.element)
+    pointers: dict[str, str | None] = {row.element: None for row in retired if row.published == row.version}
+    pointers |= {row.element: row.version for row in others if row.category == Category.PUBLISHED}
+    newest = {row.element: row.newest for row in last.values()}
+    newest |= {each.after.element: each.after.version for each in steps if each.is_release}
+    statements.point_elements([(element, newest[element], version) for element, version in pointers.items()])
+    changed = [each.after.version for each in steps if each.before.category != each.after.category]
+    statements.settle_diagrams(changed, change.configuration.living_in_diagrams)
+    log_steps(change.author, steps)
+    record_steps(change.author, change.zone, steps)
+    return _close_tasks([each.after.version for each in steps if each.before.state != each.after.state], change.author)
+
+
+def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
+    """What a task asked for can no longer be done: the version is in another state by now."""
+    found = list(open_tasks(versions)) if versions else []
+    if found:
+        Task.objects.filter(id__in=[each.id for each in found]).update(
+            state=Task.State.OBSOLETE,
+            decided_on=author.now,
+            decider_id=author.element,
+            decider_label=author.label,
+            stuck_on=None,
+            stuck_reasons=[],
+        )
+    return found
+
+
+def open_tasks(versions: Iterable[str]) -> QuerySet[Task]:
+    return Task.objects.filter(version_id__in=[UUID(each) for each in versions], state=Task.State.OPEN)

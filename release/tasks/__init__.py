@@ -1,0 +1,1 @@
+"""Tasks: decisions, approvers, reminders and their lists."""

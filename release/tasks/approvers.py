@@ -1,0 +1,179 @@
+"""Who is to consent to what somebody asks for (D23), and whether they can."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import orjson
+
+from elements.permissions import ROLE_PERMISSIONS, Permission
+from elements.users import USER_TYPE, grant_of
+from release.models import Task
+from repository_site.core.database.statements import fetch
+from storage.access.callers import Caller, UserGrant
+from storage.models.roles import Role
+
+# Asked in this order; the first that is set is the approver.
+APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")
+GROUPS = "userGroups"
+ELEMENTS = """FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
+    JOIN elements_elementversion v ON v.id = e.newest_id"""
+APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if Permission.APPROVE in granted)
+
+
+def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None) -> UUID | None:
+    """None stands for every approver. Who asks is passed over: nobody consents to their own request (four eyes)."""
+    for context in APPROVING_CONTEXTS:
+        for target in related.get(context, ()):
+            if UUID(target) != requester:
+                return UUID(target)
+    return None
+
+
+def groups_of(element: UUID | None) -> set[UUID]:
+    """The groups that a user is in."""
+    if element is None:
+        return set()
+    sql = """SELECT r.target_id FROM elements_element e JOIN elements_reference r ON r.version_id = e.newest_id
+        WHERE e.id = %s AND r.context = %s"""
+    return {row[0] for row in fetch(sql, [element, GROUPS])}
+
+
+def is_for(task: Task, caller: Caller) -> bool:
+    """Whether a task waits for this caller, among others perhaps; never for who has made the request (four eyes)."""
+    if is_requester(task, caller):
+        return False
+    if task.assignee_id is None:
+        return True
+    return task.assignee_id == caller.element_id or task.assignee_id in groups_of(caller.element_id)
+
+
+def is_requester(task: Task, caller: Caller) -> bool:
+    if task.requester_id is not None:
+        return task.requester_id == caller.element_id
+    return task.requester_label == caller.label
+
+
+def administers(caller: Caller) -> bool:
+    """May act for others, and consent to their own requests."""
+    return Role.ADMINISTRATOR in caller.roles
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user, or a token, as an approver."""
+
+    id: UUID
+    is_active: bool
+    may_approve: bool
+    is_administrator: bool
+
+    def may_decide(self, task: Task) -> bool:
+        return self.is_active and self.may_approve and (self.id != task.requester_id or self.is_administrator)
+
+
+def _person(element: UUID, grant: UserGrant) -> Person:
+    return Person(
+        element,
+        is_active=not grant.is_inactive,
+        may_approve=not grant.roles.isdisjoint(APPROVING_ROLES),
+        is_administrator=Role.ADMINISTRATOR in grant.roles,
+    )
+
+
+def find_person(element: UUID) -> Person | None:
+    """None when there is no such user."""
+    return read_people([element]).users.get(element)
+
+
+@dataclass(slots=True)
+class People:
+    """The users among some elements, and the members of the groups among them."""
+
+    users: dict[UUID, Person] = field(default_factory=dict)
+    groups: dict[UUID, list[Person]] = field(default_factory=dict)
+
+    def candidates(self, assignee: UUID) -> list[Person]:
+        """Who could take a task that is given to this element."""
+        return [self.users[assignee]] if assignee in self.users else self.groups.get(assignee, [])
+
+
+def read_people(elements: Collection[UUID]) -> People:
+    found = People()
+    sql = f"SELECT e.id, t.key, v.attributes {ELEMENTS} WHERE e.id = ANY(%s)"
+    for element, type, attributes in fetch(sql, [list(elements)]) if elements else ():
+        if type == USER_TYPE:
+            found.users[element] = _person(element, grant_of(orjson.loads(attributes)))
+        else:
+            found.groups[element] = []
+    sql = f"""SELECT r.target_id, e.id, v.attributes {ELEMENTS} JOIN elements_reference r ON r.version_id = v.id
+        WHERE r.target_id = ANY(%s) AND r.context = %s AND t.key = %s"""
+    for group, element, attributes in fetch(sql, [list(found.groups), GROUPS, USER_TYPE]) if found.groups else ():
+        found.groups[group].append(_person(element, grant_of(orjson.loads(attributes))))
+    return found
+
+
+def read_approvers() -> list[Person]:
+    """Everybody in the storage who could take a task that is for every approver: users, and tokens of their own."""
+    tokens = """SELECT t.id, t.roles FROM storage_apitoken t
+        WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.user_id IS NULL AND t.revoked_on IS NULL
+          AND t.valid_from <= now() AND (t.valid_until IS NULL OR t.valid_until > now())"""
+    found = [
+        _person(token, UserGrant(frozenset(map(Role, roles)), is_inactive=False)) for token, roles in fetch(tokens)
+    ]
+    return [each for each in found if each.is_active and each.may_approve] + read_approving_users()
+
+
+def read_approving_users() -> list[Person]:
+    """Whom a task can be given to."""
+    users = f"SELECT e.id, v.attributes {ELEMENTS} WHERE t.key = %s"
+    found = [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
+    return [each for each in found if each.is_active and each.may_approve]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who could decide on some open tasks, at one moment: what makes them stuck can be told of each."""
+
+    people: People
+    approvers: Sequence[Person]
+    limit: int
+    now: datetime
+
+    def reasons(self, task: Task) -> list[Task.Stuck]:
+        """A task that is decided waits for nobody."""
+        if task.state != Task.State.OPEN:
+            return []
+        return stuck_reasons(task, self.people, self.approvers, self.limit, self.now)
+
+
+def watch_tasks(tasks: Collection[Task], limit: int, now: datetime) -> Watch:
+    """Four statements at most, for any number of tasks."""
+    people = read_people({each.assignee_id for each in tasks if each.assignee_id})
+    approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
+    return Watch(people, approvers, limit, now)
+
+
+def stuck_reasons(
+    task: Task, people: People, approvers: Collection[Person], limit: int, now: datetime
+) -> list[Task.Stuck]:
+    """Why nobody will take the task, or has taken it for too long; empty when all is well."""
+    candidates = approvers if task.assignee_id is None else people.candidates(task.assignee_id)
+    found = _approver_problem(task, candidates)
+    overdue = now - task.requested_on > timedelta(days=limit)
+    return [*([found] if found else []), *([Task.Stuck.OVERDUE] if overdue else [])]
+
+
+def _approver_problem(task: Task, candidates: Collection[Person]) -> Task.Stuck | None:
+    if any(each.may_decide(task) for each in candidates):
+        return None
+    active = [each for each in candidates if each.is_active]
+    if candidates and not active:
+        return Task.Stuck.INACTIVE
+    if active and not any(each.may_approve for each in active):
+        return Task.Stuck.NO_ROLE
+    # Nobody, or nobody but who has made the request.
+    return Task.Stuck.MISSING

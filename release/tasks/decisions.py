@@ -1,0 +1,229 @@
+"""Tasks (D23): a transition that somebody asks for and somebody else consents to. One function a decision."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from elements.permissions import Permission
+from elements.reading.rows import read_versions
+from elements.users import USER_TYPE
+from elements.writing.updating import Writer
+from facets.blueprint.cycles import Category, Transition
+from release.models import Task
+from release.steps.days import start_of_day
+from release.steps.effects import Change, ended, entered, write_steps
+from release.steps.holding import Life, hold
+from release.steps.log import Step, Taken, log_steps
+from release.steps.permissions import require
+from release.tasks.approvers import Person, administers, choose_approver, find_person, is_for, is_requester
+from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
+
+State = Task.State
+ALREADY = {
+    State.ACCEPTED: gettext_noop("The task is accepted already."),
+    State.REJECTED: gettext_noop("The task is rejected already."),
+    State.WITHDRAWN: gettext_noop("The task is withdrawn already."),
+    State.OBSOLETE: gettext_noop("The task is obsolete already."),
+}
+
+
+def request_consent(
+    change: Change,
+    life: Life,
+    transition: Transition,
+    comment: str,
+    valid_until: datetime | None,
+    ignored: list[str],
+) -> Task:
+    """The version stays as it is until the task is accepted."""
+    author, row = change.author, life.row
+    if valid_until is not None and valid_until <= author.now:
+        text = _("must be later than now; leave it out to let the version end when it is accepted.")
+        raise Invalid(placed("validUntil", text))
+    if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
+        raise Invalid(placed("validUntil", _("must be earlier than the end that the version has already.")))
+    task = Task.objects.create(
+        type=transition.task,
+        element_id=row.element,
+        version_id=row.version,
+        revision=row.revision,
+        transition=transition.key,
+        source_state=transition.source,
+        target_state=transition.target,
+        valid_until=valid_until,
+        requested_on=author.now,
+        requester_id=author.element,
+        requester_label=author.label,
+        comment=comment,
+        assignee_id=choose_approver(life.related, author.element),
+    )
+    log_steps(author, [Taken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id)])
+    return task
+
+
+class Decision:
+    """One task under the lock of its element: everything else that concerns the element waits meanwhile."""
+
+    def __init__(self, writer: Writer, task_id: UUID) -> None:
+        self.writer = writer
+        found = find_task(task_id)
+        rows = read_versions([str(found.version_id)])
+        self.life = hold(writer, rows[str(found.version_id)])
+        self.task = find_task(task_id)
+        self.change = Change(writer.configuration, writer.zone, writer.author)
+
+    def require_open(self) -> None:
+        if self.task.state != State.OPEN:
+            raise Conflict(_(ALREADY[State(self.task.state)]))
+
+    def require_approver(self, what: str) -> None:
+        """Who the task is for, or an administrator on their behalf."""
+        require(self.life, Permission.APPROVE, what)
+        if administers(self.writer.caller):
+            return
+        if is_requester(self.task, self.writer.caller):
+            raise Forbidden(_("Nobody decides on their own request (four eyes); this needs the role administrator."))
+        if not self.is_for_caller:
+            raise Forbidden(_("The task is for another approver; this needs the role administrator."))
+
+    def require_asker(self, refusal: str) -> None:
+        """Who has made the request, or an administrator."""
+        if not is_requester(self.task, self.writer.caller) and not administers(self.writer.caller):
+            raise Forbidden(refusal)
+
+    @cached_property
+    def is_for_caller(self) -> bool:
+        return is_for(self.task, self.writer.caller)
+
+    @property
+    def behalf(self) -> UUID | None:
+        """Whom somebody else decides for; the log then names both (D116)."""
+        return None if self.is_for_caller else self.task.assignee_id
+
+    def transition(self) -> Transition:
+        """What was asked for, when it can still be done: neither the version nor its release cycle has changed."""
+        life, task = self.life, self.task
+        known = {each.key: each for each in life.cycle.cycle.transitions} if life.cycle else {}
+        found = known.get(task.transition)
+        if life.row.state != task.source_state or life.row.revision != task.revision:
+            text = _("%(label)s has changed since the task was made; reject it, or withdraw it and ask again.")
+            raise Conflict(text % {"label": life.label})
+        asked = task.source_state, task.target_state
+        is_end = bool(task.valid_until)
+        if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
+            text = _("The release cycle has no such %(key)s any more; reject the task, or withdraw it.")
+            raise Conflict(text % {"key": task.transition})
+        return found
+
+    def close(self, state: State, comment: str) -> None:
+        author, task = self.writer.author, self.task
+        task.state, task.decision = state, comment
+        task.decided_on, task.decider_id, task.decider_label = author.now, author.element, author.label
+        task.stuck_on, task.stuck_reasons = None, []
+        task.save()
+
+    def log(self, step: Step, comment: str, assignee: UUID | None = None) -> None:
+        row, task = self.life.row, self.task
+        log_steps(self.writer.author, [Taken(step, row, row, task.transition, comment, (), task.id, assignee)])
+
+
+def no_task(task_id: str) -> str:
+    return _("There is no task %(id)s.") % {"id": task_id}
+
+
+def find_task(task_id: UUID) -> Task:
+    found = Task.objects.filter(id=task_id).first()
+    if found is None:
+        raise NotFound(no_task(str(task_id)))
+    return found
+
+
+def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
+    """The version takes the step that was asked for and, once its end has come, the next; both are logged."""
+    decision = Decision(writer, task_id)
+    task = decision.task
+    decision.require_approver(_("Accepting a task"))
+    decision.require_open()
+    transition = decision.transition()
+    decision.close(State.ACCEPTED, comment)
+    write_steps(decision.change, _steps(decision, transition, comment))
+    return task
+
+
+def _steps(decision: Decision, transition: Transition, comment: str) -> list[Taken]:
+    """The step that was asked for; where that is the end of the version, when it ends, and the end itself once it has
+    come. What ended before keeps its end."""
+    row, task, change = decision.life.row, decision.task, decision.change
+    cycle, now = change.cycle_of(row), change.author.now
+    is_retired = cycle.categories[transition.target] is Category.RETIRED
+    if not transition.ends_version:
+        after = ended(change, row, transition.target) if is_retired else entered(cycle, row, transition.target)
+        return [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
+    today = start_of_day(now, change.zone)
+    end = max(task.valid_until, today) if task.valid_until else today
+    after = row._replace(valid_until=min(end, row.valid_until or end))
+    is_due = after.valid_until is not None and after.valid_until <= now
+    if is_due or not is_retired:
+        after = entered(cycle, after, transition.target)
+    steps = [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
+    if is_due and not is_retired:
+        steps.append(Taken(Step.EXPIRY, after, entered(cycle, after, cycle.retired_state), task=task.id))
+    return steps
+
+
+def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
+    """Everything stays as it is."""
+    decision = Decision(writer, task_id)
+    decision.require_approver(_("Rejecting a task"))
+    decision.require_open()
+    decision.close(State.REJECTED, comment)
+    decision.log(Step.REJECTION, comment, decision.behalf)
+    return decision.task
+
+
+def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
+    """By who has asked for it, or an administrator."""
+    decision = Decision(writer, task_id)
+    decision.require_asker(_("Only who has made the request withdraws it; this needs the role administrator."))
+    decision.require_open()
+    decision.close(State.WITHDRAWN, comment)
+    decision.log(Step.WITHDRAWAL, comment)
+    return decision.task
+
+
+def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
+    """To another approver: a user who may approve, and who is not the one that asked."""
+    decision = Decision(writer, task_id)
+    decision.require_approver(_("Delegating a task"))
+    decision.require_open()
+    task, person = decision.task, find_person(assignee)
+    if refusal := _assignee_problem(task, assignee, person):
+        raise Invalid(placed("assignee", refusal % {"type": USER_TYPE, "id": assignee}))
+    task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
+    task.save()
+    decision.log(Step.DELEGATION, comment, assignee)
+    return task
+
+
+def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
+    if person is None:
+        return _("there is no %(type)s %(id)s.")
+    if not person.is_active:
+        return _("the %(type)s %(id)s is inactive.")
+    if not person.may_approve:
+        return _("the %(type)s %(id)s has no role with the permission ApproveElement.")
+    return _("the %(type)s %(id)s has made the request (four eyes).") if assignee == task.requester_id else ""
+
+
+def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
+    """Somebody has told who is to decide that the task waits. The log is where that stays; nothing is sent (D117)."""
+    decision = Decision(writer, task_id)
+    decision.require_asker(_("Only who has made the request reminds of it; this needs the role administrator."))
+    decision.require_open()
+    decision.log(Step.REMINDER, comment, decision.task.assignee_id)
+    return decision.task

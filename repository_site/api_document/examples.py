@@ -1,0 +1,76 @@
+"""Examples in the OpenAPI document: requests and answers of a real run, which a test repeats and compares.
+
+`make examples` records them anew, into `examples.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+
+from repository_site.core.rest.schema import ERROR_KINDS, WARNING, WARNING_KIND
+
+EXAMPLES = settings.PROJECT_DIR / "repository_site/api_document/examples.json"
+# Operations that answer as another one does.
+ENDINGS = ("ByPost", "UnderRest", "IgnoringWarnings")
+# One sentence of each kind of failure, as the service says it.
+MESSAGES = {
+    "400": "$page: must be a whole number from 1 to 1000000000, not 'x'.",
+    "401": "This needs a credential: send an API token as Authorization: Bearer <token>.",
+    "403": "The lifecycle of elements needs the role analyzer or one above it.",
+    "404": "There is no element 27a13a9d-f7bb-5426-bbfa-d9285df04370 in the view list of the facet it.",
+    "405": "PUT is not possible here; allowed: GET, HEAD, POST.",
+    "406": "Answers are application/json only.",
+    "409": "elements[0]: name cannot be changed in the state released; make a new version",
+    "412": "The element has changed since it was read; read it again.",
+    "413": "1001 elements are too many for one request; at most 1000 are possible.",
+    "415": "Bodies must be application/json.",
+    "422": "elements[0]: the type subProcess has no such attribute",
+    "429": "Too many requests; try again in 3 second(s).",
+    "500": "Something went wrong on our side; the request id is 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10.",
+    "503": "Others are changing the same elements; send the request again.",
+}
+WARNING_MESSAGE = "owner: no owner is set"
+
+
+def add_examples(document: dict[str, Any]) -> None:
+    recorded = json.loads(EXAMPLES.read_text(encoding="utf-8")) if EXAMPLES.exists() else {}
+    for path in document["paths"].values():
+        for operation in path.values():
+            example = example_of(operation["operationId"], recorded)
+            if example is not None:
+                _add(operation, example)
+    for name, response in document["components"]["responses"].items():
+        status = name.removeprefix("Error")[:3]
+        is_warning = name == WARNING
+        kind = WARNING_KIND if is_warning else ERROR_KINDS.get(status, ("error", "volatile"))
+        message = WARNING_MESSAGE if is_warning else MESSAGES[status]
+        body = {"message": message, "output": kind[1], "type": kind[0], "data": [{"error": message}]}
+        response["content"]["application/json"]["example"] = body
+
+
+def example_of(operation_id: str, recorded: dict[str, Any]) -> dict[str, Any] | None:
+    name = operation_id
+    for ending in ("", *ENDINGS, *ENDINGS):
+        name = name.removesuffix(ending)
+        if name in recorded:
+            found: dict[str, Any] = recorded[name]
+            return found
+    return None
+
+
+def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
+    given = {**example["path"], **example.get("query", {})}
+    for parameter in operation["parameters"]:
+        if parameter["in"] in ("path", "query") and parameter["name"] in given:
+            parameter["example"] = given[parameter["name"]]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body is not None and "body" in example:
+        body["example"] = example["body"]
+    for content in operation["responses"]["200"]["content"].values():
+        answer = example["answer"]
+        if operation["operationId"] in ("listTransitionsByPost", "listTransitionsUnderRestByPost"):
+            answer = {"count": answer["count"], "transitions": answer["values"]}
+        content["example"] = answer

@@ -1,0 +1,1 @@
+"""Foundation: everything that apps may import. It imports no app."""

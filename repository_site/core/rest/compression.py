@@ -1,0 +1,125 @@
+"""Answers of the API in fewer bytes, for clients that say they take them so (D138).
+
+Pages are left alone: they hold secrets of forms beside what a stranger can make a browser ask for, and the length of
+what is compressed would tell of them. So are errors. Successes of the API repeat nothing of what a GET asks for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from repository_site.core.rest.errors import is_api_path
+from repository_site.core.rest.negotiation import weights
+from repository_site.core.rest.rendering import HTML_TYPE, JSON_TYPE, SVG_TYPE
+
+GZIP = "gzip"
+# The one page below `_api` holds no secret (D142).
+TYPES = frozenset({JSON_TYPE, SVG_TYPE, HTML_TYPE})
+# The last level before the time doubles; of 450 KB it makes 27 KB in 1.7 ms.
+LEVEL = 3
+# What fits into one packet with its headers arrives no sooner for being smaller.
+WORTHWHILE = 1_000
+WITH_GZIP_HEADER = zlib.MAX_WBITS | 16
+# Inside the quotes of a tag: other bytes are another representation, which a strong tag must tell apart.
+MARK = f'-{GZIP}"'
+IF_MATCH, IF_NONE_MATCH = "HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"
+
+
+class Codings(NamedTuple):
+    takes_gzip: bool
+    refuses_plain: bool
+
+
+@lru_cache(maxsize=256)
+def codings(header: str) -> Codings:
+    """What `Accept-Encoding` says. Who names neither gets what is plain, also when that is refused: it can be read."""
+    given = weights(header)
+    others = given.get("*")
+    gzip = given.get(GZIP, given.get("x-gzip", others or 0.0))
+    plain = given.get("identity", 0.0 if others == 0 else None)
+    return Codings(gzip > 0 and (plain is None or gzip >= plain), plain == 0)
+
+
+class CompressionMiddleware:
+    """Inside of what logs and counts requests, outside of all that makes answers: those know nothing of it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not is_api_path(request.path_info):
+            return self.get_response(request)
+        wanted = codings(request.META.get("HTTP_ACCEPT_ENCODING", ""))
+        known = _take_marks(request, wanted)
+        response = self.get_response(request)
+        if response.status_code == 304:
+            _add_vary(response)
+            if _marked(response.get("ETag", "")) in known:
+                _mark_tag(response)
+        elif response.status_code == 200 and response.get("Content-Type") in TYPES:
+            _add_vary(response)
+            if wanted.takes_gzip:
+                _compress(request, response, wanted)
+        return response
+
+
+def _take_marks(request: HttpRequest, wanted: Codings) -> str:
+    """Tags without our mark, for those who compare them; what the client said it has, with it.
+
+    Who does not take gzip now cannot use what was sent so before: to such a client the mark makes another tag.
+    """
+    meta = request.META
+    if IF_MATCH in meta:
+        meta[IF_MATCH] = meta[IF_MATCH].replace(MARK, '"')
+    known: str = meta.get(IF_NONE_MATCH, "")
+    if known and wanted.takes_gzip:
+        meta[IF_NONE_MATCH] = known.replace(MARK, '"')
+    return known
+
+
+def _add_vary(response: HttpResponseBase) -> None:
+    before = response.get("Vary")
+    response["Vary"] = f"{before}, Accept-Encoding" if before else "Accept-Encoding"
+
+
+def _marked(tag: str) -> str:
+    return tag[:-1] + MARK
+
+
+def _mark_tag(response: HttpResponseBase) -> None:
+    """A weak tag stands for the content, in whatever bytes it comes."""
+    tag = response.get("ETag", "")
+    if tag.startswith('"'):
+        response["ETag"] = _marked(tag)
+
+
+def _compress(request: HttpRequest, response: HttpResponseBase, wanted: Codings) -> None:
+    if isinstance(response, StreamingHttpResponse):
+        if request.method != "HEAD":
+            response.streaming_content = compress_pieces(response.streaming_content)  # type: ignore[arg-type]  # never an asynchronous one
+    elif isinstance(response, HttpResponse) and (len(response.content) >= WORTHWHILE or wanted.refuses_plain):
+        response.content = compress(response.content)
+        response["Content-Length"] = str(len(response.content))
+    else:
+        return
+    response["Content-Encoding"] = GZIP
+    _mark_tag(response)
+
+
+def compress(body: bytes) -> bytes:
+    packer = zlib.compressobj(LEVEL, wbits=WITH_GZIP_HEADER)
+    return packer.compress(body) + packer.flush()
+
+
+def compress_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Each as a piece of its own: it goes out when it is made, and no other is held."""
+    packer = zlib.compressobj(LEVEL, wbits=WITH_GZIP_HEADER)
+    for piece in pieces:
+        yield packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
+    yield packer.flush()

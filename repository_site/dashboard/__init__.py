@@ -1,0 +1,1 @@
+"""Overview pages, titles and navigation of the two back offices."""

@@ -1,0 +1,146 @@
+"""The charts of the overview: data for Chart.js, and the same as a table whose numbers are links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import formats
+from django.utils.translation import gettext as _
+
+from elements.admin.labels import NAMES_OF_CATEGORIES, Labels
+from elements.counting import ElementCounts
+from facets.blueprint.cycles import Category
+from release.releases import Week, total
+from storage.back_office.cells import number
+
+# Readable on light and on dark.
+COLORS = {
+    Category.DRAFT: "#d97706",
+    Category.REVIEW: "#2563eb",
+    Category.PUBLISHED: "#16a34a",
+    Category.RETIRED: "#9ca3af",
+    Category.STATIC: "#0891b2",
+}
+RELEASES = "#16a34a"
+# So many bars need a taller picture.
+MANY = 8
+TEXT = "#7b8494"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    headers: Sequence[str]
+    rows: Sequence[tuple[Cell, Sequence[Cell]]]
+    """The head of each row, and its numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    title: str
+    summary: str
+    """What a picture says, for who does not see it."""
+    data: str
+    options: str
+    size: str
+    """Of the picture, which grows with its bars."""
+    table: Table
+    is_empty: bool
+    empty: str
+    """What is said instead."""
+
+
+def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., str]) -> Chart:
+    """Elements by facet, and by what their states mean; only what there is."""
+    facets = [facet for facet, found in counts.by_facet.items() if any(found.values())]
+    stages = [each for each in Category if counts.of(each)]
+    names = {each: labels.facet(each) for each in facets}
+    data = {
+        "labels": [names[each] for each in facets],
+        "datasets": [
+            {
+                "label": NAMES_OF_CATEGORIES[stage](),
+                "data": [counts.by_facet[each].get(stage, 0) for each in facets],
+                "backgroundColor": COLORS[stage],
+            }
+            for stage in stages
+        ],
+    }
+    rows = [
+        (
+            Cell(names[each], address(facet=each)),
+            [
+                *(
+                    _number(counts.by_facet[each].get(stage, 0), address(facet=each, stage=stage.value))
+                    for stage in stages
+                ),
+                _number(sum(counts.by_facet[each].values()), address(facet=each)),
+            ],
+        )
+        for each in facets
+    ]
+    headers = [_("Facet"), *(NAMES_OF_CATEGORIES[each]() for each in stages), _("All")]
+    return Chart(
+        _("Elements by facet and state"),
+        _("Bars: %(total)s elements in %(facets)s facets, divided by what their states mean.")
+        % {"total": number(counts.total), "facets": len(facets)},
+        json.dumps(data),
+        json.dumps(_options(lying=True, with_legend=True)),
+        "tall" if len(facets) > MANY else "medium",
+        Table(headers, rows),
+        not facets,
+        _("There are no elements yet."),
+    )
+
+
+def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
+    days = [formats.date_format(each.monday, "SHORT_DATE_FORMAT") for each in weeks]
+    data = {
+        "labels": [formats.date_format(each.monday, _("j M")) for each in weeks],
+        "datasets": [{"label": _("Releases"), "data": [each.releases for each in weeks], "backgroundColor": RELEASES}],
+    }
+    rows = [
+        (
+            Cell(day),
+            [_number(each.releases, address("release_lifecycleentry", step="release", week=each.monday.isoformat()))],
+        )
+        for each, day in zip(weeks, days, strict=True)
+    ]
+    return Chart(
+        _("Releases of the last %(number)s weeks") % {"number": len(weeks)},
+        _("Bars: %(total)s releases, by week.") % {"total": number(total(weeks))},
+        json.dumps(data),
+        json.dumps(_options(lying=False, with_legend=False)),
+        "medium",
+        Table([_("Week from"), _("Releases")], rows),
+        not total(weeks),
+        _("Nothing has been released in these weeks."),
+    )
+
+
+def _number(value: int, address: str) -> Cell:
+    """None of something is no list to look at."""
+    return Cell(number(value), address if value else "")
+
+
+def _options(*, lying: bool, with_legend: bool) -> dict[str, Any]:
+    axis = {"stacked": True, "ticks": {"color": TEXT, "precision": 0, "autoSkip": not lying}, "grid": {"tickWidth": 0}}
+    return {
+        "animation": False,
+        "responsive": True,
+        "maintainAspectRatio": False,
+        "indexAxis": "y" if lying else "x",
+        "maxBarThickness": 22,
+        "scales": {"x": axis, "y": {**axis, "beginAtZero": True}},
+        "plugins": {
+            "legend": {"display": with_legend, "position": "bottom", "labels": {"color": TEXT, "boxWidth": 12}}
+        },
+    }

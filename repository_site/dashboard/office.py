@@ -1,0 +1,96 @@
+"""What the two back offices show around their pages: titles, navigation and overviews. The roof: it knows every app."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from repository_site.dashboard.overview import dashboard
+from storage.admin.overview import site_overview
+from storage.back_office import storage_office
+from storage.pages import page_caller, storage_of
+
+Navigation = list[dict[str, Any]]
+
+
+def style(request: HttpRequest) -> str:
+    return static("back_office/office.css")
+
+
+def script(request: HttpRequest) -> str:
+    return static("back_office/office.js")
+
+
+def expressions(request: HttpRequest) -> str:
+    """Before the theme's own, which start deferred: without it they would need `eval` (D148)."""
+    return static("back_office/expressions.js")
+
+
+def icon(request: HttpRequest) -> str:
+    return static("icon.svg")
+
+
+def site_title(request: HttpRequest) -> str:
+    return _("Content repository")
+
+
+def storage_title(request: HttpRequest) -> str:
+    """Who does not belong to the storage, and stands before its sign-in page, does not learn its title."""
+    storage = storage_of(request)
+    return str(_("Content repository")) if page_caller(request) is None else storage.title or str(storage)
+
+
+def storage_path(request: HttpRequest) -> str:
+    return str(storage_of(request))
+
+
+def reader_address(request: HttpRequest) -> str:
+    return reverse("reader:start")
+
+
+def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    return {**context, **dashboard(request)}
+
+
+def site_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    return {**context, **site_overview(request)}
+
+
+def storage_navigation(request: HttpRequest) -> Navigation:
+    return storage_office.navigation(request)
+
+
+def site_navigation(request: HttpRequest) -> Navigation:
+    if not request.user.is_superuser:
+        return [_group(_("Storages"), [_item(_("Overview"), "dashboard", "index")])]
+    return [
+        _group(
+            _("Installation"),
+            [
+                _item(_("Overview"), "dashboard", "index"),
+                _item(_("Collections"), "folder", "storage_storagecollection_changelist"),
+                _item(_("Storages"), "database", "storage_storage_changelist"),
+            ],
+        ),
+        _group(
+            _("Access"),
+            [
+                _item(_("Staff accounts"), "badge", "storage_staffaccount_changelist"),
+                _item(_("Failed sign-ins"), "lock_clock", "storage_failedsignin_changelist"),
+                _item(_("API tokens"), "key", "storage_apitoken_changelist"),
+            ],
+            separator=True,
+        ),
+    ]
+
+
+def _group(title: str, items: Navigation, *, separator: bool = False) -> dict[str, Any]:
+    return {"title": title, "separator": separator, "items": items}
+
+
+def _item(title: str, icon: str, page: str, **parts: Any) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse(f"admin:{page}", kwargs=parts or None)}

@@ -1,0 +1,1 @@
+"""Running an installation: server, health checks, logs, metrics, traces and the doctor."""

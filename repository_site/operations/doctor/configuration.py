@@ -1,0 +1,197 @@
+"""What can be looked at without a database: settings, secret, data folder, versions, a running server."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import stat
+import tempfile
+import urllib.error
+import urllib.request
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import django
+from django.conf import settings
+
+from repository_site.core import environment
+from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from repository_site.operations.doctor.growth import in_words
+
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
+# Of a key made by chance; one made of words or of a pattern has less.
+LEAST_BITS = 128
+EMPTY_ZLIB = len(zlib.compress(b""))
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+WIDEST = {4: 8, 6: 16}
+DISK_WARNING, DISK_ERROR = (0.10, 2 * 1024**3), (0.03, 500 * 1024**2)
+
+
+def versions(look: Look) -> Iterator[Finding]:
+    locked = dict(PIN.findall((settings.PROJECT_DIR / "requirements.txt").read_text(encoding="utf-8")))
+    different = []
+    for name, wanted in locked.items():
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found = "not installed"
+        if found != wanted:
+            different.append(f"{name} {found} instead of {wanted}")
+    if different:
+        yield warning(
+            "versions",
+            f"{len(different)} packages are not those of requirements.txt: {', '.join(different)}",
+            "Run: pip install --require-hashes -r requirements.txt (make setup does), and restart the server.",
+        )
+    else:
+        release = settings.SPECTACULAR_SETTINGS["VERSION"]
+        text = f"release {release}, Python {platform.python_version()}, Django {django.get_version()}"
+        yield ok("versions", f"{text}, {len(locked)} packages as they are locked")
+
+
+def settings_as_set(look: Look) -> Iterator[Finding]:
+    problems = [*_debug(), *_address(), *_doors()]
+    yield from problems
+    if not problems:
+        yield ok("settings", f"debug is off, clients come to {settings.PUBLIC_URL}")
+
+
+def _debug() -> Iterator[Finding]:
+    if settings.DEBUG:
+        yield error("settings", "debug is on: errors show code and settings to anybody", "Set DEBUG = False.")
+
+
+def _address() -> Iterator[Finding]:
+    parts = urlsplit(settings.PUBLIC_URL)
+    if not settings.PUBLIC_URL:
+        yield warning(
+            "settings",
+            "no public address is set, so addresses in answers are those that each client used",
+            "Set REPOSITORY_PUBLIC_URL, such as https://repository.example.org.",
+        )
+    elif parts.scheme != "https" and parts.hostname not in LOCAL_HOSTS:
+        yield warning(
+            "settings",
+            f"{settings.PUBLIC_URL} is no https: tokens and passwords can be read on the way",
+            "Put a reverse proxy with TLS in front (docs/how-to/deploy.md) and set an https address.",
+        )
+    elif parts.scheme == "https" and not settings.HTTPS:
+        yield warning(
+            "settings",
+            "the public address is https, but cookies are not secure and plain http is taken",
+            "Leave REPOSITORY_HTTPS empty or set it to true.",
+        )
+    elif parts.scheme == "https" and not settings.TRUSTED_PROXIES:
+        yield warning(
+            "settings",
+            "no proxy is trusted, so every request through one is taken for plain http and refused",
+            "Set REPOSITORY_TRUSTED_PROXIES to the address from which the reverse proxy connects.",
+        )
+
+
+def _doors() -> Iterator[Finding]:
+    if "*" in settings.ALLOWED_HOSTS:
+        yield warning(
+            "settings",
+            "every host name is answered to",
+            "Name the hosts in REPOSITORY_ALLOWED_HOSTS; the host of the public address is one of them by itself.",
+        )
+    wide = [str(each) for each in settings.TRUSTED_PROXIES if each.prefixlen < WIDEST[each.version]]
+    if wide:
+        yield error(
+            "settings",
+            f"proxies are trusted in {', '.join(wide)}: anybody there can pretend any address",
+            "Name in REPOSITORY_TRUSTED_PROXIES the addresses of the proxies alone.",
+        )
+
+
+def secret_key(look: Look) -> Iterator[Finding]:
+    problems = []
+    bits = entropy(settings.SECRET_KEY)
+    if len(settings.SECRET_KEY) < 50 or bits < LEAST_BITS:
+        problems.append(
+            error(
+                "secret key",
+                f"it is weak: {len(settings.SECRET_KEY)} characters, some {bits:.0f} bits",
+                "Make one (python -c 'import secrets; print(secrets.token_urlsafe(64))') and change to it as"
+                " docs/how-to/deploy.md says under 'Change secrets'.",
+            )
+        )
+    kept = settings.DATA_DIR / "secret-key"
+    if kept.exists() and kept.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        problems.append(error("secret key", f"others may read {kept}", f"Run: chmod 600 {kept}, then rotate the key."))
+    if settings.SECRET_KEY_FALLBACKS:
+        problems.append(
+            warning(
+                "secret key",
+                f"{len(settings.SECRET_KEY_FALLBACKS)} earlier keys are still accepted",
+                "Take them out of REPOSITORY_SECRET_KEY_FALLBACKS once every token in use has called again.",
+            )
+        )
+    yield from problems
+    if not problems:
+        is_there = environment.SECRET_KEY.read() or kept.exists()
+        text = "long and random, and readable by its owner alone" if is_there else "none yet; the server makes one"
+        yield ok("secret key", text)
+
+
+def entropy(text: str) -> float:
+    """Bits that a text holds at most, by its characters and by what of it repeats."""
+    by_characters = sum(-count * math.log2(count / len(text)) for count in Counter(text).values())
+    return min(by_characters, 8.0 * (len(zlib.compress(text.encode(), 9)) - EMPTY_ZLIB))
+
+
+def data_folder(look: Look) -> Iterator[Finding]:
+    """One that is not there yet is not made: the nearest folder above it is looked at."""
+    folder: Path = settings.DATA_DIR
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    try:
+        with tempfile.TemporaryFile(dir=there) as file:
+            file.write(b"x")
+    except OSError as problem:
+        yield error(
+            "data folder",
+            f"{folder} cannot be written to: {problem.strerror}",
+            "Give it to the account that runs the server, or set REPOSITORY_DATA_DIR.",
+        )
+        return
+    usage = shutil.disk_usage(there)
+    whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL is not seen from here)"
+    yield judge_disk(usage.free, usage.total, f"{folder}{whose}")
+
+
+def judge_disk(free: int, total: int, where: str) -> Finding:
+    text = f"{in_words(free)} of {in_words(total)} are free on the disk of {where}"
+    advice = "Make room or enlarge the disk: PostgreSQL stops writing when it is full."
+    for judge, (share, size) in ((error, DISK_ERROR), (warning, DISK_WARNING)):
+        if free < min(total * share, size):
+            return judge("data folder", text, advice)
+    return ok("data folder", text)
+
+
+def server(look: Look) -> Iterator[Finding]:
+    if not look.url:
+        return
+    address = f"{look.url.rstrip('/')}/readyz"
+    start = "Start it (manage.py serve), or look at its log; --url must be the address it is bound to."
+    if urlsplit(address).scheme not in {"http", "https"}:
+        yield error("server", f"{look.url} is no address of a server", "Give one such as http://127.0.0.1:8000.")
+        return
+    try:
+        with urllib.request.urlopen(address, timeout=15) as response:  # noqa: S310  http or https, see above
+            answer = json.load(response)
+    except urllib.error.HTTPError as problem:
+        text = problem.read(200).decode(errors="replace")
+        yield error("server", f"{address} answers {problem.code}: {text}", start)
+    except (OSError, ValueError) as problem:
+        yield error("server", f"{address} does not answer: {problem}", start)
+    else:
+        yield ok("server", f"{address}: {', '.join(f'{name} {state}' for name, state in answer.items())}")

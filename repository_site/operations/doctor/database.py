@@ -1,0 +1,177 @@
+"""The database as such: version, role, tenancy, migrations, clock, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from django.conf import settings
+from django.core.checks import Tags, run_checks
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+from repository_site.core.database.statements import fetch
+from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+
+OLDEST_POSTGRES = 15
+# Validity, tokens and the lifecycle go by seconds at the finest, so this much is harmless.
+SKEW_WARNING, SKEW_ERROR = 2, 30
+IDLE_IN_TRANSACTION = 600
+ROLE_CHECK = "storage.E010"
+
+
+def server_version(look: Look) -> Iterator[Finding]:
+    number, version, encoding = fetch(
+        "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
+        " pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"
+    )[0]
+    if number // 10000 < OLDEST_POSTGRES:
+        yield error(
+            "database",
+            f"PostgreSQL {version} is older than {OLDEST_POSTGRES}",
+            "Upgrade PostgreSQL; see docs/how-to/deploy.md for how to move the data.",
+        )
+    elif encoding != "UTF8":
+        yield error(
+            "database",
+            f"its encoding is {encoding}",
+            "Make a database with ENCODING 'UTF8' TEMPLATE template0 and move the data there.",
+        )
+    else:
+        yield ok("database", f"PostgreSQL {version}, UTF-8")
+
+
+def role(look: Look) -> Iterator[Finding]:
+    problems = [each for each in run_checks(databases=["default"], tags=[Tags.database]) if each.id == ROLE_CHECK]
+    name, foreign = fetch(
+        "SELECT current_user::text, (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+        " AND relkind IN ('r', 'S') AND relowner <> (SELECT oid FROM pg_roles WHERE rolname = current_user))"
+    )[0]
+    for problem in problems:
+        yield error("role", str(problem.msg), str(problem.hint))
+    if foreign:
+        yield error(
+            "role",
+            f"{foreign} tables or sequences belong to another role than {name}, so migrations will fail",
+            f'As their owner or a superuser: REASSIGN OWNED BY <that role> TO "{name}".',
+        )
+    if not problems and not foreign:
+        yield ok("role", f"{name} is neither superuser nor BYPASSRLS and owns its tables")
+
+
+def tenancy(look: Look) -> Iterator[Finding]:
+    problems = [
+        each
+        for each in (
+            *run_checks(tags=[Tags.models]),
+            *run_checks(databases=["default"], tags=[Tags.database]),
+        )
+        if (each.id or "").startswith("storage.") and each.id != ROLE_CHECK
+    ]
+    for problem in problems:
+        yield error(
+            "tenancy",
+            str(problem.msg),
+            str(problem.hint or "")
+            or "Stop the server: tenants may see each other. Put the table back as its migration makes it, or restore.",
+        )
+    if not problems:
+        (count,) = fetch("SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")[0]
+        yield ok("tenancy", f"{count} tenant tables are isolated by policies and composite keys")
+
+
+def migrations(look: Look) -> Iterator[Finding]:
+    executor = MigrationExecutor(connection)
+    waiting = pending(executor)
+    known = set(executor.loader.graph.nodes) | set(executor.loader.replacements)
+    # Of apps that are no longer installed, rows may stay.
+    apps = {app for app, _ in known}
+    unknown = [
+        f"{app}.{name}"
+        for app, name in sorted(MigrationRecorder(connection).applied_migrations())
+        if app in apps and (app, name) not in known
+    ]
+    if waiting:
+        yield error("migrations", f"{len(waiting)} not applied: {_some(waiting)}", "Run: manage.py migrate")
+    if unknown:
+        yield error(
+            "migrations",
+            f"{len(unknown)} applied that this release does not know: {_some(unknown)}",
+            "The database is of a newer release: run that one, or go back as docs/how-to/deploy.md says.",
+        )
+    if not waiting and not unknown:
+        yield ok("migrations", "all are applied")
+
+
+def pending(executor: MigrationExecutor | None = None) -> list[str]:
+    """Migrations that are not applied."""
+    executor = executor or MigrationExecutor(connection)
+    return [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])])
+
+
+def clock(look: Look) -> Iterator[Finding]:
+    before = datetime.now(UTC)
+    (there,) = fetch("SELECT clock_timestamp()")[0]
+    after = datetime.now(UTC)
+    yield judge_clock((there - (before + (after - before) / 2)).total_seconds())
+
+
+def judge_clock(skew: float) -> Finding:
+    advice = "Let both machines take their time from NTP (chrony, systemd-timesyncd)."
+    text = f"the database is {abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this machine"
+    if abs(skew) > SKEW_ERROR:
+        return error("clock", text, advice)
+    if abs(skew) > SKEW_WARNING:
+        return warning("clock", text, advice)
+    return ok("clock", f"database and this machine agree within {max(abs(skew), 0.1):.1f} s")
+
+
+def connections_left(look: Look) -> Iterator[Finding]:
+    (limit, used, database_limit, in_database, role_limit, of_role) = fetch(
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
+        " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+        " (SELECT datconnlimit FROM pg_database WHERE datname = current_database()),"
+        " (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),"
+        " (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user),"
+        " (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user)"
+    )[0]
+    left = min(
+        limit - used,
+        database_limit - in_database if database_limit >= 0 else limit,
+        role_limit - of_role if role_limit >= 0 else limit,
+    )
+    yield judge_connections(left, limit, settings.POOL_SIZE)
+    yield from _open_transactions()
+
+
+def judge_connections(left: int, limit: int, pool: int) -> Finding:
+    text = f"{left} of {limit} connections are left; each server process takes up to {pool}"
+    advice = (
+        "Raise max_connections (or the limit of the role or database), or lower REPOSITORY_POOL_SIZE or the number"
+        " of workers: workers times pool size must fit, and a few for commands."
+    )
+    if left < 3:
+        return error("connections", text, advice)
+    if left < pool:
+        return warning("connections", text, advice)
+    return ok("connections", text)
+
+
+def _open_transactions() -> Iterator[Finding]:
+    rows = fetch(
+        "SELECT pid, extract(epoch FROM clock_timestamp() - xact_start)::int, state FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        " AND xact_start < clock_timestamp() - make_interval(secs => %s) ORDER BY xact_start",
+        [IDLE_IN_TRANSACTION],
+    )
+    for pid, seconds, state in rows:
+        yield warning(
+            "connections",
+            f"process {pid} of PostgreSQL has had a transaction open for {seconds // 60} minutes ({state})",
+            f"It keeps dead rows from being removed. If nobody needs it: SELECT pg_terminate_backend({pid})",
+        )

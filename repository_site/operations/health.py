@@ -1,0 +1,80 @@
+"""`/healthz`: the process answers. `/readyz`: it can also do its work (database there, migrations applied)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from psycopg_pool import PoolTimeout
+
+from repository_site.core.database.pool import check_pool
+from repository_site.core.embedded_postgres import EmbeddedPostgresError
+from repository_site.core.rest.rendering import answer
+
+NO_STORE = {"Cache-Control": "no-store"}
+# Applied migrations cannot become unapplied under a running process, so once seen they need not be read again.
+_migrated = False
+
+
+class HealthMiddleware:
+    """Answers before anything looks at the host: probes come by address, under any name."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        page = {"/healthz": healthz, "/readyz": readyz}.get(request.path_info)
+        if page is None:
+            return self.get_response(request)
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        return page()
+
+
+def healthz() -> HttpResponse:
+    return answer({"status": "ok"}, headers=NO_STORE)
+
+
+def readyz() -> HttpResponse:
+    checks = {"database": _database(), "migrations": "unknown"}
+    if checks["database"] == "ok":
+        checks["migrations"] = _migrations()
+    ready = all(state == "ok" for state in checks.values())
+    return answer({"status": "ok" if ready else "unavailable", **checks}, 200 if ready else 503, NO_STORE)
+
+
+def _database() -> str:
+    """A connection that died while it lay idle says nothing about the database: the next one does. When there is none
+    to be had, nobody else gets one."""
+    try:
+        if not _answers():
+            connection.close()
+            check_pool()
+            return "ok" if _answers() else "unreachable"
+    except (Error, PoolTimeout, EmbeddedPostgresError):
+        return "unreachable"
+    return "ok"
+
+
+def _answers() -> bool:
+    cursor = connection.cursor()
+    try:
+        with cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return False
+    return True
+
+
+def _migrations() -> str:
+    global _migrated
+    if not _migrated:
+        try:
+            executor = MigrationExecutor(connection)
+            _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        except (Error, PoolTimeout):
+            return "unreachable"
+    return "ok" if _migrated else "pending"

@@ -1,0 +1,204 @@
+"""The production server: granian in WSGI mode, a pool of database connections in every worker process."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import ctypes
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.util import Finalize
+from typing import Any
+
+import psutil
+from django.conf import settings
+from django.db import connections
+
+from repository_site.core import metrics as board
+from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
+from repository_site.core.database.pool import enable_pool
+from repository_site.core.middleware import BODIES_AT_ONCE
+from repository_site.operations.unread import cut_off_who_does_not_read
+
+LINUX_SET_PARENT_DEATH_SIGNAL = 1
+# Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
+# keep others from being served. What has no body, most reading and `/healthz`, has threads of its own.
+THREADS = BODIES_AT_ONCE + 16
+# How long a connection may lie idle. Longer than a proxy keeps one (nginx: 60 s): else it would send a request into a
+# connection that has just been closed here.
+IDLE_MILLISECONDS = 75_000
+
+
+class AddressInUse(Exception):
+    """Somebody else listens there; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Bind:
+        host, separator, port = text.rpartition(":")
+        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(f"{text!r} is no address to bind; expected host:port such as 127.0.0.1:8000")
+        return cls(host.strip("[]"), int(port))
+
+    @classmethod
+    def argument(cls, text: str) -> Bind:
+        """For the command line, which then ends with the code for a wrong call."""
+        try:
+            return cls.parse(text)
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(str(problem)) from None
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+SERVICE = "repository_site.operations.server:worker_application"
+# Known before workers are forked.
+_cores: list[int] = []
+_workers = 0
+_port = 0
+
+
+def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
+    """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked.
+
+    `target` names what makes the WSGI program in each worker; others than the service are there to be measured.
+    """
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+
+    global _cores, _workers, _port
+    connections.close_all()
+    board.prepare(workers)
+    _cores, _workers, _port = cores_for(workers), workers, bind.port
+    give_workers_their_own_signals()
+    Granian(
+        target,
+        factory=True,
+        address=bind.host,
+        port=bind.port,
+        interface=Interfaces.WSGI,
+        workers=workers,
+        blocking_threads=THREADS,
+        # HTTP/2 has windows of its own, which a client may leave shut while it reads its socket (D166).
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_MILLISECONDS),
+        respawn_failed_workers=True,
+        workers_kill_timeout=10,
+        log_level=LogLevels.warning,
+        log_dictconfig=copy.deepcopy(settings.LOGGING),
+    ).serve()
+
+
+def give_workers_their_own_signals() -> None:
+    """Let a worker that is still loading end at once when it is told to.
+
+    A forked worker inherits the handlers of the main process, which would take the signal to stop as their own and
+    forget it; the main process would then wait for that worker until its patience ends. During the fork itself the
+    signal is held back.
+    """
+
+    def hold() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def release() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+    def start_anew() -> None:
+        # Ctrl-C goes to the whole group of the terminal; the main process alone decides when workers end.
+        os.setpgrp()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        release()
+
+    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=start_anew)
+
+
+def worker_application() -> Callable[..., Any]:
+    """What granian calls in each worker process."""
+    die_with_parent()
+    from repository_site.operations.metrics.page import start_publishing
+    from repository_site.wsgi import application
+    from storage.traffic import start_writing
+
+    enable_pool(settings.POOL_SIZE)
+    take_place()
+    cut_off_who_does_not_read(_port, settings.STREAM_TIMEOUT)
+    start_publishing()
+    start_writing()
+    # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    return application
+
+
+def take_place() -> None:
+    """Of a worker among the others: its part of the numbers, and its core.
+
+    Requests go to the threads of a worker in turn. On another core each finds nothing of what the one before had at
+    hand; and since only one of them runs Python at a time, they lose next to nothing by sharing one.
+    """
+    start = board.begin()
+    if _cores:
+        keep_to(free_core(_cores, _bound_cores(), start) if start >= _workers else _cores[start % len(_cores)])
+        # On a core that others wait for, its end would take so long that the main process reports it as stuck.
+        Finalize(None, all_run_anywhere, exitpriority=0)
+
+
+def _bound_cores() -> list[list[int]]:
+    """Of the workers that there are; one may end while it is looked at."""
+    found = []
+    with suppress(psutil.Error, OSError):
+        for each in psutil.Process(os.getppid()).children():
+            with suppress(psutil.Error, OSError):
+                found.append(each.cpu_affinity() or [])
+    return found
+
+
+def die_with_parent() -> None:
+    """A worker whose main process was killed must not stay behind and hold the port."""
+    parent = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(LINUX_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def check_free(bind: Bind) -> None:
+    """The server shares its port between workers, so it would also share it with a stranger; refuse that."""
+    family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # Not SO_REUSEPORT: only a port that nobody listens on may be taken; SO_REUSEADDR passes over TIME_WAIT.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((bind.host, bind.port))
+        except OSError as problem:
+            raise AddressInUse(
+                f"cannot listen on {bind.host}:{bind.port} ({problem.strerror}); stop who listens there or choose"
+                " another port"
+            ) from None

@@ -1,0 +1,101 @@
+"""OpenTelemetry traces, when an address to send them to is set (D163). Nothing of it is imported otherwise.
+
+Imported by the settings' list of middleware alone, so that whoever sends no traces needs none of its packages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from multiprocessing.util import Finalize
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from repository_site.core.database import base
+from repository_site.core.middleware import GetResponse
+from repository_site.operations.metrics.requests import METHODS, operation_name
+
+try:
+    from opentelemetry import propagate, trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
+except ImportError as problem:
+    raise ImproperlyConfigured(
+        f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed ({problem}). Run: pip install"
+        " --require-hashes -r requirements-traces.txt, or take the variable out."
+    ) from None
+
+__all__ = ["TracingMiddleware", "start_tracing"]
+SERVICE = "content-repository"
+_tracer: Tracer | None = None
+
+
+def start_tracing(processor: SpanProcessor | None = None) -> TracerProvider:
+    """In each process that answers requests, once: the sender has a thread, which does not survive a fork."""
+    global _tracer
+    about = Resource.create({SERVICE_VERSION: str(settings.SPECTACULAR_SETTINGS["VERSION"])})
+    if str(about.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
+        about = about.merge(Resource({SERVICE_NAME: SERVICE}))
+    provider = TracerProvider(resource=about, shutdown_on_exit=False)
+    provider.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
+    _tracer = provider.get_tracer(SERVICE)
+    base.watch_trips(_note_trip)
+    if processor is None:
+        # A worker is a process of multiprocessing, which does not call what is registered with atexit.
+        Finalize(None, provider.shutdown, exitpriority=5)
+    return provider
+
+
+class TracingMiddleware:
+    """A span for each request, in the trace of whoever called, if they say which."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if _tracer is None:
+            start_tracing()
+        assert _tracer is not None  # noqa: S101  started above
+        context = propagate.extract(
+            {name: request.headers.get(name, "") for name in propagate.get_global_textmap().fields}
+        )
+        method = request.method if request.method in METHODS else "_OTHER"
+        attributes = {"http.request.method": str(method), "repository.request_id": getattr(request, "request_id", "")}
+        with _tracer.start_as_current_span(str(method), context, SpanKind.SERVER, attributes) as span:
+            structlog.contextvars.bind_contextvars(trace_id=f"{span.get_span_context().trace_id:032x}")
+            response = self.get_response(request)
+            operation = operation_name(request)
+            span.update_name(f"{method} {operation}")
+            span.set_attribute("repository.operation", operation)
+            span.set_attribute("http.response.status_code", response.status_code)
+            storage = getattr(request, "storage", None)
+            if settings.METRICS_STORAGES and storage is not None:
+                span.set_attribute("repository.storage", str(storage))
+            if response.status_code >= 500:
+                span.set_status(Status(StatusCode.ERROR))
+        return response
+
+
+def _note_trip(texts: Sequence[str], started: float, problem: BaseException | None) -> None:
+    """Statements of one trip to the database, without their values. Outside of requests there is nothing to note."""
+    if _tracer is None or not trace.get_current_span().is_recording():
+        return
+    now = time.time_ns()
+    began = now - round((time.perf_counter() - started) * 1e9)
+    attributes: dict[str, Any] = {"db.system.name": "postgresql", "db.query.text": ";\n".join(texts)}
+    if len(texts) > 1:
+        attributes["db.operation.batch.size"] = len(texts)
+    name = texts[0].split(maxsplit=1)[0].upper() if texts and texts[0].strip() else "database"
+    span = _tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes, start_time=began)
+    if problem is not None:
+        span.set_attribute("error.type", type(problem).__name__)
+        span.set_status(Status(StatusCode.ERROR))
+    span.end(now)

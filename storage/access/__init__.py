@@ -1,0 +1,1 @@
+"""Credentials and the people behind them: tokens, sign-ins, roles of callers, memberships."""

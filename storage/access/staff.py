@@ -1,0 +1,45 @@
+"""Staff accounts as callers of a storage (D4): the API, the back office and the pages for readers ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from storage.access.callers import Caller, CallerKind, find_user
+from storage.models import StaffAccount, Storage, StorageMembership
+from storage.models.roles import Role
+
+LABEL = "staff:"
+
+
+def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
+    """Who a signed-in account is in a storage, or (None) in the administrative contexts; None where it does not belong.
+
+    A membership may say which user element of the storage the account is. That user is then the caller, as with tokens:
+    with those roles that its role attributes also grant, and not at all while it is inactive.
+    """
+    if not isinstance(account, StaffAccount) or not account.is_active or not account.is_staff:
+        return None
+    membership = (
+        StorageMembership.objects.filter(account=account, storage=storage).first() if storage is not None else None
+    )
+    roles = frozenset(Role(role) for role in membership.roles) if membership else frozenset[Role]()
+    user_id = membership.user_id if membership else None
+    if membership is not None and user_id is not None:
+        grant = find_user(membership.storage, user_id)
+        if grant is None or grant.is_inactive:
+            roles, user_id = frozenset(), None
+        else:
+            roles &= grant.roles
+    if account.is_superuser:
+        roles = frozenset(Role)
+    if not roles:
+        return None
+    return Caller(CallerKind.STAFF, f"{LABEL}{account.pk}", roles, user_id, f"{LABEL}{account.pk}")
+
+
+def staff_names(labels: Iterable[str]) -> dict[str, str]:
+    """What those are called whose labels stand in logs, by label; one statement for any number, none for none."""
+    numbers = {int(each.removeprefix(LABEL)) for each in labels if each.startswith(LABEL)}
+    accounts = StaffAccount.objects.filter(pk__in=numbers) if numbers else ()
+    return {f"{LABEL}{each.pk}": each.get_full_name() or each.get_username() for each in accounts}

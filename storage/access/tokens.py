@@ -1,0 +1,224 @@
+"""Issuing, recognising and revoking API tokens (D4). The value exists only in the hand of who was given it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from repository_site.core.database.statements import look_up
+from repository_site.core.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
+from storage.access.callers import Caller, CallerKind, find_user
+from storage.models import ApiToken, Storage, TokenState
+from storage.models.roles import Role
+from storage.tenancy.contexts import Context, ContextType
+
+PREFIX = "crt_"
+NAME_LENGTH = 200
+# Later moments leave the years a date can have when they are shown in another zone.
+LATEST = datetime(9999, 12, 30, tzinfo=UTC)
+# Writing the time of use with every request would turn each read into a write on one hot row.
+LAST_USED_STEP = timedelta(minutes=1)
+REFUSED = "The token is unknown here, expired or revoked."
+
+
+# Called, in the same transaction, with a token of a storage that has been issued or revoked. Elements stand above this
+# app; the app that keeps them hangs itself in here.
+TokenMirror = Callable[[Storage, ApiToken], None]
+TOKEN_MIRRORS: list[TokenMirror] = []
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    token: ApiToken
+    value: str
+
+
+def token_digest(value: str, key: str) -> bytes:
+    """Keyed, so that a copy of the table alone cannot be searched for guesses."""
+    return hmac.digest(hashlib.sha256(b"api-token" + key.encode()).digest(), value.encode(), "sha256")
+
+
+def new_value() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+@transaction.atomic
+def issue_token(
+    context: Context,
+    name: str,
+    roles: Iterable[Role],
+    *,
+    user_id: UUID | None = None,
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+    token_id: UUID | None = None,
+) -> IssuedToken:
+    """A new token of one context; every problem is reported at once.
+
+    With `token_id`, which must be one that nobody else could choose, the same request made twice issues one token.
+    """
+    now = timezone.now()
+    granted = [role for role in Role if role in set(roles)]
+    start = valid_from or now
+    problems = []
+    if not name.strip():
+        problems.append(placed("name", _("a token needs a name.")))
+    if not granted:
+        problems.append(placed("roles", _("a token needs at least one of %(roles)s.") % {"roles": ", ".join(Role)}))
+    if len(name) > NAME_LENGTH:
+        problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
+    if valid_until is not None and valid_until > LATEST:
+        problems.append(placed("valid until", _("too far away; leave it out for a token without an end.")))
+    elif valid_until is not None and valid_until <= max(start, now):
+        problems.append(placed("valid until", _("the end lies before the start or in the past.")))
+    if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
+        problems.append(placed("roles", _("a token of an administrative context needs the role administrator.")))
+    if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
+        words = {"id": user_id, "storage": context.path.strip("/")}
+        problems.append(placed("user", _("there is no user %(id)s in %(storage)s.") % words))
+    if problems:
+        raise Invalid(_("The token cannot be issued."), problems)
+    value = new_value()
+    token = ApiToken(
+        id=token_id or uuid4(),
+        digest=token_digest(value, settings.SECRET_KEY),
+        name=name.strip(),
+        storage=context.storage,
+        collection=context.collection if context.storage is None else None,
+        roles=granted,
+        user_id=user_id,
+        valid_from=start,
+        valid_until=valid_until,
+        created_on=now,
+    )
+    _insert(token)
+    _mirror(token)
+    return IssuedToken(token, value)
+
+
+def _insert(token: ApiToken) -> None:
+    try:
+        with transaction.atomic():
+            token.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict(_("This token has been issued already. Its value is shown once only.")) from None
+
+
+def present_digest(value: str) -> bytes:
+    """By which a token is found that was issued or used since the secret key was changed last."""
+    return token_digest(value, settings.SECRET_KEY)
+
+
+def recognise_token(value: str, context: Context) -> Caller:
+    """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown.
+
+    The value before a rotation stands for the same caller, with the same share of requests (D147).
+    """
+    now = timezone.now()
+    digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    token = context.token
+    if token is None or not _is_one_of(token.digest, digests[:1]):
+        token = _read_token(context, digests)
+    if token is None or token.state(now) is not TokenState.ACTIVE:
+        raise Unauthenticated(REFUSED)
+    is_old = not _is_one_of(token.digest, digests)
+    if is_old and not (_is_one_of(token.old_digest, digests) and token.old_value_holds(now)):
+        raise Unauthenticated(REFUSED)
+    roles = frozenset(Role(role) for role in token.roles)
+    if token.user_id is not None:
+        grant = find_user(context.storage, token.user_id) if context.storage else None
+        if grant is None or grant.is_inactive:
+            raise Unauthenticated(REFUSED)
+        roles &= grant.roles
+    _note_use(token, now, digests[0], "old_" if is_old else "")
+    return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
+
+
+def _is_one_of(kept: bytes | memoryview | None, digests: list[bytes]) -> bool:
+    """A comparison takes as long wherever the two begin to differ."""
+    return any(hmac.compare_digest(bytes(kept or b""), digest) for digest in digests)
+
+
+_TOKEN_FIELDS = [field.attname for field in ApiToken._meta.concrete_fields]
+# Almost every request needs this look-up; through the ORM it would take ten times as long.
+_TOKEN_SQL = (
+    f"SELECT {', '.join(_TOKEN_FIELDS)} FROM storage_apitoken"  # noqa: S608  columns of the model
+    " WHERE (digest IN ({digests}) OR old_digest IN ({digests}))"
+    " AND storage_id IS NOT DISTINCT FROM %s::uuid AND collection_id IS NOT DISTINCT FROM %s::uuid"
+)
+
+
+def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
+    """The token of exactly this context that one of these belongs to."""
+    storage = context.storage.id if context.storage else None
+    collection = context.collection.id if context.collection and storage is None else None
+    sql = _TOKEN_SQL.format(digests=", ".join(["%s"] * len(digests)))
+    rows = look_up(sql, [*digests, *digests, storage, collection])
+    return ApiToken.from_db(connection.alias, _TOKEN_FIELDS, rows[0]) if rows else None
+
+
+@transaction.atomic
+def revoke_token(token: ApiToken) -> bool:
+    """Takes effect with the next request; False when it was revoked before."""
+    if not ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()):
+        return False
+    token.refresh_from_db()
+    _mirror(token)
+    return True
+
+
+def _mirror(token: ApiToken) -> None:
+    for mirror in TOKEN_MIRRORS:
+        if token.storage is not None:
+            mirror(token.storage, token)
+
+
+def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None:
+    """Of the present value or, with `which`, the old one. Also moves one that an earlier secret key recognised to the
+    present key. A rotation since the token was read leaves nothing to note."""
+    kept, last = getattr(token, f"{which}digest"), getattr(token, f"{which}last_used_on")
+    if last is None or now - last >= LAST_USED_STEP or not _is_one_of(kept, [digest]):
+        found = ApiToken.objects.filter(**{"pk": token.pk, f"{which}digest": kept, f"{which}last_used_on": last})
+        found.update(**{f"{which}last_used_on": now, f"{which}digest": digest})
+
+
+def context_of_token(token: ApiToken) -> Context:
+    """Where the token holds."""
+    if token.storage is not None:
+        return Context(ContextType.STORAGE, token.storage.collection, token.storage)
+    if token.collection is not None:
+        return Context(ContextType.COLLECTION, token.collection)
+    return Context(ContextType.SITE)
+
+
+def tokens_of(context: Context) -> QuerySet[ApiToken]:
+    """The tokens issued for exactly this context."""
+    return ApiToken.objects.filter(
+        storage=context.storage, collection=context.collection if context.storage is None else None
+    )
+
+
+def find_token(context: Context, id_or_name: str) -> ApiToken:
+    """One token by id, or by a name that only one unrevoked token of the context has."""
+    try:
+        found = list(tokens_of(context).filter(id=UUID(id_or_name)))
+    except ValueError:
+        found = list(tokens_of(context).filter(name=id_or_name))
+        found = [token for token in found if token.revoked_on is None] or found
+    if not found:
+        raise NotFound(f"There is no token {id_or_name!r} in {context.path.strip('/')}.")
+    if len(found) > 1:
+        ids = ", ".join(str(token.id) for token in found)
+        raise Invalid(f"Several tokens are named {id_or_name!r}; give one of the ids {ids}.")
+    return found[0]

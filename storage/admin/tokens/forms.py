@@ -1,0 +1,124 @@
+"""What is asked for to issue a token."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID, uuid4
+
+from django import forms
+from django.core import signing
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from storage.access.tokens import NAME_LENGTH, IssuedToken, issue_token
+from storage.back_office.domain_forms import DomainForm, Fieldsets
+from storage.back_office.fields import MomentField, RoleField, UserField
+from storage.models import StorageCollection
+from storage.models.roles import Role
+from storage.tenancy.contexts import Context, ContextType
+
+TICKET_SALT = "issue-token"
+
+
+class IssueForm(DomainForm):
+    """`ticket` is the id of the token to be, signed: a form that is sent twice issues one token."""
+
+    places = {"name": "name", "roles": "roles", "valid until": "valid_until", "user": "user_id"}
+    fieldsets: ClassVar[Fieldsets]
+
+    name = forms.CharField(
+        label=_("Name"),
+        help_text=_("What the token is for, as lists show it: “Intranet search”, “Nightly import”."),
+        widget=UnfoldAdminTextInputWidget({"maxlength": NAME_LENGTH, "autofocus": True, "autocomplete": "off"}),
+    )
+    valid_from = MomentField(label=_("Valid from"), help_text=_("Empty: from now on."))
+    valid_until = MomentField(label=_("Valid until"), help_text=_("Empty: until it is revoked."))
+    ticket = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial={"ticket": signing.dumps(str(uuid4()), salt=TICKET_SALT), **(initial or {})})
+        zone = _("Time zone: %s.") % timezone.get_current_timezone_name()
+        for name in ("valid_from", "valid_until"):
+            self.fields[name].help_text = f"{self.fields[name].help_text} {zone}"
+
+    def clean_ticket(self) -> UUID:
+        try:
+            return UUID(signing.loads(self.cleaned_data["ticket"], salt=TICKET_SALT))
+        except (signing.BadSignature, ValueError):
+            raise forms.ValidationError(_("This form cannot be used any more; open it anew.")) from None
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        # Nobody can see the field, so its error stands above the form.
+        super().add_error(None if field == "ticket" else field, error)
+
+    def token_context(self) -> Context:
+        raise NotImplementedError
+
+    def issue(self) -> IssuedToken | None:
+        """None when the token cannot be issued, and then the form says why."""
+        given = self.cleaned_data
+        return self.attempt(
+            lambda: issue_token(
+                self.token_context(),
+                given["name"],
+                given.get("roles", [Role.ADMINISTRATOR]),
+                user_id=given.get("user_id"),
+                valid_from=given["valid_from"],
+                valid_until=given["valid_until"],
+                token_id=given["ticket"],
+            )
+        )
+
+
+class StorageIssueForm(IssueForm):
+    fieldsets = (
+        (None, {"fields": ("name", "roles", "user_id", "ticket")}),
+        (_("Validity"), {"fields": ("valid_from", "valid_until")}),
+    )
+
+    roles = RoleField()
+
+    def __init__(self, context: Context, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        self.context = context
+        if context.storage is not None:
+            self.fields["user_id"] = UserField(
+                context.storage,
+                label=_("For the user"),
+                help_text=_(
+                    "Changes made with the token then name this user, and it has only those of its roles that the user"
+                    " has, too. Empty: the token stands for itself."
+                ),
+            )
+
+    def token_context(self) -> Context:
+        return self.context
+
+
+class AdministrativeIssueForm(IssueForm):
+    """For a collection or the site; such a token needs the role administrator and has no use for any other."""
+
+    fieldsets = (
+        (None, {"fields": ("name", "place", "ticket")}),
+        (_("Validity"), {"fields": ("valid_from", "valid_until")}),
+    )
+
+    place = forms.ChoiceField(
+        label=_("For"),
+        widget=UnfoldAdminSelectWidget(),
+        help_text=_("The token reads and administers there, with the role administrator. It opens no storage."),
+    )
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        self.collections = {str(each.pk): each for each in StorageCollection.objects.all()}
+        names = [(key, _("Collection %s") % each) for key, each in self.collections.items()]
+        field = self.fields["place"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  declared above
+        field.choices = [("", _("The whole installation")), *names]
+        field.required = False
+
+    def token_context(self) -> Context:
+        collection = self.collections.get(self.cleaned_data["place"])
+        return Context(ContextType.COLLECTION, collection) if collection else Context(ContextType.SITE)

@@ -1,0 +1,1 @@
+"""Cultures, regions and time zones."""

@@ -1,0 +1,169 @@
+"""A region as a .NET RegionInfo, for StorageInfo.region.
+
+The names and currencies are CLDR's (Babel), the ISO codes pycountry's; only Windows' own geo ids are shipped
+here, because no library carries them (data/windows_geoids.json).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TypedDict
+
+import pycountry
+from babel import Locale, localedata
+from babel.core import get_global
+from babel.languages import get_official_languages
+from babel.numbers import get_currency_symbol, get_territory_currencies
+from django.utils.translation import gettext as _
+
+# .NET calls a region metric unless CLDR gives it the US measurement system. CLDR's measurementData (the same
+# from release 40 to 48) names these two; the United Kingdom and Myanmar have a system of their own, and count
+# as metric. Babel does not carry that table, hence the constant.
+_US_MEASURES = frozenset({"LR", "US"})
+
+_ENGLISH = Locale("en")
+
+
+class UnknownRegion(ValueError):
+    """A code that is no ISO 3166-1 region; the message says what would be right."""
+
+
+class RegionInfo(TypedDict):
+    """The members of .NET's RegionInfo, in the order and the spelling of the API."""
+
+    name: str
+    englishName: str
+    displayName: str
+    nativeName: str
+    twoLetterISORegionName: str
+    threeLetterISORegionName: str
+    threeLetterWindowsRegionName: str
+    isMetric: bool
+    geoId: int
+    currencyEnglishName: str
+    currencyNativeName: str
+    currencySymbol: str
+    isoCurrencySymbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Currency:
+    code: str
+    english_name: str
+    native_name: str
+    symbol: str
+
+
+# What a region without legal tender, such as Antarctica, shows.
+_NO_CURRENCY = _Currency("", "", "", "")
+
+
+def region_info(code: str) -> RegionInfo:
+    """The region of a two-letter code, in either case; a new dict each time, for the caller to keep."""
+    canonical = code.upper() if code.isascii() else code
+    if canonical not in _alpha_3_codes():
+        raise UnknownRegion(_("%(code)r is no region; use a two-letter ISO 3166-1 code such as 'DE'") % {"code": code})
+    return _region(canonical).copy()
+
+
+@cache
+def region_codes() -> tuple[str, ...]:
+    """Every two-letter ISO 3166-1 code, sorted."""
+    return tuple(sorted(_alpha_3_codes()))
+
+
+@cache
+def _region(code: str) -> RegionInfo:
+    english = str(_ENGLISH.territories[code])
+    native = _native_locale(code)
+    currency = _currency(code, native)
+    alpha_3 = _alpha_3_codes()[code]
+    return {
+        "name": code,
+        "englishName": english,
+        "displayName": english,
+        "nativeName": str(native.territories[code]),
+        "twoLetterISORegionName": code,
+        "threeLetterISORegionName": alpha_3,
+        # The three letters of Windows' own table of regions are ISO's.
+        "threeLetterWindowsRegionName": alpha_3,
+        "isMetric": code not in _US_MEASURES,
+        "geoId": _geo_ids().get(code, 0),
+        "currencyEnglishName": currency.english_name,
+        "currencyNativeName": currency.native_name,
+        "currencySymbol": currency.symbol,
+        "isoCurrencySymbol": currency.code,
+    }
+
+
+@cache
+def _alpha_3_codes() -> dict[str, str]:
+    return {country.alpha_2: country.alpha_3 for country in pycountry.countries}
+
+
+@cache
+def _geo_ids() -> dict[str, int]:
+    """Windows' GEOID by region. It has one for every region of today; 0 would stand for one added since."""
+    table = resources.files("storage.localisation").joinpath("windows_geoids.json")
+    ids: dict[str, int] = json.loads(table.read_text(encoding="utf-8"))
+    return ids
+
+
+def _native_locale(code: str) -> Locale:
+    """The locale the region itself reads: of its languages, the first in which CLDR can name the region."""
+    for identifier in _native_identifiers(code):
+        if localedata.exists(identifier):
+            locale = Locale.parse(identifier)
+            if code in locale.territories:
+                return locale
+    return _ENGLISH
+
+
+def _native_identifiers(code: str) -> Iterator[str]:
+    """Locale names from the most to the least fitting; the region's own variant of a language goes first."""
+    for language in _languages(code):
+        name, _, script = language.partition("_")
+        if script:
+            yield f"{name}_{script}_{code}"
+        yield f"{name}_{code}"
+        yield language
+        yield name
+
+
+def _languages(code: str) -> tuple[str, ...]:
+    """The region's languages, the likeliest first.
+
+    CLDR's likeliest language need not be an official one (Hausa in Niger), and then an official one is
+    preferred; where CLDR knows no official language at all, the likeliest is still better than English.
+    """
+    official = get_official_languages(code, de_facto=True)
+    likely = str(get_global("likely_subtags").get(f"und_{code}", ""))
+    language = likely.removesuffix(f"_{code}")
+    spoken = language.partition("_")[0]
+    if spoken and (not official or spoken in {name.partition("_")[0] for name in official}):
+        return (language, *official)
+    return official
+
+
+def _currency(code: str, native: Locale) -> _Currency:
+    currency = _tender(code)
+    if currency is None:
+        return _NO_CURRENCY
+    english = str(_ENGLISH.currencies.get(currency, currency))
+    return _Currency(
+        code=currency,
+        english_name=english,
+        native_name=str(native.currencies.get(currency, english)),
+        symbol=get_currency_symbol(currency, locale=native),
+    )
+
+
+def _tender(code: str) -> str | None:
+    """The legal tender of today; of several the region's own, for ISO 4217 codes begin with the region's."""
+    tenders: list[str] = list(get_territory_currencies(code))
+    own = [currency for currency in tenders if currency.startswith(code)]
+    return next(iter(own or tenders), None)

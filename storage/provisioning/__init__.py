@@ -1,0 +1,1 @@
+"""Creating, describing and measuring storages."""

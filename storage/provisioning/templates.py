@@ -1,0 +1,111 @@
+"""Template documents (D26): the data files a storage is provisioned from, found by name or by path.
+
+This app reads what concerns the storage itself (name, title, cultures). The apps above take their own sections of
+the same document as provisioning steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from repository_site.core.problems import Invalid, Unreadable, placed
+from repository_site.core.rest.strict_json import parse_json
+from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
+
+# The sections a document may have. Apps that take one add its name, so that a misspelt one is noticed.
+SECTIONS = {"name", "title", "cultures"}
+MAX_LENGTH = 200
+TEMPLATE_DIR = Path(__file__).resolve().parents[1] / "template_files"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDocument:
+    name: str
+    title: str
+    cultures: CultureSet
+    sections: Mapping[str, Any]
+
+
+def template_names() -> list[str]:
+    return sorted(path.stem for path in TEMPLATE_DIR.glob("*.json"))
+
+
+def load_template(name_or_path: str) -> TemplateDocument:
+    """The template of that name, or the file at that path; Invalid names the file and the place in it."""
+    path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        words = {"path": path, "problem": problem.strerror}
+        raise Invalid(_("The template %(path)s cannot be read: %(problem)s.") % words) from None
+    return read_template(content, str(path))
+
+
+def read_template(content: bytes, name: str) -> TemplateDocument:
+    """A template from the content of a file; `name` is what problems call it."""
+    try:
+        document = parse_json(content, noun=f"The template {name}")
+    except Unreadable as problem:
+        raise Invalid(problem.message) from None
+    problems: list[str] = []
+    head = _read_head(document, problems)
+    if head is None or problems:
+        raise Invalid(_("The template %(name)s cannot be used.") % {"name": name}, problems)
+    return head
+
+
+def _named(name: str) -> Path:
+    if name not in template_names():
+        words = {"name": name, "known": ", ".join(template_names())}
+        raise Invalid(_("There is no template %(name)r; known are %(known)s, or give a file.") % words)
+    return TEMPLATE_DIR / f"{name}.json"
+
+
+def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
+    if not isinstance(document, dict):
+        problems.append(_("expected an object at the top"))
+        return None
+    for field in document:
+        if field not in SECTIONS:
+            known = {"known": ", ".join(sorted(SECTIONS))}
+            problems.append(placed(field, _("unknown section; known are %(known)s") % known))
+    for field in ("name", "title"):
+        if not isinstance(document.get(field), str) or not document[field]:
+            problems.append(placed(field, _("expected a text")))
+        elif len(document[field]) > MAX_LENGTH:
+            problems.append(placed(field, _("longer than %(limit)d characters") % {"limit": MAX_LENGTH}))
+    cultures = _read_cultures(document.get("cultures"), problems)
+    if problems or cultures is None:
+        return None
+    return TemplateDocument(document["name"], document["title"], cultures, document)
+
+
+def _read_cultures(section: Any, problems: list[str]) -> CultureSet | None:
+    if not isinstance(section, dict):
+        problems.append(placed("cultures", _("expected an object with data, default and mandatory")))
+        return None
+    for field in section:
+        if field not in ("data", "default", "mandatory"):
+            known = {"known": "data, default, mandatory"}
+            problems.append(placed(f"cultures.{field}", _("unknown field; known are %(known)s") % known))
+    for field in ("data", "mandatory"):
+        if not _is_numbers(section.get(field, [])):
+            problems.append(placed(f"cultures.{field}", _("expected a list of culture ids")))
+    if not isinstance(section.get("default", 0), int):
+        problems.append(placed("cultures.default", _("expected a culture id")))
+    if problems:
+        return None
+    try:
+        return culture_set(section.get("data", []), section.get("default"), section.get("mandatory"))
+    except CultureProblem as problem:
+        problems.append(f"cultures: {problem}")
+        return None
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)

@@ -1,0 +1,1 @@
+"""Isolation of tenants: the tenant scope, addresses, system checks and migration operations."""

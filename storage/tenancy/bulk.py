@@ -1,0 +1,81 @@
+"""Many rows at once, faster than bulk_create, which composes an expression for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from django.db import connection, models
+
+from repository_site.core.rest.rendering import to_json
+from storage.models import TenantModel
+
+M = TypeVar("M", bound=TenantModel)
+
+
+def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:
+    """Very many rows, each a `copy_row`, into the storage of the scope."""
+    if rows:
+        copy_blocks(model, columns, ["".join(rows)])
+
+
+def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes]) -> int:
+    """What COPY reads, cut wherever it may be; answers how many rows it was.
+
+    PostgreSQL refuses COPY into a table with row-level security, so the rows go by way of a temporary table.
+    """
+    table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
+        # What goes wrong while it is sent is the driver's to tell, and would pass whoever knows Django's errors by.
+        with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
+            for block in blocks:
+                copy.write(block)
+        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming; DROP TABLE incoming')  # noqa: S608  names of the model
+        return int(cursor.rowcount)
+
+
+def copy_row(*values: str | int | None) -> str:
+    """A row as COPY reads it. Composing it here costs a quarter of what the driver needs for values of any type."""
+    return "\t".join(["\\N" if value is None else str(value) for value in values]) + "\n"
+
+
+def copy_text(text: str) -> str:
+    """A value that may hold characters with a meaning for COPY."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def insert_rows(model: type[M], rows: Sequence[M]) -> None:
+    """Model instances in one statement; the database fills in the storage."""
+    if not rows:
+        return
+    table, names = model._meta.db_table, ", ".join(f'"{field.column}"' for field in _own_fields(model))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)',  # noqa: S608  names of the model
+            [_as_json(model, rows)],
+        )
+
+
+def update_rows(model: type[M], rows: Sequence[M]) -> None:
+    """Set every column of these rows, found by their ids, in one statement."""
+    if not rows:
+        return
+    table, columns = model._meta.db_table, [field.column for field in _own_fields(model) if not field.primary_key]
+    changes = ", ".join(f'"{column}" = new."{column}"' for column in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'UPDATE "{table}" AS old SET {changes}'  # noqa: S608  names of the model
+            f' FROM json_populate_recordset(NULL::"{table}", %s) AS new WHERE old.id = new.id',
+            [_as_json(model, rows)],
+        )
+
+
+def _own_fields(model: type[M]) -> list[models.Field[Any, Any]]:
+    return [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+
+
+def _as_json(model: type[M], rows: Sequence[M]) -> str:
+    """One text of all values costs the driver far less than one array a column."""
+    names = [(field.column, field.attname) for field in _own_fields(model)]
+    return to_json([{column: getattr(row, name) for column, name in names} for row in rows]).decode()

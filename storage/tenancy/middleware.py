@@ -1,0 +1,63 @@
+"""Pages of a storage: which one is meant, and in which language they speak."""
+
+from __future__ import annotations
+
+import re
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import get_script_prefix, set_script_prefix
+from django.utils import translation
+
+from repository_site.core.middleware import GetResponse
+from repository_site.core.rest.errors import is_api_path
+from storage.tenancy.addresses import KEY_PATTERN, RESERVED_KEYS
+from storage.tenancy.contexts import read_storage
+
+KEY = KEY_PATTERN.pattern
+PAGE = re.compile(rf"(?P<prefix>/(?P<collection>{KEY})/(?P<storage>{KEY}))(?P<rest>/.*)?", re.DOTALL)
+
+
+class StoragePathMiddleware:
+    """Moves `/{collection}/{storage}` into the script prefix, so that every link of a page stays in its storage."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        before = get_script_prefix()
+        found = PAGE.fullmatch(request.path_info)
+        if found and not is_api_path(request.path_info) and found["collection"].lower() not in RESERVED_KEYS:
+            storage = read_storage(found["collection"], found["storage"])
+            if storage is not None:
+                structlog.contextvars.bind_contextvars(storage=found["prefix"].strip("/"))
+                prefix = request.META.get("SCRIPT_NAME", "").rstrip("/") + found["prefix"]
+                request.storage = storage  # type: ignore[attr-defined]  # read by storage.pages
+                request.META["SCRIPT_NAME"] = prefix
+                request.path_info = found["rest"] or "/"
+                request.urlconf = settings.STORAGE_URLCONF
+                set_script_prefix(f"{prefix}/")
+        try:
+            return self.get_response(request)
+        finally:
+            # The prefix is that of the thread; whoever uses it next must not be led into this storage.
+            set_script_prefix(before)
+
+
+class LanguageMiddleware:
+    """Pages speak the language of the staff account, else the one that the browser prefers. The API speaks English."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if is_api_path(request.path_info):
+            with translation.override(settings.LANGUAGE_CODE):
+                return self.get_response(request)
+        chosen = getattr(request.user, "language", "") or translation.get_language_from_request(request)
+        with translation.override(chosen):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", chosen)
+        return response
