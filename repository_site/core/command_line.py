@@ -20,6 +20,8 @@ class RepositoryCommand(BaseCommand):
     """
 
     examples: str = ""
+    # Checks load all addresses and the back office; `check`, `migrate` and `serve` run them.
+    requires_system_checks = []
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         epilog = f"Examples:\n{self.examples.rstrip()}" if self.examples else None
