@@ -92,12 +92,12 @@ def test_which_types_keep_the_rows(old: str, new: str, expected: bool) -> None:
 @pytest.mark.django_db
 def test_a_migration_that_breaks_the_rules_is_reported() -> None:
     state = MigrationLoader(connection).project_state()
-    migration = Migration("0002_careless", "storage")
-    migration.operations = [
+    operations: list[Operation] = [
         AddIndex("storage", Index(fields=["region"], name="storage_by_region")),
         AddField("apitoken", "noted_on", DateTimeField(db_default=Now())),
         AlterField("apitoken", "name", CharField(max_length=100)),
     ]
+    migration = type("Careless", (Migration,), {"operations": operations})("0002_careless", "storage")
     assert problems(migration, state) == [
         "Create index storage_by_region on field(s) region of model storage: locks an existing table while it reads all"
         " of it",
