@@ -26,7 +26,7 @@ from unfold.views import ChangeList
 
 from elements.admin.detail import element_view
 from elements.admin.editing import add_view, delete_view
-from elements.admin.filters import FILTERS
+from elements.admin.filters import element_filters
 from elements.admin.labels import Badge, Labels, Named, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
@@ -170,7 +170,7 @@ class ElementAdmin(StorageModelAdmin):
         return ElementList
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        return list(FILTERS)
+        return element_filters()
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return Permission.NEW in granted_to(caller_of(request))

@@ -1,8 +1,4 @@
-"""The page of one element: what it is made of, and where apps above hang in what they know of it.
-
-`PANELS` are its tabs, `ASIDES` the cards beside them. Each gets the page, on which everything that several of them need
-is read once.
-"""
+"""The data behind the page of one element, read once for all of its tabs and cards."""
 
 from __future__ import annotations
 
@@ -222,12 +218,3 @@ class Panel:
     render: Callable[[ElementPage], SafeString]
     concerns: Callable[[ElementPage], bool] = lambda page: True
     order: int = 50
-
-
-PANELS: list[Panel] = []
-# Cards beside the tabs, in their order; one that has nothing to say answers an empty text.
-ASIDES: list[Callable[[ElementPage], SafeString | str]] = []
-
-
-def panels_of(page: ElementPage) -> list[Panel]:
-    return sorted((each for each in PANELS if each.concerns(page)), key=lambda panel: panel.order)

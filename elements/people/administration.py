@@ -24,7 +24,7 @@ from elements.writing.stored import lock_elements
 from elements.writing.updating import Writer, update_elements
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.problems import NotFound, PreconditionFailed, Warned
-from storage.access.user_directory import UserDirectory
+from storage.extension import UserDirectory
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.models.roles import Role
