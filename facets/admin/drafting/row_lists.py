@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.views import ChangeList
 
-from facets.admin.drafting.desk import Desk, desk_of
-from facets.admin.drafting.fields import may_edit
+from facets.admin.drafting.admin_mixin import may_edit
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
 from facets.changing.changes import EditRefused, edit_configuration
 from facets.models.base import ConfigurationModel
 from facets.rows.reading import Row
@@ -24,13 +24,13 @@ ROW = re.compile(r"form-(\d+)-id")
 
 
 class RowList(ChangeList):
-    """Each row knows the desk, for the columns that show names in the language of the page, or other rows."""
+    """Each row knows the snapshot, for the columns that show names in the language of the page, or other rows."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        desk = desk_of(request)
+        snapshot = snapshot_of(request)
         for row in self.result_list:
-            row.desk = desk
+            row.snapshot = snapshot
 
 
 class ConfigurationList:
@@ -58,13 +58,15 @@ class ConfigurationList:
         wanted = search_term.casefold().split()
         if not wanted:
             return queryset, False
-        desk = desk_of(request)
+        snapshot = snapshot_of(request)
         found = [
-            row.id for row in desk.rows.table(self.model) if all(word in self.haystack(desk, row) for word in wanted)
+            row.id
+            for row in snapshot.rows.table(self.model)
+            if all(word in self.haystack(snapshot, row) for word in wanted)
         ]
         return queryset.filter(pk__in=found), False
 
-    def haystack(self, desk: Desk, row: Row) -> str:
+    def haystack(self, snapshot: ConfigurationSnapshot, row: Row) -> str:
         names = getattr(row, "display_names", {}).values()
         return "\n".join([*(str(getattr(row, word)) for word in self.words), *names]).casefold()
 

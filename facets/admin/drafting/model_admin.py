@@ -1,7 +1,7 @@
 """The base of all forms of the configuration: they edit a draft, which is judged before it is written (D105).
 
-A posted form goes through once: parsed, applied to a draft, judged. What cannot be done, or was only to be looked at,
-goes through a second time with the answer on the desk, and comes out as the form with everything that was typed.
+A posted form goes through once: parsed, applied to a draft, judged. What cannot be done, or was only to be again at,
+goes through a second time with the answer on the snapshot, and comes out as the form with everything that was typed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from facets.admin.drafting.desk import Answer, Errors, desk_of
-from facets.admin.drafting.fields import ConfigurationFields, may_edit
-from facets.admin.drafting.forms import ConfigurationForm, PartFormSet
-from facets.admin.drafting.links import change_address
-from facets.admin.drafting.lists import ConfigurationList
-from facets.admin.drafting.places import errors_of
-from facets.admin.drafting.previews import Answers, ApiAnswer, Panel, current_panel, panel_of
+from facets.admin.drafting.admin_mixin import ConfigurationFields, may_edit
+from facets.admin.drafting.preview_panel import Answers, ApiAnswer, PreviewPanel, current_panel, panel_of
+from facets.admin.drafting.problem_places import errors_of
+from facets.admin.drafting.row_forms import ConfigurationForm, PartFormSet
+from facets.admin.drafting.row_links import change_address
+from facets.admin.drafting.row_lists import ConfigurationList
+from facets.admin.drafting.snapshot import FormErrors, snapshot_of
 from facets.changing.changes import EditPlan, EditRefused, edit_configuration, plan_edit
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft, no_row
@@ -37,10 +37,10 @@ from storage.pages import storage_address, storage_of
 FINGERPRINT, CHECK, PREVIEW = "_read", "_check", "_preview"
 
 
-class Looked(Exception):
+class ShownAgain(Exception):
     """Not an error: the form is to be shown again, with what was found."""
 
-    def __init__(self, plan: EditPlan | None, errors: Errors, row_id: str, *, is_stale: bool) -> None:
+    def __init__(self, plan: EditPlan | None, errors: FormErrors, row_id: str, *, is_stale: bool) -> None:
         super().__init__()
         self.plan, self.errors, self.row_id, self.is_stale = plan, errors, row_id, is_stale
 
@@ -65,14 +65,14 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **options: Any) -> Any:
         found = super().get_form(request, obj, change, **options)
-        found.desk = desk_of(request)
+        found.snapshot = snapshot_of(request)
         return found
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """With the desk, for what the form shows of other rows."""
+        """With the snapshot, for what the form shows of other rows."""
         found: Any = super().get_object(request, object_id, from_field)
         if found is not None:
-            found.desk = desk_of(request)
+            found.snapshot = snapshot_of(request)
         return found
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
@@ -88,7 +88,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         found = self.trail(row)
         if row is not None:
             # As it is stored: a form that is shown again has changed the row in memory.
-            stored = desk_of(request).rows.row(self.model, row.pk)
+            stored = snapshot_of(request).rows.row(self.model, row.pk)
             found.append((getattr(stored, "name", None) or stored.key, change_address(row)))
         parts = [*found, *((title, "") for title in last)]
         request.trail = [{"title": title, "link": link} for title, link in parts]  # type: ignore[attr-defined]  # for the head
@@ -98,7 +98,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
     def _changeform_view(
         self, request: HttpRequest, object_id: str | None, form_url: str, extra_context: dict[str, Any] | None
     ) -> HttpResponse:
-        def go(panel: Panel | None = None) -> HttpResponse:
+        def go(panel: PreviewPanel | None = None) -> HttpResponse:
             context = {**(extra_context or {}), "panel": panel}
             found: HttpResponse = super(ConfigurationAdmin, self)._changeform_view(
                 request, object_id, form_url, context
@@ -110,16 +110,16 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         try:
             with transaction.atomic():
                 response = go()
-        except Looked as looked:
-            panel = self._panel(request, looked)
+        except ShownAgain as again:
+            panel = self._panel(request, again)
             if PREVIEW in request.POST:
                 return _preview(request, panel)
-            desk_of(request).answer = Answer(looked.errors)
+            snapshot_of(request).errors = again.errors
             return go(panel)
         if isinstance(response, TemplateResponse) and response.context_data is not None:
             # The form itself is not filled in rightly, so that nothing could be judged.
             if PREVIEW in request.POST:
-                return _preview(request, Panel(problems=_form_errors(response.context_data), is_judged=True))
+                return _preview(request, PreviewPanel(problems=_form_errors(response.context_data), is_judged=True))
             response.context_data["panel"] = self._current_panel(request, object_id)
         return response
 
@@ -139,19 +139,19 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
         if CHECK in request.POST or PREVIEW in request.POST:
             plan = plan_edit(storage_of(request), lambda draft: apply_forms(draft, form, formsets))
-            stale = is_stale(desk_of(request).rows)
-            raise self._looked(form, formsets, plan, is_stale=stale)
+            stale = is_stale(snapshot_of(request).rows)
+            raise self._shown_again(form, formsets, plan, is_stale=stale)
         try:
             edit_configuration(storage_of(request), edit)
         except EditRefused as refused:
-            raise self._looked(form, formsets, refused.plan) from refused
+            raise self._shown_again(form, formsets, refused.plan) from refused
         except PreconditionFailed:
             plan = plan_edit(storage_of(request), lambda draft: apply_forms(draft, form, formsets))
-            raise self._looked(form, formsets, plan, is_stale=True) from None
+            raise self._shown_again(form, formsets, plan, is_stale=True) from None
         except Busy as busy:
-            raise Looked(None, {None: [(None, busy.message)]}, str(form.instance.pk), is_stale=False) from busy
+            raise ShownAgain(None, {None: [(None, busy.message)]}, str(form.instance.pk), is_stale=False) from busy
 
-    def _looked(self, form: Any, formsets: Sequence[Any], plan: EditPlan, *, is_stale: bool = False) -> Looked:
+    def _shown_again(self, form: Any, formsets: Sequence[Any], plan: EditPlan, *, is_stale: bool = False) -> ShownAgain:
         forms = [form, *(part for formset in formsets for part in formset.forms)]
         errors = errors_of(plan.problems, forms, plan.rows)
         errors.setdefault(None, []).extend((None, text) for text in plan.obstacles)
@@ -160,7 +160,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
                 "Somebody else has changed this since you opened it. What you typed is kept. See below what saving"
                 " would change now; save again to do so."
             )))  # fmt: skip
-        return Looked(plan, errors, str(form.instance.pk), is_stale=is_stale)
+        return ShownAgain(plan, errors, str(form.instance.pk), is_stale=is_stale)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         """Nothing is logged here, and formsets that are not saved could not say what changed."""
@@ -175,15 +175,15 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
         return of
 
-    def _current_panel(self, request: HttpRequest, object_id: str | None) -> Panel:
-        desk = desk_of(request)
+    def _current_panel(self, request: HttpRequest, object_id: str | None) -> PreviewPanel:
+        snapshot = snapshot_of(request)
         row_id = unquote(object_id).lower() if object_id else ""
-        return current_panel(desk.stored, desk.blueprint, self._answers(request, row_id))
+        return current_panel(snapshot.stored, snapshot.blueprint, self._answers(request, row_id))
 
-    def _panel(self, request: HttpRequest, looked: Looked) -> Panel:
-        if looked.plan is None:
-            return Panel()
-        return panel_of(looked.plan, self._answers(request, looked.row_id), is_stale=looked.is_stale)
+    def _panel(self, request: HttpRequest, again: ShownAgain) -> PreviewPanel:
+        if again.plan is None:
+            return PreviewPanel()
+        return panel_of(again.plan, self._answers(request, again.row_id), is_stale=again.is_stale)
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
@@ -196,7 +196,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         context["is_read_only"] = is_read_only
         if original is not None:
             context["focus"] = self.focus(original)
-            context["fingerprint"] = desk_of(request).rows.fingerprint(self.model, original.pk)
+            context["fingerprint"] = snapshot_of(request).rows.fingerprint(self.model, original.pk)
         if is_read_only:
             context |= {
                 "title": _("View %(name)s") % {"name": self.opts.verbose_name},
@@ -272,7 +272,7 @@ def _form_errors(context: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _preview(request: HttpRequest, panel: Panel) -> JsonResponse:
+def _preview(request: HttpRequest, panel: PreviewPanel) -> JsonResponse:
     """For the script of the page, which puts the text in place; the rest is for whoever wants to know."""
     context = {"panel": panel, "panel_address": f"{storage_address(request)}/_api/"}
     return JsonResponse(

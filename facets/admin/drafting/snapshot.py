@@ -1,12 +1,11 @@
-"""What lies on the desk while somebody looks at a form or list: the whole configuration, read once a request.
+"""The whole configuration, read once per request, for the forms and lists of the back office.
 
-Names of other rows, choices and counts come from here, so that no row of a form asks the database by itself.
+Labels, options and counts come from here, so no row of a form or list queries the database for itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -14,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 from facets import models
-from facets.admin.drafting.choices import Option
+from facets.admin.drafting.choice_fields import Option
 from facets.blueprint.definitions import Blueprint, Property
 from facets.blueprint.texts import texts
 from facets.rendering import display_names
@@ -24,23 +23,18 @@ from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.models import Storage
 from storage.pages import storage_of
 
-Errors = dict[str | None, list[tuple[str | None, str]]]
+FormErrors = dict[str | None, list[tuple[str | None, str]]]
+"""By the prefix of a form (None for the main form): the field (None for the form as a whole) and the message."""
 
 
-@dataclass
-class Answer:
-    """What the first look at a posted form has found; with it the form is shown again instead of being saved."""
+class ConfigurationSnapshot:
+    """The configuration that a form or list shows. With `errors`, a posted form is shown again instead of saved."""
 
-    errors: Errors = field(default_factory=dict)
-    """By the prefix of a form (None: the one on top), the field (None: the form as a whole) and what is wrong."""
-
-
-class Desk:
     def __init__(self, storage: Storage, stored: StoredRows) -> None:
         self.storage = storage
         self.stored = stored
         self.rows = Draft(stored.rows)
-        self.answer: Answer | None = None
+        self.errors: FormErrors | None = None
 
     @property
     def cultures(self) -> CultureSet:
@@ -110,9 +104,9 @@ def _by_id(table: list[Row]) -> dict[str, Row]:
     return {row.id: row for row in table}
 
 
-def desk_of(request: HttpRequest) -> Desk:
-    found: Any = getattr(request, "configuration_desk", None)
+def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
+    found: Any = getattr(request, "configuration_snapshot", None)
     if found is None:
-        found = Desk(storage_of(request), read_rows())
-        request.configuration_desk = found  # type: ignore[attr-defined]  # read once a request
-    return cast("Desk", found)
+        found = ConfigurationSnapshot(storage_of(request), read_rows())
+        request.configuration_snapshot = found  # type: ignore[attr-defined]  # read once a request
+    return cast("ConfigurationSnapshot", found)

@@ -10,10 +10,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import ListField, Option, RowField
-from facets.admin.drafting.forms import ConfigurationForm
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.drafting.choice_fields import ListField, Option, RowField
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm
 from facets.blueprint.cycles import Severity
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
@@ -48,15 +48,15 @@ class RuleForm(ConfigurationForm):
 
     def prepare(self) -> None:
         """By their keys: a rule holds wherever there is something of that name."""
-        desk = self.desk
-        versioned = {row.id for row in desk.types.values() if row.is_versioned}
+        snapshot = self.snapshot
+        versioned = {row.id for row in snapshot.types.values() if row.is_versioned}
         properties: dict[str, str] = {}
-        for row in desk.properties.values():
+        for row in snapshot.properties.values():
             if row.type_id in versioned:
-                properties.setdefault(row.key, desk.label(row))
+                properties.setdefault(row.key, snapshot.label(row))
         self._offer("property", dict(sorted(properties.items())))
         for name, model in (("states", models.CycleState), ("transitions", models.Transition)):
-            self._offer(name, {row.key: desk.label(row) for row in desk.rows.table(model)})
+            self._offer(name, {row.key: snapshot.label(row) for row in snapshot.rows.table(model)})
 
     def _offer(self, name: str, labels: dict[str, str]) -> None:
         """What the rule names stays an option, also when nothing has that name any more."""
@@ -100,7 +100,7 @@ class ValidationRuleAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Message"))
     def told(self, row: Any) -> str:
-        return str(row.desk.text(row.messages, row.key))
+        return str(row.snapshot.text(row.messages, row.key))
 
     @admin.display(description=_("Guards"))
     def guarded(self, row: Any) -> str:

@@ -13,13 +13,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import OpenRowField, Option
-from facets.admin.drafting.desk import Desk
-from facets.admin.drafting.forms import ConfigurationForm, PartForm
-from facets.admin.drafting.inlines import PartTable
-from facets.admin.drafting.links import change_link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.drafting.choice_fields import OpenRowField, Option
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
+from facets.admin.drafting.row_links import change_link
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.blueprint.cycles import Category
 from facets.configuration import Configuration
 from facets.rendering import list_transitions
@@ -38,7 +38,7 @@ CATEGORY_NAMES = {
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
     """States by the ids of their rows, so that they can be renamed; those that come with the form by their keys."""
-    states = form.desk.rows.owned(models.CycleState, cycle_id) if cycle_id else []
+    states = form.snapshot.rows.owned(models.CycleState, cycle_id) if cycle_id else []
     options = [Option(row.id, row.key) for row in states]
     typed = form.data.get(form.add_prefix(name)) if form.is_bound else None
     if typed and typed not in {option.value for option in options}:
@@ -68,7 +68,7 @@ class CycleForm(ConfigurationForm):
         row = self.row
         offer_states(self, "takes_effect", row and row.id)
         if row is not None:
-            state = find_state(self.desk.rows, row.id, row.takes_effect) if row.takes_effect else None
+            state = find_state(self.snapshot.rows, row.id, row.takes_effect) if row.takes_effect else None
             self.initial["takes_effect"] = state.id if state else row.takes_effect
 
     def clean_takes_effect(self) -> str:
@@ -167,21 +167,21 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("States"))
     def state_names(self, row: Any) -> str:
-        desk: Desk = row.desk
-        states = desk.rows.owned(models.CycleState, row.pk)
-        return " → ".join(desk.text(each.display_names, each.key) for each in states)
+        snapshot: ConfigurationSnapshot = row.snapshot
+        states = snapshot.rows.owned(models.CycleState, row.pk)
+        return " → ".join(snapshot.text(each.display_names, each.key) for each in states)
 
     @admin.display(description=_("Transitions"))
     def transition_count(self, row: Any) -> int:
-        return len(row.desk.rows.owned(models.Transition, row.pk))
+        return len(row.snapshot.rows.owned(models.Transition, row.pk))
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        found = [each for each in row.desk.types.values() if each.release_cycle_id == str(row.pk)]
+        found = [each for each in row.snapshot.types.values() if each.release_cycle_id == str(row.pk)]
         return format_html_join(
             ", ", "{}", ((change_link(models.ElementType(id=each.id), each.key),) for each in found)
         )
@@ -191,10 +191,10 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
         """Each state with the ways out of it."""
         if row._state.adding:
             return str(_("Add states and transitions below."))
-        desk: Desk = row.desk
-        states = desk.rows.owned(models.CycleState, row.pk)
+        snapshot: ConfigurationSnapshot = row.snapshot
+        states = snapshot.rows.owned(models.CycleState, row.pk)
         keys = {state.id: state.key for state in states}
-        ways = [{"way": way, "target": keys[way.target_id]} for way in desk.rows.owned(models.Transition, row.pk)]
+        ways = [{"way": way, "target": keys[way.target_id]} for way in snapshot.rows.owned(models.Transition, row.pk)]
         shown = [
             {
                 "state": state,

@@ -14,14 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminColorInputWidget
 
 from facets import models
-from facets.admin.answers import type_answers
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import ListField, RowField
-from facets.admin.drafting.desk import Desk
-from facets.admin.drafting.filters import FacetFilter, VersionedFilter
-from facets.admin.drafting.forms import ConfigurationForm
-from facets.admin.drafting.links import change_link, colour_mark, link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import type_answers
+from facets.admin.drafting.choice_fields import ListField, RowField
+from facets.admin.drafting.list_filters import FacetFilter, VersionedFilter
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm
+from facets.admin.drafting.row_links import change_link, colour_mark, link
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.admin.property_lines import PropertyLines
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft
@@ -69,21 +69,21 @@ class TypeForm(ConfigurationForm):
     )
 
     def prepare(self) -> None:
-        desk, row = self.desk, self.row
-        self.offer("facet_id", desk.options(desk.facets.values()))
-        self.offer("release_cycle_id", desk.options(desk.cycles.values()))
-        self.offer("parents", desk.options_by_facet(desk.types.values()))
-        self.offer("insertables", desk.options_by_facet(desk.types.values()))
-        self.offer("views", desk.options_by_facet(desk.views.values()))
+        snapshot, row = self.snapshot, self.row
+        self.offer("facet_id", snapshot.options(snapshot.facets.values()))
+        self.offer("release_cycle_id", snapshot.options(snapshot.cycles.values()))
+        self.offer("parents", snapshot.options_by_facet(snapshot.types.values()))
+        self.offer("insertables", snapshot.options_by_facet(snapshot.types.values()))
+        self.offer("views", snapshot.options_by_facet(snapshot.views.values()))
         if "color" in self.fields:
             self.fields["color"].widget = UnfoldAdminColorInputWidget()
         if row is not None:
             self.start(
                 facet_id=row.facet_id,
                 release_cycle_id=row.release_cycle_id,
-                parents=[each.parent_id for each in desk.rows.owned(models.AllowedParent, row.id)],
-                insertables=[each.inserted_id for each in desk.rows.owned(models.InsertableType, row.id)],
-                views=[each.view_id for each in desk.rows.table(models.ViewType) if each.type_id == row.id],
+                parents=[each.parent_id for each in snapshot.rows.owned(models.AllowedParent, row.id)],
+                insertables=[each.inserted_id for each in snapshot.rows.owned(models.InsertableType, row.id)],
+                views=[each.view_id for each in snapshot.rows.table(models.ViewType) if each.type_id == row.id],
             )
 
     def clean_color(self) -> str:
@@ -158,29 +158,31 @@ class ElementTypeAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:
-        return change_link(models.Facet(id=row.facet_id), row.desk.facets[str(row.facet_id)].name)
+        return change_link(models.Facet(id=row.facet_id), row.snapshot.facets[str(row.facet_id)].name)
 
     @admin.display(description=_("Versions"), empty_value="–")
     def cycle(self, row: Any) -> SafeString | None:
         if row.release_cycle_id is None:
             return None
-        found = row.desk.cycles[str(row.release_cycle_id)]
-        return change_link(models.ReleaseCycle(id=row.release_cycle_id), row.desk.text(found.display_names, found.key))
+        found = row.snapshot.cycles[str(row.release_cycle_id)]
+        return change_link(
+            models.ReleaseCycle(id=row.release_cycle_id), row.snapshot.text(found.display_names, found.key)
+        )
 
     @admin.display(description=_("Properties"))
     def property_count(self, row: Any) -> SafeString:
-        count = sum(each.type_id == str(row.pk) for each in row.desk.properties.values())
+        count = sum(each.type_id == str(row.pk) for each in row.snapshot.properties.values())
         return link(f"{reverse('admin:facets_property_changelist')}?type={row.pk}", str(count))
 
     @admin.display(description=_("In views"))
     def view_count(self, row: Any) -> str:
-        desk: Desk = row.desk
-        found = {each.view_id for each in desk.rows.table(models.ViewType) if each.type_id == str(row.pk)}
-        return ", ".join(view.name for view in desk.views.values() if view.id in found) or "–"
+        snapshot: ConfigurationSnapshot = row.snapshot
+        found = {each.view_id for each in snapshot.rows.table(models.ViewType) if each.type_id == str(row.pk)}
+        return ", ".join(view.name for view in snapshot.views.values() if view.id in found) or "–"
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
         return type_answers(configuration, row.key)

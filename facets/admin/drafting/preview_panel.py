@@ -49,7 +49,7 @@ class ShownAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PreviewPanel:
     problems: Sequence[str] = ()
     obstacles: Sequence[str] = ()
     differences: Sequence[Difference] = ()
@@ -63,18 +63,18 @@ class Panel:
 Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
-def current_panel(stored: StoredRows, blueprint: Blueprint, answers: Answers) -> Panel:
+def current_panel(stored: StoredRows, blueprint: Blueprint, answers: Answers) -> PreviewPanel:
     """Of a form that was just opened."""
-    return Panel(answers=_compared([], list(answers(compiled(blueprint, stored.cultures), stored.rows))))
+    return PreviewPanel(answers=_compared([], list(answers(compiled(blueprint, stored.cultures), stored.rows))))
 
 
-def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> Panel:
+def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:
     cultures = plan.stored.cultures
     shown: Sequence[ShownAnswer] = ()
     if plan.after is not None and not plan.problems:
         before = list(answers(compiled(plan.before, cultures), plan.stored.rows))
         shown = _compared(before, list(answers(compiled(plan.after, cultures), plan.rows)))
-    return Panel(plan.problems, plan.obstacles, plan.differences, shown, is_judged=True, is_stale=is_stale)
+    return PreviewPanel(plan.problems, plan.obstacles, plan.differences, shown, is_judged=True, is_stale=is_stale)
 
 
 def compiled(blueprint: Blueprint, cultures: CultureSet) -> Configuration:

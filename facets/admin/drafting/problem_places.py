@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from facets import models
-from facets.admin.drafting.desk import Errors
-from facets.admin.drafting.forms import ConfigurationForm
+from facets.admin.drafting.row_forms import ConfigurationForm
+from facets.admin.drafting.snapshot import FormErrors
 from facets.models.base import ConfigurationModel
 from facets.rows.reading import Row, Rows
 
@@ -41,9 +41,9 @@ def place_of(model: type[ConfigurationModel], row: Row, rows: Rows) -> str:
     return f"{sections[model]}.{row.key}"
 
 
-def errors_of(problems: Iterable[str], forms: Iterable[ConfigurationForm], rows: Rows) -> Errors:
+def errors_of(problems: Iterable[str], forms: Iterable[ConfigurationForm], rows: Rows) -> FormErrors:
     """Each problem at the field, else the form, that its place is in; else on top, with its place."""
-    found: Errors = {}
+    found: FormErrors = {}
     by_place = {}
     for form in forms:
         model = type(form.instance)

@@ -14,15 +14,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from facets import models
-from facets.admin.drafting.desk import Desk, desk_of
-from facets.admin.drafting.fields import may_edit
-from facets.admin.drafting.links import change_address
-from facets.admin.words import place_in_words
+from facets.admin.comparison_words import place_in_words
+from facets.admin.drafting.admin_mixin import may_edit
+from facets.admin.drafting.row_links import change_address
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
 from facets.blueprint.differences import Difference, find_differences
 from facets.changing.changes import find_obstacles, rewrite_configuration
 from facets.changing.checking import check_blueprint
-from facets.changing.comparing import Entry as ComparedEntry
-from facets.changing.comparing import entries, take_over, template_of
+from facets.changing.comparing import ComparedEntry, entries, take_over, template_of
 from facets.models.base import ConfigurationModel
 from facets.template_format.exporting import export_template
 from repository_site.core.problems import Conflict, Invalid
@@ -49,7 +48,7 @@ SECTION_MODELS: dict[str, type[ConfigurationModel]] = {
 
 def compare(request: HttpRequest) -> HttpResponseBase:
     """The storage beside its template: what is only here, only there, and what both say differently."""
-    storage, desk = storage_of(request), desk_of(request)
+    storage, snapshot = storage_of(request), snapshot_of(request)
     _set_trail(request)
     context: dict[str, Any] = {
         **storage_office.each_context(request),
@@ -58,14 +57,14 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "may_edit": may_edit(request),
     }
     try:
-        found = entries(find_differences(template_of(storage), desk.blueprint))
+        found = entries(find_differences(template_of(storage), snapshot.blueprint))
     except Invalid as problem:
         return render(request, "back_office/configuration/compare.html", {**context, "problem": problem})
     sections = [
         {
             "name": SECTION_NAMES[section],
             "section": section,
-            "entries": [_shown(desk, entry) for entry in found if entry.section == section],
+            "entries": [_shown(snapshot, entry) for entry in found if entry.section == section],
         }
         for section in SECTION_NAMES
         if any(entry.section == section for entry in found)
@@ -73,10 +72,10 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     return render(request, "back_office/configuration/compare.html", {**context, "sections": sections})
 
 
-def _shown(desk: Desk, entry: ComparedEntry) -> dict[str, Any]:
+def _shown(snapshot: ConfigurationSnapshot, entry: ComparedEntry) -> dict[str, Any]:
     model = SECTION_MODELS[entry.section]
     row = next(
-        (each for each in desk.rows.table(model) if (getattr(each, "name", None) or each.key) == entry.name), None
+        (each for each in snapshot.rows.table(model) if (getattr(each, "name", None) or each.key) == entry.name), None
     )
     return {
         "entry": entry,
@@ -111,13 +110,13 @@ def _value(value: Any) -> list[tuple[str, str]]:
 def take(request: HttpRequest) -> HttpResponseBase:
     """Bring one entry back to what the template says: shown first, done when it is posted."""
     require_administrator(request)
-    storage, desk = storage_of(request), desk_of(request)
+    storage, snapshot = storage_of(request), snapshot_of(request)
     section, name = request.GET.get("section", ""), request.GET.get("name", "")
     template = template_of(storage)
     _set_trail(request, name)
-    new = take_over(desk.blueprint, template, section, name)
-    problems = check_blueprint(new, desk.cultures)
-    obstacles = [] if problems else find_obstacles(desk.blueprint, new)
+    new = take_over(snapshot.blueprint, template, section, name)
+    problems = check_blueprint(new, snapshot.cultures)
+    obstacles = [] if problems else find_obstacles(snapshot.blueprint, new)
     if request.method == "POST":
         try:
             rewrite_configuration(storage, lambda current: take_over(current, template, section, name))
@@ -131,7 +130,7 @@ def take(request: HttpRequest) -> HttpResponseBase:
         **storage_office.each_context(request),
         "title": _("Take over from the template"),
         "name": name,
-        "differences": find_differences(desk.blueprint, new),
+        "differences": find_differences(snapshot.blueprint, new),
         "problems": problems,
         "obstacles": obstacles,
     }

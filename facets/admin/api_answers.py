@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.http import HttpRequest
 
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.drafting.preview_panel import ApiAnswer
 from facets.configuration import CompiledView, Configuration
 from facets.rendering import list_facets, list_views, render_view_configuration, segment
 from repository_site.core.rest.rendering import counted, to_json

@@ -12,14 +12,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.answers import view_answer, view_list
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import ListField, RowField
-from facets.admin.drafting.desk import desk_of
-from facets.admin.drafting.forms import ConfigurationForm, PartForm
-from facets.admin.drafting.inlines import PartList
-from facets.admin.drafting.links import change_address, change_link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import view_answer, view_list
+from facets.admin.drafting.choice_fields import ListField, RowField
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartList
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
+from facets.admin.drafting.row_links import change_address, change_link
+from facets.admin.drafting.snapshot import snapshot_of
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
@@ -38,7 +38,7 @@ class ViewForm(ConfigurationForm):
     )
 
     def prepare(self) -> None:
-        self.offer("facet_id", self.desk.options(self.desk.facets.values()))
+        self.offer("facet_id", self.snapshot.options(self.snapshot.facets.values()))
         if self.row is not None:
             self.start(facet_id=self.row.facet_id)
             self.fields["facet_id"].disabled = True
@@ -59,27 +59,27 @@ class ViewTypeForm(PartForm):
     layouts = ListField(label=_("Layouts"), help_text=_("Those that the view offers for the type, in this order."))
 
     def prepare(self) -> None:
-        desk, row = self.desk, self.row
+        snapshot, row = self.snapshot, self.row
         facet = self._facet()
-        in_facet = [each for each in desk.types.values() if facet in ("", each.facet_id)]
-        self.offer("type_id", desk.options(in_facet))
-        self.offer("layouts", desk.options(desk.rows.table(models.Layout)))
+        in_facet = [each for each in snapshot.types.values() if facet in ("", each.facet_id)]
+        self.offer("type_id", snapshot.options(in_facet))
+        self.offer("layouts", snapshot.options(snapshot.rows.table(models.Layout)))
         if row is None:
             # Which properties there are is known once the type is.
             self.fields["shows_all"].initial = True
             self.fields["shown"].help_text = _("Save first, then choose: the properties are those of the type.")
             return
         self.fields["type_id"].disabled = True
-        self.offer("shown", desk.options(desk.rows.owned(models.Property, row.type_id)))
+        self.offer("shown", snapshot.options(snapshot.rows.owned(models.Property, row.type_id)))
         self.start(
             type_id=row.type_id,
-            shown=[each.property_id for each in desk.rows.owned(models.ViewProperty, row.id)],
-            layouts=[each.layout_id for each in desk.rows.owned(models.ViewLayout, row.id)],
+            shown=[each.property_id for each in snapshot.rows.owned(models.ViewProperty, row.id)],
+            layouts=[each.layout_id for each in snapshot.rows.owned(models.ViewLayout, row.id)],
         )
 
     def _facet(self) -> str:
         """Of the view; empty for one that is new."""
-        view = self.desk.views.get(str(self.owner.pk))
+        view = self.snapshot.views.get(str(self.owner.pk))
         return "" if view is None else str(view.facet_id)
 
     def apply(self, draft: Draft) -> None:
@@ -105,7 +105,7 @@ class ViewTypes(PartList):
 
     def title(self, form: PartForm) -> str:
         row: Any = form.instance
-        return form.desk.label(form.desk.types[str(row.type_id)])
+        return form.snapshot.label(form.snapshot.types[str(row.type_id)])
 
 
 @admin.register(models.FacetView, site=storage_office)
@@ -138,12 +138,12 @@ class FacetViewAdmin(ConfigurationAdmin):
         facets = (str(_("Facets and views")), reverse("admin:facets_facet_changelist"))
         if row is None:
             return [facets, *super().trail(row)]
-        facet = models.Facet(id=row.facet_id, name=row.desk.facets[str(row.facet_id)].name)
+        facet = models.Facet(id=row.facet_id, name=row.snapshot.facets[str(row.facet_id)].name)
         return [facets, (facet.name, change_address(facet))]
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.name))
+        return str(row.snapshot.text(row.display_names, row.name))
 
     @admin.display(description=_("Tree"), boolean=True)
     def is_tree(self, row: Any) -> bool:
@@ -155,11 +155,13 @@ class FacetViewAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:
-        return change_link(models.Facet(id=row.facet_id), row.desk.facets[str(row.facet_id)].name)
+        return change_link(models.Facet(id=row.facet_id), row.snapshot.facets[str(row.facet_id)].name)
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> str:
-        return ", ".join(row.desk.types[each.type_id].key for each in row.desk.rows.owned(models.ViewType, row.pk))
+        return ", ".join(
+            row.snapshot.types[each.type_id].key for each in row.snapshot.rows.owned(models.ViewType, row.pk)
+        )
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
         facet = next(each for each in rows[models.Facet] if each.id == row.facet_id)
@@ -167,4 +169,4 @@ class FacetViewAdmin(ConfigurationAdmin):
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: str) -> HttpResponse:
         super().response_delete(request, obj_display, obj_id)
-        return HttpResponseRedirect(change_address(models.Facet(id=desk_of(request).views[obj_id].facet_id)))
+        return HttpResponseRedirect(change_address(models.Facet(id=snapshot_of(request).views[obj_id].facet_id)))

@@ -1,4 +1,4 @@
-"""Filters of the lists of the configuration, with their choices from the desk."""
+"""Filters of the lists of the configuration, with their choices from the snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from facets.admin.drafting.desk import desk_of
+from facets.admin.drafting.snapshot import snapshot_of
 from facets.blueprint.data_types import DataType
 from repository_site.core.problems import NotFound
 
@@ -24,14 +24,14 @@ class _RowFilter(DropdownFilter):
     table: str
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        desk = desk_of(request)
-        return [(row.id, desk.label(row)) for row in getattr(desk, self.table).values()]
+        snapshot = snapshot_of(request)
+        return [(row.id, snapshot.label(row)) for row in getattr(snapshot, self.table).values()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value()
         if not chosen:
             return queryset
-        if chosen not in getattr(desk_of(request), self.table):
+        if chosen not in getattr(snapshot_of(request), self.table):
             raise NotFound(gettext("There is nothing of the kind in this storage."))
         return queryset.filter(**{self.column: chosen})
 
@@ -47,7 +47,7 @@ class TypeFacetFilter(FacetFilter):
     column = "type__facet_id"
 
 
-class TypeFilter(_RowFilter):
+class PropertyTypeFilter(_RowFilter):
     title = _("type")
     parameter_name = "type"
     column = "type_id"
@@ -66,7 +66,7 @@ class VersionedFilter(DropdownFilter):
         return queryset.filter(is_versioned=chosen == "yes") if chosen in ("yes", "no") else queryset
 
 
-class KindFilter(DropdownFilter):
+class DataTypeFilter(DropdownFilter):
     title = _("what it holds")
     parameter_name = "kind"
 

@@ -8,8 +8,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from facets.admin.drafting.desk import desk_of
-from facets.admin.drafting.texts import TextsField
+from facets.admin.drafting.snapshot import snapshot_of
+from facets.admin.drafting.text_fields import TextsField
 from facets.models.base import Texts
 from storage.models.roles import Role
 from storage.pages import caller_of
@@ -56,7 +56,7 @@ class ConfigurationFields:
             is_line = self.texts_kind == "line" or name in getattr(self, "folded", ())
             kind = "area" if name in AREAS else "line"
             return TextsField(
-                cultures=desk_of(request).cultures,
+                cultures=snapshot_of(request).cultures,
                 kind=kind if is_line else self.texts_kind,
                 required=name in NEEDED,
                 label=self.labels.get(name, TEXT_LABELS[name]),

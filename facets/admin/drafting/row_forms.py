@@ -13,9 +13,9 @@ from django.forms.models import InlineForeignKeyField, construct_instance
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import PaginationInlineFormSet
 
-from facets.admin.drafting.choices import ListField, Option, RowField
-from facets.admin.drafting.desk import Desk
-from facets.admin.drafting.texts import TextsField
+from facets.admin.drafting.choice_fields import ListField, Option, RowField
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
+from facets.admin.drafting.text_fields import TextsField
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row
 
@@ -23,7 +23,7 @@ from facets.rows.reading import Row
 class ConfigurationForm(forms.ModelForm):
     """`places` says which field is meant by the part of a template that a problem names, such as `displayNames`."""
 
-    desk: ClassVar[Desk]
+    snapshot: ClassVar[ConfigurationSnapshot]
     places: ClassVar[Mapping[str, str]] = {}
     instance: Any
     """The row; of which model depends on the form."""
@@ -38,7 +38,7 @@ class ConfigurationForm(forms.ModelForm):
     @property
     def row(self) -> Row | None:
         """The row as it is stored; None when it is new."""
-        return None if self.instance._state.adding else self.desk.rows.row(type(self.instance), self.instance.pk)
+        return None if self.instance._state.adding else self.snapshot.rows.row(type(self.instance), self.instance.pk)
 
     def offer(self, name: str, options: Iterable[Option]) -> None:
         cast("RowField | ListField", self.fields[name]).offer(options)
@@ -59,14 +59,13 @@ class ConfigurationForm(forms.ModelForm):
 
     def full_clean(self) -> None:
         super().full_clean()
-        answer = self.desk.answer
-        if answer is not None and self.is_bound:
-            for name, text in answer.errors.get(self.prefix, []):
+        if self.snapshot.errors is not None and self.is_bound:
+            for name, text in self.snapshot.errors.get(self.prefix, []):
                 self.add_error(name if name in self.fields else None, text)
 
     def is_valid(self) -> bool:
-        # With an answer the form is shown again, also when nothing is wrong with it.
-        return super().is_valid() and (self.desk.answer is None or self.prefix is not None)
+        # A form that was judged is shown again, even if nothing is wrong with it.
+        return super().is_valid() and (self.snapshot.errors is None or self.prefix is not None)
 
     def _post_clean(self) -> None:
         """As Django's, but without a question to the database for each constraint of each row."""
@@ -138,7 +137,7 @@ def _make_plain(field: forms.Field) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PartLine:
     """A row as its template shows it. The one with `is_pattern` is copied by the script for each new row."""
 
     form: PartForm
@@ -170,18 +169,18 @@ class PartFormSet(PaginationInlineFormSet):
         if "DELETE" in form.fields:
             form.fields["DELETE"].widget.attrs["class"] = "parts-gone"
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[PartLine]:
         """In the order that was dragged, also when the form is shown again."""
         forms = sorted(self.forms, key=_place) if self.is_bound else self.forms
         for form in forms:
             yield self._line(form, is_pattern=False)
 
-    def pattern(self) -> Line:
+    def pattern(self) -> PartLine:
         return self._line(self.empty_form, is_pattern=True)
 
-    def _line(self, form: PartForm, *, is_pattern: bool) -> Line:
+    def _line(self, form: PartForm, *, is_pattern: bool) -> PartLine:
         cls = type(self)
-        return Line(
+        return PartLine(
             form,
             [form[name] for name in self.columns],
             [form[name] for name in self.folded],

@@ -12,10 +12,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.admin import StackedInline, TabularInline
 
-from facets.admin.drafting.desk import desk_of
-from facets.admin.drafting.fields import ConfigurationFields
-from facets.admin.drafting.forms import PartForm, PartFormSet
-from facets.admin.drafting.links import change_address
+from facets.admin.drafting.admin_mixin import ConfigurationFields
+from facets.admin.drafting.row_forms import PartForm, PartFormSet
+from facets.admin.drafting.row_links import change_address
+from facets.admin.drafting.snapshot import snapshot_of
 
 
 class _Parts(ConfigurationFields):
@@ -37,7 +37,7 @@ class _Parts(ConfigurationFields):
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **options: Any) -> Any:
         found = super().get_formset(request, obj, **options)  # type: ignore[misc]
-        found.form.desk = desk_of(request)
+        found.form.snapshot = snapshot_of(request)
         found.columns, found.folded = self.columns, self.folded
         found.address = staticmethod(self.address)
         found.title = staticmethod(self.title)
