@@ -9,8 +9,8 @@ from facets.rendering import display_names
 from storage.localisation.cultures import CultureSet
 
 COLORS = {
-    Category.DRAFT: "fill:#fff3cd,stroke:#8a6d00,color:#000",
-    Category.REVIEW: "fill:#cfe2ff,stroke:#084298,color:#000",
+    Category.DRAFT: "fill:#cfe2ff,stroke:#084298,color:#000",
+    Category.REVIEW: "fill:#fff3cd,stroke:#8a6d00,color:#000",
     Category.PUBLISHED: "fill:#d1e7dd,stroke:#0a5c36,color:#000",
     Category.RETIRED: "fill:#e2e3e5,stroke:#41464b,color:#000",
 }

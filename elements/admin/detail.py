@@ -64,7 +64,7 @@ class Links:
 def links_of(page: ElementPage) -> Links:
     addresses, row = page.labels.reader.addresses, page.row
     return Links(
-        reader=addresses.pages(page.type)[str(page.labels.culture)] + row.version,
+        reader=addresses.pages(page.type)[str(page.labels.lcid)] + row.version,
         api=addresses.detail(page.type) + row.version,
         edit=page.address_of("elements_edit"),
         add=add_address(parent=row.element),

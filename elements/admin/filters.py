@@ -25,13 +25,14 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from elements.admin.labels import NAMES_OF_CATEGORIES, Labels, labels_of
+from elements.admin.labels import Labels, labels_of
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
@@ -122,7 +123,7 @@ class StageFilter(ElementFilter):
     parameter_name = "stage"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [(each.value, NAMES_OF_CATEGORIES[each]()) for each in Category]
+        return [(each.value, str(CATEGORY_NAMES[each])) for each in Category]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         return elements.filter(newest__category=value) if value in set(Category) else elements.none()

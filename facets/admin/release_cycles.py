@@ -25,15 +25,9 @@ from facets.configuration import Configuration
 from facets.rendering import list_transitions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
+from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.rest.rendering import counted
 from storage.back_office import Entry, Group, storage_office
-
-CATEGORY_NAMES = {
-    Category.DRAFT: _("Draft"),
-    Category.REVIEW: _("Review"),
-    Category.PUBLISHED: _("Published"),
-    Category.RETIRED: _("Retired"),
-}
 
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
@@ -100,7 +94,8 @@ class States(PartTable):
     }
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        options["choices"] = [("", _("Select value")), *((each.value, name) for each, name in CATEGORY_NAMES.items())]
+        offered = [(each.value, name) for each, name in CATEGORY_NAMES.items() if each is not Category.STATIC]
+        options["choices"] = [("", _("Select value")), *offered]
         return super().formfield_for_choice_field(db_field, request, **options)
 
 

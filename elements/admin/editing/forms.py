@@ -16,10 +16,10 @@ from django.http import QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
+from elements.admin.editing.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
+from elements.admin.editing.typed import NoJson, Typed, read_typed, same_typed, typed_value
 from elements.admin.labels import Labels, Named
-from elements.admin.presenting import plain_value
-from elements.admin.typed import NoJson, Typed, read_typed, same_typed, typed_value
+from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.changes import VALIDITY

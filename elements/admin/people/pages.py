@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +25,7 @@ from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
 from elements.admin.labels import Labels, element_address, labels_of
-from elements.admin.people_forms import GroupForm, PersonForm, UserForm, groups_by_name
+from elements.admin.people.forms import GroupForm, PersonForm, UserForm, groups_by_name
 from elements.models import Reference, User, UserGroup
 from elements.models.people import GROUP_TYPE, USER_TYPE
 from elements.page_requests import content_writer_of
@@ -55,7 +56,7 @@ SORT_NAME = "newest__sort_name"
 class UserCells:
     """What a row of the list shows beside the attributes."""
 
-    groups: list[str]
+    groups: Sequence[str]
     tokens: int
     account: str
 

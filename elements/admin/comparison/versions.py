@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.comparing import (
+from elements.admin.comparison.differences import (
     Difference,
     Drawn,
     Item,
@@ -21,9 +21,9 @@ from elements.admin.comparing import (
     compare_lists,
     compare_texts,
 )
-from elements.admin.labels import Badge, Labels, Named, element_address
+from elements.admin.labels import Badge, Labels, Named, element_address, version_number
 from elements.admin.panels import ElementPage, Panel
-from elements.admin.presenting import plain_value
+from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
 from elements.reading.rows import (
@@ -101,8 +101,8 @@ def _known(page: ElementPage, row: VersionRow, people: Mapping[str, Named]) -> K
     labels = page.labels
     return KnownVersion(
         row.version,
-        "" if row.major is None else f"{row.major}.{row.minor}",
-        labels.badge(page.type, row.state, row.category),
+        version_number(row.major, row.minor),
+        labels.badge(page.type, row.state),
         labels.moment(row.changed_on),
         people.get(row.changed_by or ""),
         labels.moment(row.released_on),

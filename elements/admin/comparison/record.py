@@ -12,11 +12,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.comparing import Difference, compare_texts
+from elements.admin.comparison.differences import Difference, compare_texts
 from elements.admin.labels import Labels, Named
 from elements.admin.panels import ElementPage, Panel
-from elements.admin.presenting import plain_value
 from elements.models import ElementChange
+from elements.presentation.values import plain_value
 from elements.reading.history import read_changes
 from facets.blueprint.definitions import ElementType
 from repository_site.core.rest.rendering import to_json

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
-from elements.admin.forms import ElementForm, FormFindings
+from elements.admin.editing.forms import ElementForm, FormFindings
 from elements.admin.labels import Labels, element_address, labels_of
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, find_page, makeable_types

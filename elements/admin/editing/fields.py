@@ -16,14 +16,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
+from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import Labels, Named
-from elements.admin.typed import Typed, posted_text
 from elements.reading.assembly.projection import DERIVED
 from elements.writing.changes import VALIDITY
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property, Related
-from facets.rendering import other_texts
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)
@@ -107,9 +106,7 @@ def parent_row(type: ElementType) -> Row:
 
 def _property_row(labels: Labels, type: ElementType, property: Property) -> Row | None:
     """None for what the server derives, and for contexts that nobody sets."""
-    key, label, cultures = property.key, labels.property(property), labels.configuration.cultures
-    help = other_texts(property.tooltips, cultures)[labels.culture]
-    help = help or other_texts(property.descriptions, cultures)[labels.culture]
+    key, label, help = property.key, labels.property(property), labels.help(property)
     if property.related is not None:
         if property.related.read_only or key in SERVER_CONTEXTS:
             return None
