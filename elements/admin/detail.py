@@ -14,7 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin import parts, record, versions
+from elements.admin import parts
+from elements.admin.comparison import record, versions
 from elements.admin.labels import Named, element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
