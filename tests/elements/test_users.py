@@ -10,7 +10,7 @@ import pytest
 from elements import users
 from elements.users import find_user
 from repository_site.core.database.base import watch_trips
-from storage.access.callers import UserGrant
+from storage.extension import UserGrant
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.elements.handbook import ID
