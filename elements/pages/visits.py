@@ -24,7 +24,7 @@ from facets.blueprint.texts import Texts
 from facets.configuration import Configuration
 from facets.rendering import display_names, segment
 from repository_site.core.problems import NotFound, Unauthenticated
-from storage.api.operation import throttle_address, throttle_caller
+from storage.api.throttling import throttle_address, throttle_caller
 from storage.localisation.culture_names import interface_language, language_tag
 from storage.pages import View, caller_of, in_scope, page_caller
 
