@@ -70,11 +70,11 @@ def _hang_in() -> None:
 
     from repository_site.core.database.base import DatabaseWrapper
     from repository_site.core.rest import rendering
-    from storage.api import operation
+    from storage.api import viewset
     from storage.tenancy.scope import tenant_scope
 
     for name in ("find_context", "authenticate", "throttle_caller"):
-        setattr(operation, name, watch.around(AUTHENTICATION, getattr(operation, name)))
+        setattr(viewset, name, watch.around(AUTHENTICATION, getattr(viewset, name)))
 
     @contextmanager
     def timed_scope(*args: Any, **options: Any) -> Iterator[None]:
@@ -91,8 +91,8 @@ def _hang_in() -> None:
             with watch.of(SCOPE):
                 scope.__exit__(None, None, None)
 
-    operation.tenant_scope = timed_scope  # type: ignore[attr-defined]
-    operation.Operation._answer = watch.around(ASSEMBLY, operation.Operation._answer)  # type: ignore[method-assign]
+    viewset.tenant_scope = timed_scope  # type: ignore[attr-defined]
+    viewset.ApiViewSet._answer = watch.around(ASSEMBLY, viewset.ApiViewSet._answer)  # type: ignore[method-assign]
     rendering.to_json = watch.around(JSON, rendering.to_json)
 
     # Not by what Django offers for watching statements: those that are watched are sent one by one.

@@ -706,8 +706,8 @@ class TestDelegating:
         before = fingerprints(house)
         wrong: list[Any] = [None, "", "dora", 7, ["x"], {"id": ID["dora"]}, True, ID["dora"][:-1]]
         for value in wrong:
-            refused(act(ben, task, "delegate", assignee=value), 400, "assignee: expected the id of an element.")
-        refused(act(ben, task, "delegate"), 400, "assignee: expected the id of an element.")
+            refused(act(ben, task, "delegate", assignee=value), 400, "assignee: expected the id of a user.")
+        refused(act(ben, task, "delegate"), 400, "assignee: expected the id of a user.")
         assert fingerprints(house) == before
 
     def test_the_log_names_whom_it_was_given_to(self, house: Storage, desk: Sit) -> None:
@@ -863,10 +863,10 @@ class TestWhatCannotBeRead:
         for verb in VERBS:
             body = {"assignee": ID["dora"]} if verb == "delegate" else {}
             refused(act(cora, UNKNOWN.upper(), verb, **body), 404, f"There is no task {UNKNOWN}.")
-            refused(act(cora, "x" * 100, verb, **body), 400, f"{'x' * 80 + '…'!r} is no GUID.")
+            refused(act(cora, "x" * 100, verb, **body), 400, f"{'x' * 80 + '…'!r} is not a GUID.")
         refused(cora.get(f"rest/tasks/{UNKNOWN}"), 404, f"There is no task {UNKNOWN}.")
-        refused(cora.get("rest/tasks/%7B%7D"), 400, "'{}' is no GUID.")
-        refused(cora.get(f"rest/tasks/{UNKNOWN.replace('-', '')}"), 400, f"{UNKNOWN.replace('-', '')!r} is no GUID.")
+        refused(cora.get("rest/tasks/%7B%7D"), 400, "'{}' is not a GUID.")
+        refused(cora.get(f"rest/tasks/{UNKNOWN.replace('-', '')}"), 400, f"{UNKNOWN.replace('-', '')!r} is not a GUID.")
         # The id of an element is none of a task.
         refused(cora.get(f"rest/tasks/{ID['released']}"), 404, f"There is no task {ID['released']}.")
 
@@ -893,22 +893,26 @@ class TestWhatCannotBeRead:
         cora, task = desk(user="cora"), open_task(house)
         before = fingerprints(house)
         path = f"rest/tasks/{task}/{verb}"
-        known = "assignee and comment" if verb == "delegate" else "comment"
+        known = "assignee or comment" if verb == "delegate" else "comment"
         good = {"assignee": ID["dora"]} if verb == "delegate" else {}
-        long = "comment: expected a text of up to 10000 characters."
-        refused(cora.post(path, {**good, "Comment": "x"}), 400, f"Comment: unknown field; there are {known}.")
+        long = "comment: expected a text of at most 10000 characters."
+        refused(cora.post(path, {**good, "Comment": "x"}), 400, f"Comment: unknown field; use {known}.")
         wrong: tuple[Any, ...] = (7, True, ["x"], {"1033": "x"}, "x" * 10_001)
         for value in wrong:
             refused(cora.post(path, {**good, "comment": value}), 400, long)
         refused(
             cora.post(path, {**good, "comment": 1, "validUntil": LATER}),
             400,
-            f"validUntil: unknown field; there are {known}.",
+            f"validUntil: unknown field; use {known}.",
             long,
         )
         wrong = ([], [good], "x", 7, False)
         for value in wrong:
-            refused(cora.post(path, value), 400, f"The body must be empty or an object with {known}.")
+            refused(
+                cora.post(path, value),
+                400,
+                f"The body must be empty or an object with {known.replace(' or ', ' and ')}.",
+            )
         for content in (b"{", b'{"comment": "a", "comment": "b"}', b'{"comment": "\xff"}', b'{"comment": "\\u0000"}'):
             address = f"{API}/{path}"
             response = api.post(address, content, content_type="application/json", token=cora.token)
@@ -921,7 +925,7 @@ class TestWhatCannotBeRead:
     def test_unknown_fields_are_told_in_their_order(self, house: Storage, desk: Sit) -> None:
         cora, task = desk(user="cora"), open_task(house)
         names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
-        errors = [f"{name}: unknown field; there are comment." for name in names]
+        errors = [f"{name}: unknown field; use comment." for name in names]
         refused(act(cora, task, "accept", **dict.fromkeys(names, 1)), 400, *errors)
 
     def test_all_problems_of_a_delegation_at_once(self, house: Storage, desk: Sit) -> None:
@@ -929,9 +933,9 @@ class TestWhatCannotBeRead:
         refused(
             act(cora, task, "delegate", to=ID["dora"], comment=1),
             400,
-            "to: unknown field; there are assignee and comment.",
-            "comment: expected a text of up to 10000 characters.",
-            "assignee: expected the id of an element.",
+            "to: unknown field; use assignee or comment.",
+            "comment: expected a text of at most 10000 characters.",
+            "assignee: expected the id of a user.",
         )
 
     def test_without_a_token_or_as_a_viewer(self, house: Storage, desk: Sit, api: ApiClient) -> None:

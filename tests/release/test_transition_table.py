@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 Sit = Callable[..., Desk]
 EDIT, APPROVE = "EditElement", "ApproveElement"
 UNKNOWN = "InProcessToNowhere"
-NO_TOKEN = "This needs a credential: send an API token as Authorization: Bearer <token>."
+NO_TOKEN = "This needs a credential. Send an API token: Authorization: Bearer <token>."
 # Late in the evening in London, but the next day in Berlin, where the storage is.
 NOW = datetime.fromisoformat("2026-07-01T22:30:00.25+00:00")
 LOCAL_NOW, TODAY = "2026-07-02T00:30:00.25", "2026-07-02T00:00:00"

@@ -725,8 +725,8 @@ def test_ids_that_nothing_has(caller: Desk) -> None:
     ):
         refusal(response, 404, "error", "volatile", missing)
     for name in ("attic", UNKNOWN[:-1], f"{{{UNKNOWN}}}", UNKNOWN.replace("-", "")):
-        unreadable(caller.get(f"release/{name}/transitions"), f"{name!r} is no GUID.")
-        unreadable(caller.apply(name, "InProcessToReleased"), f"{name!r} is no GUID.")
+        unreadable(caller.get(f"release/{name}/transitions"), f"{name!r} is not a GUID.")
+        unreadable(caller.apply(name, "InProcessToReleased"), f"{name!r} is not a GUID.")
 
 
 def test_the_transition_is_named_in_messages_without_harm(caller: Desk) -> None:
@@ -774,15 +774,15 @@ SAYS_FALSE = (
     "", "?ignoreWarnings=false", "?ignoreWarnings=FALSE", "/false", "/False", "/false?ignoreWarnings=false", "?x=true",
 )  # fmt: skip
 SAYS_NOTHING = {
-    "?ignoreWarnings=yes": ["must be true or false, not 'yes'."],
-    "?ignoreWarnings=1": ["must be true or false, not '1'."],
-    "?ignoreWarnings=": ["must be true or false, not ''."],
+    "?ignoreWarnings=yes": ["expected true or false, not 'yes'."],
+    "?ignoreWarnings=1": ["expected true or false, not '1'."],
+    "?ignoreWarnings=": ["expected true or false, not ''."],
     "?ignoreWarnings=true&ignoreWarnings=true": ["is given more than once."],
     "?ignoreWarnings=false&ignoreWarnings=true": ["is given more than once."],
-    "/maybe": ["must be true or false, not 'maybe'."],
-    "/true?ignoreWarnings=false": ["the address and the parameter say different things."],
-    "/false?ignoreWarnings=true": ["the address and the parameter say different things."],
-    "/maybe?ignoreWarnings=yes": ["must be true or false, not 'maybe'.", "must be true or false, not 'yes'."],
+    "/maybe": ["expected true or false, not 'maybe'."],
+    "/true?ignoreWarnings=false": ["the path and the query string contradict each other."],
+    "/false?ignoreWarnings=true": ["the path and the query string contradict each other."],
+    "/maybe?ignoreWarnings=yes": ["expected true or false, not 'maybe'.", "expected true or false, not 'yes'."],
 }
 
 
@@ -798,7 +798,7 @@ def test_warnings_stop_it_otherwise(caller: Desk, house: Storage, warned: str) -
     text = f"subProcess {warned}: no reason for the revision is given (reasonForRevision)."
     for ending in SAYS_FALSE:
         refusal(caller.apply("released", "InProcessToReleased", ending), 422, "warning", "dialog", text,
-                message="The element has 1 warning.")  # fmt: skip
+                message="The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.")  # fmt: skip
     assert contents(house) == stored
 
 
@@ -809,7 +809,7 @@ def test_anything_else_cannot_be_read(caller: Desk, house: Storage, warned: str)
         texts = [f"ignoreWarnings: {each}" for each in errors]
         assert sorted(error(response)[3]) == texts, ending
         assert error(response)[:3] == (400, "error", "inline")
-        many = f"{len(texts)} parameters cannot be used."
+        many = f"{len(texts)} parameters are invalid."
         assert response.json()["message"] == (texts[0] if len(texts) == 1 else many)
     assert contents(house) == stored
 
@@ -819,7 +819,7 @@ def test_dollar_parameters_are_refused(caller: Desk, house: Storage) -> None:
     unreadable(response, "$select: this operation takes no $ parameters.")
     response = caller.apply("inProcess", "InProcessToReleased", "?$select=name&ignoreWarnings=x")
     unreadable(response, "$select: this operation takes no $ parameters.",
-               "ignoreWarnings: must be true or false, not 'x'.", message="2 parameters cannot be used.")  # fmt: skip
+               "ignoreWarnings: expected true or false, not 'x'.", message="2 parameters are invalid.")  # fmt: skip
     response = caller.get(f"release/{ID['inProcess']}/transitions?$filter=x")
     unreadable(response, "$filter: this operation takes no $ parameters.")
     assert state(house, "inProcess-1") == "inProcess"
@@ -857,7 +857,7 @@ def test_no_content_type_is_needed_without_a_body(caller: Desk) -> None:
     assert one(send(caller, b"", content_type=""))["state"] == "inReview"
 
 
-TOO_LONG = "comment: expected a text of up to 10000 characters."
+TOO_LONG = "comment: expected a text of at most 10000 characters."
 NO_MOMENT = "validUntil: expected a date-time such as 2026-12-31T00:00:00."
 NO_OBJECT = "The body must be empty or an object with comment and validUntil."
 
@@ -871,8 +871,8 @@ UNREADABLE: list[tuple[Any, list[str]]] = [
     ({"comment": 1}, [TOO_LONG]),
     ({"comment": ["x"]}, [TOO_LONG]),
     ({"comment": False}, [TOO_LONG]),
-    ({"Comment": "x"}, ["Comment: unknown field; there are comment and validUntil."]),
-    ({"ignoreWarnings": True}, ["ignoreWarnings: unknown field; there are comment and validUntil."]),
+    ({"Comment": "x"}, ["Comment: unknown field; use comment or validUntil."]),
+    ({"ignoreWarnings": True}, ["ignoreWarnings: unknown field; use comment or validUntil."]),
     ({"validUntil": "tomorrow"}, [NO_MOMENT]),
     ({"validUntil": "2026-02-30T00:00:00"}, [NO_MOMENT]),
     ({"validUntil": 20261231}, [NO_MOMENT]),
@@ -897,7 +897,7 @@ def test_bodies_that_cannot_be_read(caller: Desk, house: Storage) -> None:
 
 def test_unknown_fields_are_told_in_their_order(caller: Desk) -> None:
     names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
-    errors = [f"{name}: unknown field; there are comment and validUntil." for name in names]
+    errors = [f"{name}: unknown field; use comment or validUntil." for name in names]
     unreadable(send(caller, json.dumps(dict.fromkeys(names, 1))), *errors, message="The body has 8 problems.")
 
 
@@ -905,15 +905,15 @@ def test_unknown_fields_are_told_without_harm(caller: Desk) -> None:
     response = send(caller, json.dumps({"a\nb": 1, "c" * 100: 2, "comment": 3}))
     assert (response.status_code, response.json()["message"]) == (400, "The body has 3 problems.")
     assert [each["error"] for each in response.json()["data"]] == [
-        "a b: unknown field; there are comment and validUntil.",
-        f"{'c' * 40}…: unknown field; there are comment and validUntil.",
+        "a b: unknown field; use comment or validUntil.",
+        f"{'c' * 40}…: unknown field; use comment or validUntil.",
         TOO_LONG,
     ]
 
 
 def test_a_body_of_another_kind(caller: Desk, house: Storage) -> None:
     response = send(caller, "comment=x", content_type="application/x-www-form-urlencoded")
-    refusal(response, 415, "error", "volatile", "Bodies must be application/json.")
+    refusal(response, 415, "error", "volatile", "The request body must have the Content-Type application/json.")
     assert state(house, "inProcess-1") == "inProcess"
 
 
@@ -988,7 +988,7 @@ def test_a_key_is_free_again_after_a_refusal(caller: Desk, house: Storage, warne
 def test_a_key_that_is_none(caller: Desk, house: Storage) -> None:
     for key in ("", " ", "ä", "x" * 256):
         response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", **{"Idempotency-Key": key})
-        unreadable(response, "The Idempotency-Key must be 1 to 255 visible ASCII characters.")
+        unreadable(response, "Idempotency-Key: expected 1 to 255 visible ASCII characters.")
     assert entries(house) == 0
 
 
@@ -1001,7 +1001,7 @@ def test_only_what_was_read_is_changed(desk: Sit, house: Storage) -> None:
     refusal(ben.post(address, **{"If-Match": tag}), 412, "error", "dialog", stale)
     assert (state(house, "inProcess-1"), entries(house)) == ("inProcess", 0)
     unreadable(ben.post(address, **{"If-Match": "tag"}),
-               'If-Match must be * or a list of tags in quotes, such as "1a2b.3".')  # fmt: skip
+               'If-Match: expected * or a list of entity tags in quotes, such as "1a2b.3".')  # fmt: skip
     fresh = ben.get(f"{DETAIL}/{ID['inProcess-1']}")["ETag"]
     response = ben.post(address, **{"If-Match": f"{tag}, {fresh}"})
     assert (response.status_code, response["ETag"]) == (200, f'"{ID["inProcess-1"]}.2"')
@@ -1047,12 +1047,12 @@ def test_the_label_may_stand_in_the_query(caller: Desk, house: Storage) -> None:
     response = caller.apply("inProcess", "InProcessToInReview", "?api-version=3.0")
     assert (list(response.json()), response["api-version"]) == (["count", "values"], "3.0")
     unreadable(caller.apply("inProcess", "InReviewToInProcess", "?api-version=5.0"),
-               "api-version '5.0' is not supported by this operation; supported: 1.0, 2.0, 3.0, 4.0.")  # fmt: skip
+               "api-version: this operation does not support '5.0'; use 1.0, 2.0, 3.0 or 4.0.")  # fmt: skip
     for response in (
         caller.get(f"release/{ID['inProcess']}/transitions", **{"api-version": "2.0"}),
         caller.post(f"release/{ID['inProcess']}/transitions", **{"api-version": "2.0"}),
     ):
-        unreadable(response, "api-version '2.0' is not supported by this operation; supported: 1.0.")
+        unreadable(response, "api-version: this operation does not support '2.0'; use 1.0.")
     assert state(house, "inProcess-1") == "inReview"
 
 
@@ -1068,19 +1068,20 @@ def test_other_methods(caller: Desk, house: Storage) -> None:
             if method not in methods:
                 response = caller.api.generic(method, f"{API}/{prefix}/{ID['inProcess']}/{path}", token=caller.token)
                 assert response["Allow"] == methods
-                refusal(response, 405, "error", "volatile", f"{method} is not possible here; allowed: {methods}.")
+                refusal(response, 405, "error", "volatile", f"{method} is not allowed at this address; use {methods}.")
     assert contents(house) == stored
 
 
 def test_reading_the_list_takes_no_body(caller: Desk) -> None:
     unreadable(
-        caller.post(f"release/{ID['inProcess']}/transitions", {"comment": "x"}), "This operation reads: send no body."
+        caller.post(f"release/{ID['inProcess']}/transitions", {"comment": "x"}),
+        "This operation only reads and takes no body.",
     )
 
 
 def test_only_json_is_answered(caller: Desk, house: Storage) -> None:
     response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", Accept="text/html")
-    refusal(response, 406, "error", "volatile", "Answers are application/json only.")
+    refusal(response, 406, "error", "volatile", "Accept: this operation responds with application/json only.")
     assert state(house, "inProcess-1") == "inProcess"
 
 

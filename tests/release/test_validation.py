@@ -106,7 +106,8 @@ def at(text: str, name: str = "inProcess-1", type: str = "subProcess") -> str:
 def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] = (), message: str = "") -> None:
     """The whole body: what was found, errors first."""
     kind = {"output": "inline", "type": "error"} if errors else {"output": "dialog", "type": "warning"}
-    expected = {"message": message, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
+    hint = "" if errors else " To apply the transition anyway, send ignoreWarnings=true."
+    expected = {"message": message + hint, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
     assert (response.status_code, response.json()) == (422, expected)
 
 
@@ -140,7 +141,7 @@ def test_warnings_stop_a_release(caller: Desk, house: Storage) -> None:
     response = caller.apply("inProcess", RELEASE)
     version = ID["inProcess-1"]
     assert response.json() == {
-        "message": "The element has 2 warnings.",
+        "message": "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
         "output": "dialog",
         "type": "warning",
         "data": [
@@ -518,7 +519,7 @@ def test_messages_are_in_the_language_of_the_caller(caller: Desk, house: Storage
     ):  # fmt: skip
         response = caller.post(address, **{"Accept-Language": accepted})
         assert error(response) == (422, "warning", "dialog", [at(each) for each in expected]), accepted
-        assert response.json()["message"] == "The element has 2 warnings."
+        assert response.json()["message"].startswith("The element has 2 warnings. ")
     found_by(caller.post(address), (), [at(each) for each in ENGLISH], "The element has 2 warnings.")
 
 
