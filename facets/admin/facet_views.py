@@ -34,7 +34,7 @@ class ViewForm(ConfigurationForm):
     }
 
     facet_id = RowField(
-        label=_("Facet"), help_text=_("A view shows types of its facet only. It stays in its facet once it is made.")
+        label=_("Facet"), help_text=_("A view shows types of one facet. You cannot change the facet later.")
     )
 
     def prepare(self) -> None:
@@ -54,9 +54,11 @@ class ViewTypeForm(PartForm):
     type_id = RowField(label=_("Type"))
     shown = ListField(
         label=_("Properties"),
-        help_text=_("Those that the view shows of the type, in this order. Drag them, or move them with the arrows."),
+        help_text=_(
+            "Properties of the type that the view shows, in this order. Drag them, or move them with the arrows."
+        ),
     )
-    layouts = ListField(label=_("Layouts"), help_text=_("Those that the view offers for the type, in this order."))
+    layouts = ListField(label=_("Layouts"), help_text=_("Layouts that the view offers for the type, in this order."))
 
     def prepare(self) -> None:
         snapshot, row = self.snapshot, self.row
@@ -67,7 +69,7 @@ class ViewTypeForm(PartForm):
         if row is None:
             # Which properties there are is known once the type is.
             self.fields["shows_all"].initial = True
-            self.fields["shown"].help_text = _("Save first, then choose: the properties are those of the type.")
+            self.fields["shown"].help_text = _("Save first, then choose among the properties of the type.")
             return
         self.fields["type_id"].disabled = True
         self.offer("shown", snapshot.options(snapshot.rows.owned(models.Property, row.type_id)))
@@ -99,8 +101,8 @@ class ViewTypes(PartList):
     verbose_name_plural = _("Types in this view")
     labels: ClassVar[dict[str, Any]] = {"is_root": _("At the root"), "shows_all": _("Shows all properties")}
     helps: ClassVar[dict[str, Any]] = {
-        "is_root": _("Elements of the type may stand at the root of the tree. Of a view that is a tree."),
-        "shows_all": _("Every property of the type, in the order of the type, also those added later."),
+        "is_root": _("In a tree, elements of this type can be at the root."),
+        "shows_all": _("Shows every property of the type in the order of the type, including properties added later."),
     }
 
     def title(self, form: PartForm) -> str:
@@ -112,8 +114,8 @@ class ViewTypes(PartList):
 class FacetViewAdmin(ConfigurationAdmin):
     form = ViewForm
     help = _(
-        "A view is a selection of what a facet has: which types, and which of their properties. Other properties of a"
-        " type can still be asked for by name."
+        "A view selects types of a facet and the properties that it shows of them. Clients can still"
+        " request other properties by name."
     )
     fieldsets = ((None, {"fields": ("facet_id", "name", "key", "display_names", "is_hierarchical")}),)
     inlines = (ViewTypes,)
@@ -129,9 +131,9 @@ class FacetViewAdmin(ConfigurationAdmin):
         "is_hierarchical": _("Tree"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /views/{name}/. Clients know the view by it."),
-        "key": _("facetViewKey of an element's info."),
-        "is_hierarchical": _("Lists elements as a tree. It needs at least one type that may stand at the root."),
+        "name": _("Identifies the view in addresses: /views/{name}/."),
+        "key": _("The facetViewKey in the element info."),
+        "is_hierarchical": _("Lists elements as a tree, which needs at least one type at its root."),
     }
 
     def trail(self, row: Any) -> list[tuple[str, str]]:

@@ -51,9 +51,9 @@ class ViewLines(PartTable):
         "is_hierarchical": _("Tree"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /views/{name}/. Clients know the view by it."),
-        "key": _("facetViewKey of an element's info."),
-        "is_hierarchical": _("Lists elements as a tree; choose the types at its root on the page of the view."),
+        "name": _("Identifies the view in addresses: /views/{name}/."),
+        "key": _("The facetViewKey in the element info."),
+        "is_hierarchical": _("Lists elements as a tree. Choose the types at its root on the page of the view."),
     }
 
 
@@ -61,8 +61,8 @@ class ViewLines(PartTable):
 class FacetAdmin(ConfigurationAdmin):
     form = FacetForm
     help = _(
-        "A facet groups types of elements, such as processes or users. Each of its views shows some of its types and"
-        " properties, as a list or as a tree."
+        "A facet groups element types, such as processes or users. Each of its views shows some of"
+        " these types and their properties, as a list or as a tree."
     )
     fieldsets = ((None, {"fields": ("name", "type_name", "display_names", "types_inside")}),)
     readonly_fields = ("types_inside",)
@@ -72,8 +72,8 @@ class FacetAdmin(ConfigurationAdmin):
     words = ("name",)
     labels: ClassVar[dict[str, Any]] = {"name": _("Name in addresses"), "type_name": _("Facet type name")}
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /facets/{name}/. Clients know the facet by it."),
-        "type_name": _("facetTypeName of an element's info."),
+        "name": _("Identifies the facet in addresses: /facets/{name}/."),
+        "type_name": _("The facetTypeName in the element info."),
     }
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
@@ -100,7 +100,7 @@ class FacetAdmin(ConfigurationAdmin):
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> SafeString | str:
         if row._state.adding:
-            return str(_("Add types once the facet is saved."))
+            return str(_("Save the facet before you add types."))
         types = [each for each in row.snapshot.types.values() if each.facet_id == str(row.pk)]
         links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
         add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
@@ -122,11 +122,11 @@ class LayoutForm(ConfigurationForm):
 @admin.register(models.Layout, site=storage_office)
 class LayoutAdmin(ConfigurationAdmin):
     form = LayoutForm
-    help = _("A way to draw or arrange an element. Views say which layouts they offer for a type.")
+    help = _("A layout is a way to draw or arrange an element. Each view defines which layouts it offers for a type.")
     fields = ("key", "display_names")
     list_display = ("row_key", "named", "used")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
-    helps: ClassVar[dict[str, Any]] = {"key": _("Clients know the layout by it; it stands in addresses of pictures.")}
+    helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the layout in the API and in the addresses of diagrams.")}
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:

@@ -16,11 +16,11 @@ from facets.template_format.nodes import MAX_INTEGER
 
 ATTRIBUTE, RELATED = "attribute", "related"
 DATA_TYPE_NAMES = {
-    DataType.SINGLE_LINE_TEXT: _("Text of one line"),
-    DataType.MULTI_LINE_TEXT: _("Text of several lines"),
+    DataType.SINGLE_LINE_TEXT: _("Single-line text"),
+    DataType.MULTI_LINE_TEXT: _("Multi-line text"),
     DataType.HTML: _("Formatted text (HTML)"),
-    DataType.SELECTION_VALUE: _("One of several values"),
-    DataType.MULTI_SELECTION_VALUE: _("Some of several values"),
+    DataType.SELECTION_VALUE: _("Single selection"),
+    DataType.MULTI_SELECTION_VALUE: _("Multiple selection"),
     DataType.BOOLEAN: _("Yes or no"),
     DataType.INTEGER: _("Whole number"),
     DataType.DECIMAL: _("Decimal number"),
@@ -58,8 +58,8 @@ class HoldsForm(ConfigurationForm):
     """Sets those columns of a property that follow from what it holds."""
 
     holds = RowField(
-        label=_("Holds"),
-        help_text=_("A value of its own (attribute), or references to elements of a facet (related context)."),
+        label=_("Content type"),
+        help_text=_("Its own value (attribute) or references to elements of a facet (related context)."),
     )
 
     def prepare(self) -> None:

@@ -29,10 +29,10 @@ from repository_site.core.rest.rendering import counted
 from storage.back_office import Entry, Group, storage_office
 
 CATEGORY_NAMES = {
-    Category.DRAFT: _("Draft"),
-    Category.REVIEW: _("Review"),
-    Category.PUBLISHED: _("Published"),
-    Category.RETIRED: _("Retired"),
+    Category.DRAFT: _("In process"),
+    Category.REVIEW: _("In review"),
+    Category.PUBLISHED: _("Released"),
+    Category.RETIRED: _("Expired"),
 }
 
 
@@ -55,12 +55,11 @@ class CycleForm(ConfigurationForm):
     places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "takesEffect": "takes_effect"}
 
     takes_effect = OpenRowField(
-        label=_("Takes effect by itself"),
+        label=_("Takes effect automatically"),
         required=False,
         empty=_("No"),
         help_text=_(
-            "A published state that a version in the first published state enters by itself, once its validFrom has"
-            " come."
+            "A released state that versions in the first released state enter automatically on their validFrom."
         ),
     )
 
@@ -92,10 +91,10 @@ class States(PartTable):
     verbose_name_plural = _("States")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "category": _("Category")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("What is stored and what the API shows. It cannot change while versions are in it."),
+        "key": _("The stored value, which the API shows. It cannot change while versions are in this state."),
         "category": _(
-            "Drafts can be changed, published versions are seen by everybody. The first state of each category is the"
-            " one that is entered by itself."
+            "Versions in process can be changed, and everyone can see released versions. Versions enter"
+            " the first state of a category automatically."
         ),
     }
 
@@ -145,9 +144,9 @@ class Transitions(PartTable):
     verbose_name_plural = _("Transitions")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "task": _("Task"), "ends_version": _("Ends the version")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("transitionId of the API."),
-        "task": _("Of published versions: the type of the task that must be accepted before the state changes."),
-        "ends_version": _("Who accepts the task ends the version on the day that was asked for."),
+        "key": _("The transitionId in the API."),
+        "task": _("For released versions: the type of the task that must be accepted before the state changes."),
+        "ends_version": _("Accepting the task ends the version on the requested day."),
     }
 
 
@@ -155,15 +154,15 @@ class Transitions(PartTable):
 class ReleaseCycleAdmin(ConfigurationAdmin):
     form = CycleForm
     help = _(
-        "The states that versions go through, and the ways between them. A cycle begins with a draft and needs a"
-        " published and a retired state."
+        "The states of versions and the transitions between them. The category of the first state"
+        " must be In process; a released and an expired state are required."
     )
     fieldsets = ((None, {"fields": ("key", "display_names", "takes_effect", "picture")}),)
     readonly_fields = ("picture",)
     inlines = (States, Transitions)
     list_display = ("row_key", "named", "state_names", "transition_count", "type_links")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
-    helps: ClassVar[dict[str, Any]] = {"key": _("Templates know the cycle by it.")}
+    helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the cycle in templates.")}
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
@@ -186,7 +185,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
             ", ", "{}", ((change_link(models.ElementType(id=each.id), each.key),) for each in found)
         )
 
-    @admin.display(description=_("Ways"))
+    @admin.display(description=_("Transitions by state"))
     def picture(self, row: Any) -> SafeString | str:
         """Each state with the ways out of it."""
         if row._state.adding:

@@ -120,7 +120,7 @@ def take(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         try:
             rewrite_configuration(storage, lambda current: take_over(current, template, section, name))
-            messages.success(request, _("%(name)s is as in the template again.") % {"name": name})
+            messages.success(request, _("%(name)s matches the template again.") % {"name": name})
             return HttpResponseRedirect(reverse("admin:configuration_compare"))
         except Invalid as problem:
             problems = list(problem.details)

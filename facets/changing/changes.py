@@ -65,7 +65,7 @@ class EditRefused(Conflict):
     """Nothing was written; the plan says why."""
 
     def __init__(self, plan: EditPlan) -> None:
-        super().__init__(_("The configuration cannot be changed so."), [*plan.problems, *plan.obstacles])
+        super().__init__(_("The configuration cannot be changed in this way."), [*plan.problems, *plan.obstacles])
         self.plan = plan
 
 
@@ -98,7 +98,7 @@ def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Bluep
         new = rewrite(stored.blueprint)
         problems = check_blueprint(new, stored.cultures)
         if problems:
-            raise Invalid(_("The configuration cannot be changed so."), problems)
+            raise Invalid(_("The configuration cannot be changed in this way."), problems)
         return change_configuration(storage, new)
 
 

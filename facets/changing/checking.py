@@ -29,7 +29,7 @@ def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
     except Invalid as problem:
         return list(problem.details)
     # What a template cannot say would be lost by the next export, and was not checked.
-    return [placed(_("cannot be kept"), line) for line in describe_differences(found, read)]
+    return [placed(_("cannot be written to a template"), line) for line in describe_differences(found, read)]
 
 
 def _names_twice(found: Blueprint) -> Iterator[str]:
@@ -53,5 +53,5 @@ def _twice(place: str, items: Iterable[Any], name: str) -> Iterator[str]:
     for item in items:
         key = getattr(item, name)
         if key in seen:
-            yield placed(f"{place}.{key}", _("stands twice"))
+            yield placed(f"{place}.{key}", _("occurs twice"))
         seen.add(key)

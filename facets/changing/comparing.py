@@ -33,7 +33,7 @@ def template_of(storage: Storage) -> Blueprint:
     """Invalid says why there is none: a storage keeps the name of its template, not the file it may have come from."""
     if storage.template not in template_names():
         known = ", ".join(template_names())
-        text = _("There is no template %(name)r in this installation, which has %(known)s.")
+        text = _("This installation has no template %(name)r. Its templates are: %(known)s.")
         raise Invalid(text % {"name": storage.template, "known": known})
     return read_template(load_template(storage.template).sections)
 

@@ -160,14 +160,17 @@ def _needing(draft: Draft, model: Model, row: Row) -> Iterator[str]:
     if model is models.Facet:
         keys = [each.key for each in _where(draft.table(models.ElementType), "facet_id", row.id)]
         if keys:
-            yield placed(f"facets.{row.name}", _("has types: %(keys)s") % {"keys": ", ".join(keys)})
+            yield placed(
+                f"facets.{row.name}",
+                _("move or delete the types of this facet first: %(keys)s") % {"keys": ", ".join(keys)},
+            )
         for each in _where(draft.table(models.Property), "target_facet_id", row.id):
             place = f"types.{types[each.type_id]}.properties.{each.key}"
             yield placed(place, _("refers to the facet %(name)s") % {"name": row.name})
     elif model is models.ReleaseCycle:
         keys = [each.key for each in _where(draft.table(models.ElementType), "release_cycle_id", row.id)]
         if keys:
-            text = _("is the cycle of the types %(keys)s") % {"keys": ", ".join(keys)}
+            text = _("types use this release cycle: %(keys)s") % {"keys": ", ".join(keys)}
             yield placed(f"releaseCycles.{row.key}", text)
     elif model is models.CycleState:
         yield from _transitions_at(draft, row)
@@ -189,5 +192,5 @@ def _contexts_for(draft: Draft, type: Row, types: dict[str, str]) -> Iterator[st
         found = properties[each.property_id]
         if accepted[found.id] == 1 and found.type_id != type.id:
             place = f"types.{types[found.type_id]}.properties.{found.key}"
-            text = _("accepts no other type than %(key)s, and without it would accept any")
+            text = _("accepts only the type %(key)s; without it, every type would be accepted")
             yield placed(place, text % {"key": type.key})

@@ -22,16 +22,16 @@ CULTURE = re.compile(r"[1-9][0-9]{0,9}")
 MAX_INTEGER = 2_147_483_647
 MAX_LENGTH = 100
 BAD_KEY = gettext_noop(
-    "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
+    "is not a valid key; use letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
 )
-BAD_NAME = gettext_noop("cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end")
-BAD_COLOR = gettext_noop("is no colour such as #007ACC, in capitals")
+BAD_NAME = gettext_noop("is not a valid name; use up to 100 characters, none of / \\ ? # %, and no space at either end")
+BAD_COLOR = gettext_noop("is not a colour; use # and six hexadecimal digits in capitals, such as #007ACC")
 UNKNOWN_FACET = gettext_noop('unknown facet "%(name)s"')
 UNKNOWN_TYPE = gettext_noop('unknown type "%(name)s"')
-UNKNOWN_TYPE_OF_FACET = gettext_noop('unknown type of this facet "%(name)s"')
-UNKNOWN_TYPE_OF_VIEW = gettext_noop('unknown type of this view "%(name)s"')
+UNKNOWN_TYPE_OF_FACET = gettext_noop('this facet has no type "%(name)s"')
+UNKNOWN_TYPE_OF_VIEW = gettext_noop('this view has no type "%(name)s"')
 UNKNOWN_PROPERTY = gettext_noop('unknown property "%(name)s"')
-UNKNOWN_PROPERTY_OF_TYPES = gettext_noop('unknown property of its types "%(name)s"')
+UNKNOWN_PROPERTY_OF_TYPES = gettext_noop('none of its types has a property "%(name)s"')
 UNKNOWN_PROPERTY_SET = gettext_noop('unknown property set "%(name)s"')
 UNKNOWN_VIEW_SET = gettext_noop('unknown view set "%(name)s"')
 UNKNOWN_LAYOUT = gettext_noop('unknown layout "%(name)s"')
@@ -73,7 +73,7 @@ class Node:
             return False
         for key in self.value:
             if key not in known:
-                self.child(key).problem(_("unknown field; known are %(known)s") % {"known": ", ".join(known)})
+                self.child(key).problem(_("unknown field; the fields are %(known)s") % {"known": ", ".join(known)})
         return True
 
     def entries(self) -> Iterator[tuple[str, Node]]:
@@ -131,7 +131,7 @@ class Node:
         for item in self.items():
             name = item.text()
             if name in found:
-                item.problem(_("%(name)r stands twice") % {"name": name})
+                item.problem(_("%(name)r occurs twice") % {"name": name})
             elif name:
                 found[name] = item
         return found
@@ -146,7 +146,9 @@ class Node:
         good = {}
         for lcid, text in self.value.items():
             if not CULTURE.fullmatch(lcid) or locale_name(int(lcid)) is None:
-                self.problem(_("%(id)r is no culture id") % {"id": lcid[:20]})
+                self.problem(
+                    _("%(id)r is not a culture id; use for example 1031 (German) or 1033 (English)") % {"id": lcid[:20]}
+                )
             elif not isinstance(text, str) or (required and not text.strip()):
                 self.child(lcid).problem(_("expected a text") if not isinstance(text, str) else _("must not be blank"))
             else:

@@ -22,12 +22,12 @@ TEXT_LABELS = {
 }
 TEXT_HELP = {
     "display_names": _(
-        "What people see. Where a culture has no name, the API answers one in the same language, else that of the"
-        " default culture."
+        "The name that people see. Where a culture has none, the API falls back to the same"
+        " language, the default culture, the storage's other cultures, English, and last the key."
     ),
-    "descriptions": _("Explains it, in documentation and editors. May be left empty."),
-    "tooltips": _("A short hint that editors show beside the field. May be left empty."),
-    "messages": _("What callers are told when the rule is not met."),
+    "descriptions": _("An explanation for documentation and editors. Optional."),
+    "tooltips": _("A short hint that editors show next to the field. Optional."),
+    "messages": _("The message that callers get when the rule is not met."),
 }
 NEEDED = frozenset({"display_names", "messages"})
 AREAS = frozenset({"descriptions"})

@@ -32,7 +32,7 @@ class _RowFilter(DropdownFilter):
         if not chosen:
             return queryset
         if chosen not in getattr(snapshot_of(request), self.table):
-            raise NotFound(gettext("There is nothing of the kind in this storage."))
+            raise NotFound(gettext("This storage has no such entry. Choose one from the list."))
         return queryset.filter(**{self.column: chosen})
 
 
@@ -67,7 +67,7 @@ class VersionedFilter(DropdownFilter):
 
 
 class DataTypeFilter(DropdownFilter):
-    title = _("what it holds")
+    title = _("content type")
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:

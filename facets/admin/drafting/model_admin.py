@@ -157,8 +157,9 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         errors.setdefault(None, []).extend((None, text) for text in plan.obstacles)
         if is_stale:
             errors[None].insert(0, (None, _(
-                "Somebody else has changed this since you opened it. What you typed is kept. See below what saving"
-                " would change now; save again to do so."
+"Someone else has changed this entry since you opened it. Your input is kept. Check the"
+" changes below, then save again to apply them."
+
             )))  # fmt: skip
         return ShownAgain(plan, errors, str(form.instance.pk), is_stale=is_stale)
 

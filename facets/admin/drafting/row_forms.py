@@ -99,7 +99,9 @@ class RowIdField(forms.UUIDField):
     def clean(self, value: Any) -> UUID | None:
         found: UUID | None = super().clean(value)
         if found is not None and found not in self.known:
-            raise ValidationError(_("Somebody has removed this entry meanwhile. Mark it for deletion and save again."))
+            raise ValidationError(
+                _("Someone else has removed this entry in the meantime. Mark it for deletion and save again.")
+            )
         return found
 
 
