@@ -1,4 +1,4 @@
-"""The parts of a blueprint in the words of the forms, for people who compare configurations."""
+"""Names of the parts of a blueprint, as the forms label them, for the comparison with a template."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ WORDS = {
     "severity": _("When not met"),
     "per_culture": _("In every mandatory culture"),
 }
-# What is inside these is told apart by names, which are no words of ours.
+# Entries of these lists have names, which are not translated.
 LISTS = frozenset({"views", "types", "layouts", "states", "transitions", "properties", "selectable_values"})
 
 
 def place_in_words(path: Sequence[str]) -> str:
-    """`path` is what comes after the name of an entry, such as a type."""
+    """Describe a path below an entry such as a type, for example `Properties › name › Tooltips`."""
     found, is_name = [], False
     for part in path:
         found.append(part if is_name else str(WORDS.get(part, part)))
-        # The properties of a type in a view, and the states of a rule, are plain names and end the path.
+        # Plain names, such as the properties of a type in a view or the states of a rule, end the path.
         is_name = not is_name and part in LISTS
     return " › ".join(found)

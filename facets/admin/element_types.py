@@ -1,4 +1,4 @@
-"""Types of elements, with their properties in a table that is put in order by dragging."""
+"""Element types, with their properties in a table."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TypeForm(ConfigurationForm):
             )
 
     def clean_color(self) -> str:
-        """Browsers write small letters."""
+        """Convert to capitals; browsers send lower case."""
         return str(self.cleaned_data["color"]).upper()
 
     def apply(self, draft: Draft) -> None:
@@ -158,10 +158,6 @@ class ElementTypeAdmin(ConfigurationAdmin):
     @admin.display(description=_("Key"))
     def marked_key(self, row: Any) -> SafeString:
         return format_html('<span class="config-marked">{} {}</span>', colour_mark(row.color), row.key)
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:

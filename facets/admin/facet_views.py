@@ -1,4 +1,4 @@
-"""A view of a facet: which types it has, what it shows of each, and in which order."""
+"""Views of a facet: their types, and the properties and layouts of each type."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ from facets.configuration import Configuration
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
 from storage.back_office import storage_office
+
+VIEW_LABELS = {"name": _("Name in addresses"), "key": _("View key"), "is_hierarchical": _("Tree")}
+VIEW_HELPS = {
+    "name": _("Identifies the view in addresses: /views/{name}/."),
+    "key": _("The facetViewKey in the element info."),
+}
 
 
 class ViewForm(ConfigurationForm):
@@ -67,7 +73,7 @@ class ViewTypeForm(PartForm):
         self.offer("type_id", snapshot.options(in_facet))
         self.offer("layouts", snapshot.options(snapshot.rows.table(models.Layout)))
         if row is None:
-            # Which properties there are is known once the type is.
+            # The properties are known once a type is chosen.
             self.fields["shows_all"].initial = True
             self.fields["shown"].help_text = _("Save first, then choose among the properties of the type.")
             return
@@ -80,14 +86,14 @@ class ViewTypeForm(PartForm):
         )
 
     def _facet(self) -> str:
-        """Of the view; empty for one that is new."""
+        """Return the facet of the view; empty for a new view."""
         view = self.snapshot.views.get(str(self.owner.pk))
         return "" if view is None else str(view.facet_id)
 
     def apply(self, draft: Draft) -> None:
         self.instance.type_id = self.cleaned_data["type_id"]
         super().apply(draft)
-        # One that shows all names none: they would be forgotten when the configuration is exported.
+        # A type that shows all properties names none, since an export would lose them.
         chosen = [] if self.instance.shows_all else self.cleaned_data["shown"]
         draft.link(models.ViewProperty, self.instance.pk, chosen)
         draft.link(models.ViewLayout, self.instance.pk, self.cleaned_data["layouts"])
@@ -125,14 +131,9 @@ class FacetViewAdmin(ConfigurationAdmin):
     words = ("name",)
     ordering_field = None
     ordering = ("facet__position", "position")
-    labels: ClassVar[dict[str, Any]] = {
-        "name": _("Name in addresses"),
-        "key": _("View key"),
-        "is_hierarchical": _("Tree"),
-    }
+    labels = VIEW_LABELS
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Identifies the view in addresses: /views/{name}/."),
-        "key": _("The facetViewKey in the element info."),
+        **VIEW_HELPS,
         "is_hierarchical": _("Lists elements as a tree, which needs at least one type at its root."),
     }
 
@@ -143,17 +144,9 @@ class FacetViewAdmin(ConfigurationAdmin):
         facet = models.Facet(id=row.facet_id, name=row.snapshot.facets[str(row.facet_id)].name)
         return [facets, (facet.name, change_address(facet))]
 
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.name))
-
     @admin.display(description=_("Tree"), boolean=True)
     def is_tree(self, row: Any) -> bool:
         return bool(row.is_hierarchical)
-
-    @admin.display(description=_("Name in addresses"))
-    def address_name(self, row: Any) -> str:
-        return str(row.name)
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:

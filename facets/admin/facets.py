@@ -1,4 +1,4 @@
-"""Facets, with their views in a table; and the layouts that views offer."""
+"""Facets, with their views in a table, and the layouts that views offer."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from facets.admin.drafting.part_tables import PartTable
 from facets.admin.drafting.preview_panel import ApiAnswer
 from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
 from facets.admin.drafting.row_links import change_link, link
+from facets.admin.facet_views import VIEW_HELPS, VIEW_LABELS
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
@@ -45,14 +46,9 @@ class ViewLines(PartTable):
     link = _("Types and properties")
     verbose_name = _("view")
     verbose_name_plural = _("Views")
-    labels: ClassVar[dict[str, Any]] = {
-        "name": _("Name in addresses"),
-        "key": _("View key"),
-        "is_hierarchical": _("Tree"),
-    }
+    labels = VIEW_LABELS
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Identifies the view in addresses: /views/{name}/."),
-        "key": _("The facetViewKey in the element info."),
+        **VIEW_HELPS,
         "is_hierarchical": _("Lists elements as a tree. Choose the types at its root on the page of the view."),
     }
 
@@ -78,14 +74,6 @@ class FacetAdmin(ConfigurationAdmin):
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
         return [(str(_("Facets and views")), reverse("admin:facets_facet_changelist"))]
-
-    @admin.display(description=_("Name in addresses"))
-    def address_name(self, row: Any) -> str:
-        return str(row.name)
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.name))
 
     @admin.display(description=_("Views"))
     def view_links(self, row: Any) -> SafeString:
@@ -128,17 +116,13 @@ class LayoutAdmin(ConfigurationAdmin):
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the layout in the API and in the addresses of diagrams.")}
 
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
-
     @admin.display(description=_("Offered for"))
     def used(self, row: Any) -> str:
         uses = Counter(each.layout_id for each in row.snapshot.rows.table(models.ViewLayout))
         return _("%(count)d types in views") % {"count": uses[str(row.pk)]}
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """Of the first type that has it: they all say the same of a layout."""
+        """Return the answer about the first type with this layout; all types show it in the same way."""
         for type_key in configuration.types:
             for answer in type_answers(configuration, type_key):
                 if any(each["key"] == row.key for each in answer.body["values"][0]["layouts"]):

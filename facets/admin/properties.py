@@ -1,4 +1,4 @@
-"""A property on a page of its own: texts, what it holds, and the values that can be selected."""
+"""A property on its own page: texts, content type and selectable values."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ValueForm(PartForm):
     }
 
     def clean_key(self) -> str | None:
-        """The value without a key means that nothing is selected."""
+        """Store None for the value that means that nothing is selected."""
         return self.cleaned_data["key"] or None
 
 
@@ -193,10 +193,6 @@ class PropertyAdmin(ConfigurationAdmin):
 
     def haystack(self, snapshot: ConfigurationSnapshot, row: Row) -> str:
         return f"{super().haystack(snapshot, row)}\n{snapshot.types[row.type_id].key.casefold()}"
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Type"))
     def type_link(self, row: Any) -> SafeString:

@@ -1,4 +1,4 @@
-"""The properties of a type as lines of its form; all of a property is on its own page."""
+"""The properties of a type as lines of its form; each property has a page with all details."""
 
 from __future__ import annotations
 

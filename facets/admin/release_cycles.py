@@ -1,4 +1,4 @@
-"""Release cycles, with their states and transitions in tables, and the validation rules that guard them."""
+"""Release cycles, with their states and transitions in tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CATEGORY_NAMES = {
 
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
-    """States by the ids of their rows, so that they can be renamed; those that come with the form by their keys."""
+    """Offer states by row id, so they can be renamed, and states that the same form adds by their keys."""
     states = form.snapshot.rows.owned(models.CycleState, cycle_id) if cycle_id else []
     options = [Option(row.id, row.key) for row in states]
     typed = form.data.get(form.add_prefix(name)) if form.is_bound else None
@@ -164,10 +164,6 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the cycle in templates.")}
 
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
-
     @admin.display(description=_("States"))
     def state_names(self, row: Any) -> str:
         snapshot: ConfigurationSnapshot = row.snapshot
@@ -187,7 +183,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Transitions by state"))
     def picture(self, row: Any) -> SafeString | str:
-        """Each state with the ways out of it."""
+        """Show each state with its transitions."""
         if row._state.adding:
             return str(_("Add states and transitions below."))
         snapshot: ConfigurationSnapshot = row.snapshot
@@ -205,7 +201,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
         return SafeString(render_to_string("back_office/configuration/ways.html", {"states": shown}))
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """What a caller with every right is offered, state by state."""
+        """Yield the transitions of each state for a caller with all permissions."""
         cycle = next(each for each in configuration.blueprint.cycles if each.key == row.key)
         for state in cycle.states:
             offered = list_transitions(each for each in cycle.transitions if each.source == state.key)

@@ -1,4 +1,4 @@
-"""Validation rules: what must be filled in before a version may go on."""
+"""Validation rules, which require values before a version enters a state or takes a transition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RuleForm(ConfigurationForm):
     )
 
     def prepare(self) -> None:
-        """By their keys: a rule holds wherever there is something of that name."""
+        """Offer keys, since a rule applies to everything with that key."""
         snapshot = self.snapshot
         versioned = {row.id for row in snapshot.types.values() if row.is_versioned}
         properties: dict[str, str] = {}
@@ -63,7 +63,7 @@ class RuleForm(ConfigurationForm):
             self._offer(name, {row.key: snapshot.label(row) for row in snapshot.rows.table(model)})
 
     def _offer(self, name: str, labels: dict[str, str]) -> None:
-        """What the rule names stays an option, also when nothing has that name any more."""
+        """Keep the current choice as an option, even if nothing has that key any more."""
         named = getattr(self.instance, name)
         for key in [named] if isinstance(named, str) else named or []:
             labels.setdefault(key, key)
@@ -111,7 +111,7 @@ class ValidationRuleAdmin(ConfigurationAdmin):
         return ", ".join([*row.states, *row.transitions])
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """No operation answers rules; they show in what a transition is refused with."""
+        """No operation lists rules; their messages appear when a transition is refused."""
         return ()
 
 

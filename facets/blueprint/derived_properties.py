@@ -1,7 +1,7 @@
-"""Properties that the server derives, known by their names, and how it renders them (D8, D14, D20, D21).
+"""Properties that the server derives, identified by their keys (D8, D14, D20, D21).
 
-A template decides which types have them, but not what they are: a filter or a client that goes by the configuration
-would otherwise expect values that never come.
+A template decides which types have them, but not how they are defined: filters and clients that rely on the
+configuration would otherwise expect values that the server never sends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DERIVED_CONTEXTS = frozenset({"changedBy", "createdBy", "relBy", "releaseHistory
 
 
 def derived_problems(defined: Property) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where the definition of a property, by the names of its fields, is not as the server renders it, and why."""
+    """Yield the path and a message for each field of a definition that differs from what the server renders."""
     rendered, words = DERIVED_ATTRIBUTES.get(defined.key), {"key": defined.key}
     if defined.attribute and defined.key in DERIVED_CONTEXTS:
         yield ("attribute",), _("the server derives %(key)s as a related context") % words

@@ -1,7 +1,4 @@
-"""What differs between two blueprints, in lines a person can read, and what of it could orphan stored content.
-
-Pure: compares values only.
-"""
+"""Differences between two blueprints as readable lines, and those that could orphan stored content."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from repository_site.core.problems import placed
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`sign` is `+` for what comes, `-` for what goes, `~` for what changes; without values it is only an order."""
+    """An addition (`+`), removal (`-`) or change (`~`). A change without values is a change of order."""
 
     sign: str
     path: tuple[str, ...]
@@ -40,7 +37,7 @@ class Difference:
 
 
 def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
-    """One line a difference."""
+    """Return one line per difference."""
     return [str(each) for each in find_differences(old, new)]
 
 
@@ -62,7 +59,7 @@ def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
             # An attribute becomes a related context, or the other way round.
             yield Difference("-" if after is None else "+", here)
         else:
-            # None is for an order; where there was or will be nothing, that is an empty text.
+            # Two values of None would mean a change of order, so a missing value becomes an empty text.
             yield Difference("~", here, "" if before is None else before, "" if after is None else after)
 
 
@@ -102,8 +99,10 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A change that stored content of a type may contradict. `property` and `value`, or `state`, narrow it down;
-    `what` is English."""
+    """A change that could orphan stored content of a type, narrowed down by `property` and `value`, or by `state`.
+
+    `what` is a translatable text in English.
+    """
 
     what: str
     type: str
@@ -113,7 +112,7 @@ class Hazard:
 
 
 def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
-    """The changes after which stored elements could have a type, property or value that no longer exists."""
+    """Return the changes that could leave stored elements with a type, property or value that no longer exists."""
     found: list[Hazard] = []
     after = {each.key: each for each in new.types}
     old_cycles, new_cycles = ({each.key: each for each in found.cycles} for found in (old, new))

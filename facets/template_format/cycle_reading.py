@@ -1,4 +1,4 @@
-"""Release cycles and validation rules of a template document; mistakes are collected with their places."""
+"""Reads release cycles and validation rules of a template document, and collects problems with their places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Tra
 from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
 from facets.template_format.nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
 
-# The client sets the others, although they are columns of a version.
+# Clients set the other three, although they are columns of a version.
 DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}
 CATEGORIES = tuple(each.value for each in Category if each is not Category.STATIC)
 
@@ -34,7 +34,7 @@ def read_cycle(key: str, node: Node) -> ReleaseCycle:
 
 
 def _state(key: str, node: Node) -> State | None:
-    """None when its category is wrong: what follows from that cannot be judged."""
+    """Return None if the category is invalid, since checks that depend on it would report follow-up problems."""
     node.fields("category", "displayNames")
     node.check(KEY, key, BAD_KEY)
     display_names = node.child("displayNames").texts(required=True)
@@ -64,7 +64,7 @@ def _transition(key: str, node: Node, names: Collection[str], states: Mapping[st
 
 
 def _check_way(node: Node, source: State, target: State, *, has_task: bool) -> None:
-    """What is published stays so until it is retired, and what is retired stays that: changes need a new version."""
+    """Check that published versions can only be retired, and that retired versions stay retired."""
     if source.key == target.key:
         node.child("to").problem(_("a transition must lead to another state"))
     if source.category is Category.RETIRED:
@@ -95,7 +95,7 @@ def _check_effect(node: Node, states: tuple[State, ...]) -> None:
 
 
 def read_rule(key: str, node: Node, cycles: Iterable[ReleaseCycle], properties: Mapping[str, bool]) -> ValidationRule:
-    """`properties` are those of versioned types; true for those that have values by culture."""
+    """Read a rule. `properties` has the keys of versioned types: True for those with values by culture."""
     node.fields("property", "severity", "messages", "states", "transitions", "perCulture")
     node.check(KEY, key, BAD_KEY)
     name, severity = node.child("property"), node.child("severity")

@@ -1,4 +1,4 @@
-"""From a template document to a blueprint: every mistake is named with its place, and all of them at once."""
+"""Reads a template document into a blueprint, and reports every problem with its place at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECTIONS = (
 
 
 def read_template(document: Mapping[str, Any]) -> Blueprint:
-    """Invalid lists every problem with its place."""
+    """Return the blueprint of a template; raise Invalid with every problem and its place."""
     problems: list[str] = []
     reader = _Reader(Node(dict(document), "", problems))
     result = reader.read()
@@ -53,7 +53,7 @@ def read_template(document: Mapping[str, Any]) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class _TypeNode:
-    """A type with the node it was read from, for the checks that need all types."""
+    """A type and its node, for checks that need all types."""
 
     value: blueprint.ElementType
     node: Node
@@ -110,7 +110,7 @@ class _Reader:
     # Checks that several parts share.
 
     def known(self, node: Node, known: Collection[str], unknown: str) -> None:
-        """Names that a list holds, or that an object has as its keys; `unknown` is what to say of others."""
+        """Report unknown names in a list, or unknown keys of an object, with one of the UNKNOWN messages."""
         places = dict(node.entries()) if isinstance(node.value, dict) else node.named_items()
         for name, place in places.items():
             if name not in known:
@@ -242,7 +242,7 @@ class _Reader:
         )
 
     def release_cycle(self, node: Node, *, is_versioned: bool) -> str:
-        """The one that a versioned type names, else the first of the template."""
+        """Return the cycle that a versioned type names, else the first of the template."""
         if not is_versioned:
             if not node.is_absent:
                 node.problem(_("only a versioned type can have a release cycle"))
@@ -256,7 +256,7 @@ class _Reader:
         return name
 
     def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
-        """Names of shared properties, `@set`, or definitions; a definition replaces what a set has brought."""
+        """Read names of shared properties, `@set` and definitions; a definition replaces a property of a set."""
         found: dict[str, blueprint.Property] = {}
         defined: set[str] = set()
         for item in node.items():
@@ -301,17 +301,17 @@ class _Reader:
         )
 
     def view_nodes(self, facet: str, node: Node) -> dict[str, Node]:
-        """The views of a facet, written out, or the name of a view set."""
+        """Return the views of a facet, which are written out or given by the name of a view set."""
         if not isinstance(node.value, str):
             return dict(node.entries())
         chosen = self.root.child("viewSets").child(node.value)
         if chosen.is_absent:
             node.unknown(UNKNOWN_VIEW_SET, node.value)
-        # A set may suit one facet and not the other, so mistakes in it name the facet, too.
+        # A set may suit one facet and not another, so problems name the facet as well.
         return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
 
     def check_unused_sets(self) -> None:
-        """A view set that no facet uses is read as well, so that a mistake in it does not wait for its first use."""
+        """Read view sets that no facet uses, to report problems before their first use."""
         used = {
             node.child("views").value
             for node in dict(self.root.child("facets").entries()).values()
@@ -365,7 +365,7 @@ class _Reader:
         )
 
     def view_types(self, node: Node, own: list[blueprint.ElementType]) -> tuple[list[blueprint.ElementType], list[str]]:
-        """The types a view names, or all of its facet."""
+        """Return the types that a view names, or all types of its facet."""
         if node.child("types").is_absent:
             return own, [each.key for each in own]
         keys = node.child("types").names()
@@ -374,7 +374,7 @@ class _Reader:
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
-        """None stands for all."""
+        """Return the keys of the properties to show; None for all."""
         if node.value == "all":
             return None
         if not isinstance(node.value, list):

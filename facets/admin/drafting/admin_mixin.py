@@ -1,4 +1,4 @@
-"""What forms and the tables inside them share: how fields of configuration rows look, and who may do what."""
+"""Labels, help texts and permissions that the forms and their tables share."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ AREAS = frozenset({"descriptions"})
 
 
 def may_edit(request: HttpRequest) -> bool:
-    """The configuration is for administrators (D20)."""
+    """Return whether the caller is an administrator, who alone can change the configuration (D20)."""
     return Role.ADMINISTRATOR in caller_of(request).roles
 
 
 def may_fill_in(request: HttpRequest) -> bool:
-    """Who may only look is shown the same form, with every field switched off; what they post is refused."""
+    """Return whether to build the form; other callers see it with all fields disabled and cannot post it."""
     return may_edit(request) or request.method in ("GET", "HEAD")
 
 
 class ConfigurationFields:
-    """For a model admin and for the inlines in it."""
+    """Mixin for a model admin and its inlines."""
 
     texts_kind: ClassVar[str] = "line"
     labels: ClassVar[dict[str, Any]] = {}

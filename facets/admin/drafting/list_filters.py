@@ -1,4 +1,4 @@
-"""Filters of the lists of the configuration, with their choices from the snapshot."""
+"""Filters of the configuration lists, with choices from the snapshot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELATED = "related"
 
 
 class _RowFilter(DropdownFilter):
-    """Rows whose `column` leads to one that is chosen."""
+    """Filters rows by the row that `column` refers to."""
 
     column: str
     table: str
