@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from django.contrib.admin import autodiscover
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.urls import include, path, re_path
@@ -66,6 +67,8 @@ def unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
 handler400 = bad_request
 handler404 = not_found
 handler500 = server_error
+
+autodiscover()  # not when Django starts: commands need no back office
 
 urlpatterns = [
     path("", include("storage.api.urls")),

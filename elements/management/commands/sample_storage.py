@@ -25,6 +25,8 @@ class Command(RepositoryCommand):
   manage.py sample_storage demo sample 10000
 """
 
+    migrates_empty_database = True
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection")
         parser.add_argument("storage", help="id of the new storage")

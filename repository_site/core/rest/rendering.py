@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
-from rest_framework.renderers import BaseRenderer
 
 JSON_TYPE = "application/json"
 SVG_TYPE = "image/svg+xml"
@@ -33,20 +32,6 @@ def _exactly(value: Any) -> Any:
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value))
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
-class JSONRenderer(BaseRenderer):
-    """Renders DRF's own responses; our viewsets use `answer`."""
-
-    media_type = JSON_TYPE
-    format = "json"
-    charset = None
-    render_style = "binary"
-
-    def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
-    ) -> bytes:
-        return b"" if data is None else to_json(data)
 
 
 def answer(payload: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:

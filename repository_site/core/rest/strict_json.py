@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import IO, Any
+from typing import Any
 
 import orjson
-from rest_framework.parsers import BaseParser
 
 from repository_site.core.problems import Unreadable
-from repository_site.core.rest.rendering import JSON_TYPE
 
 MAX_NESTING = 64
 # Larger numbers have no business meaning, and their digits could fill the memory.
@@ -24,15 +21,6 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 INNERMOST = re.compile(rb"\[\]|\{\}")
 # Only texts with one of these escapes can contain a NUL or a lone surrogate.
 SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
-
-
-class StrictJSONParser(BaseParser):
-    media_type = JSON_TYPE
-
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> Any:
-        return parse_json(stream.read())
 
 
 def parse_json(content: bytes, noun: str = "The body") -> Any:
