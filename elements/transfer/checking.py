@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from elements.related_contexts import accepts
-from elements.transfer.lines import Line, Target
+from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
 
@@ -18,7 +18,7 @@ VISIBLE = (Category.PUBLISHED, Category.STATIC)
 
 
 @dataclass(slots=True)
-class Known:
+class ImportedElement:
     """What is remembered of an element: little, since there may be very many."""
 
     type: ElementType
@@ -39,20 +39,20 @@ class Survey:
 
     types: Mapping[str, ElementType]
     problems: list[str] = field(default_factory=list)
-    elements: dict[str, Known] = field(default_factory=dict)
+    elements: dict[str, ImportedElement] = field(default_factory=dict)
     versions: dict[str, tuple[int, str]] = field(default_factory=dict)
     """The line and the element of each version."""
     shapes: dict[str, int] = field(default_factory=dict)
     """The line of each shape."""
-    references: dict[tuple[str, str, Target], list[int]] = field(default_factory=dict)
+    references: dict[tuple[str, str, TransferReference], list[int]] = field(default_factory=dict)
     """By place, type of the owner and target: the lines. Many lines name the same, which is looked at once then."""
-    children: list[tuple[int, str, str, list[Target]]] = field(default_factory=list)
+    children: list[tuple[int, str, str, list[TransferReference]]] = field(default_factory=list)
     drawn: dict[str, list[tuple[str, int, bool]]] = field(default_factory=lambda: defaultdict(list))
 
     def report(self, number: int, text: str) -> None:
         self.problems.append(f"line {number}: {text}")
 
-    def add(self, number: int, line: Line) -> bool:
+    def add(self, number: int, line: TransferLine) -> bool:
         """Whether the line has a version of its own; one that stands twice is reported only."""
         if line.version in self.versions:
             self.report(number, f"{line.version}: the version stands twice")
@@ -60,7 +60,7 @@ class Survey:
         self.versions[line.version] = (number, line.element)
         known = self.elements.get(line.element)
         if known is None:
-            known = self.elements[line.element] = Known(line.type, number, line.creation)
+            known = self.elements[line.element] = ImportedElement(line.type, number, line.creation)
         elif known.type is not line.type:
             self.report(
                 number, f"{line.version}: its other version, in line {known.line}, is of the type {known.type.key}"
@@ -80,7 +80,7 @@ class Survey:
             self.drawn[shape.target.id].append((line.element, position, line.category in VISIBLE))
         return True
 
-    def _add_version(self, number: int, line: Line, known: Known) -> None:
+    def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
             known.newest = known.published = line.version
             return
@@ -198,7 +198,7 @@ class Survey:
 
 
 def _reference_problem(
-    place: str, owner: ElementType, related: Related | None, target: Target, type: ElementType | None
+    place: str, owner: ElementType, related: Related | None, target: TransferReference, type: ElementType | None
 ) -> str | None:
     """`type` is what the target really is; None when it is nowhere."""
     if type is None:

@@ -19,7 +19,7 @@ from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.transfer.checking import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
-from elements.transfer.rows import RowMaker, Rows, write_elements
+from elements.transfer.rows import ImportRows, RowMaker, write_elements
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.problems import Invalid
@@ -88,17 +88,17 @@ def _analyse() -> None:
         cursor.execute(f"ANALYZE {tables}")
 
 
-def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[Rows]:
+def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:
     """Check every line; the rows of those that are good by themselves."""
     maker = RowMaker(reader.configuration, timezone.now())
-    rows = Rows()
+    rows = ImportRows()
     for number, raw in with_progress(read_lines(path), "Checking" if dry_run else "Importing"):
         line = reader.read(raw, lambda text, number=number: survey.report(number, text))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
         if line is not None and survey.add(number, line):
             maker.add(line, rows)
             if rows.is_full():
                 yield rows
-                rows = Rows()
+                rows = ImportRows()
     yield rows
 
 

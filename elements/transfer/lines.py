@@ -33,7 +33,7 @@ REMEMBERED = 50_000
 Report = Callable[[str], None]
 
 
-class Target(NamedTuple):
+class TransferReference(NamedTuple):
     """An element that a line refers to, and the type that the line says it has."""
 
     id: str
@@ -41,14 +41,14 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeLine:
+class TransferShape:
     id: str
-    target: Target
+    target: TransferReference
     predecessors: tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Line:
+class TransferLine:
     """One element version as the file says it."""
 
     element: str
@@ -63,9 +63,9 @@ class Line:
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     stamps: dict[str, str] = field(default_factory=dict)
     """Moments in UTC."""
-    related: dict[str, list[Target]] = field(default_factory=dict)
-    children: list[Target] = field(default_factory=list)
-    content: list[ShapeLine] = field(default_factory=list)
+    related: dict[str, list[TransferReference]] = field(default_factory=dict)
+    children: list[TransferReference] = field(default_factory=list)
+    content: list[TransferShape] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class LineReader:
         self.zone = zone
         cultures = frozenset(str(lcid) for lcid in configuration.cultures.data)
         self.rules = {key: _type_rules(type, cultures) for key, type in configuration.types.items()}
-        self._targets: dict[tuple[str, str, str], Target] = {}
+        self._targets: dict[tuple[str, str, str], TransferReference] = {}
         self._instants: dict[str, str] = {}
 
-    def read(self, raw: bytes, report: Report) -> Line | None:
+    def read(self, raw: bytes, report: Report) -> TransferLine | None:
         problems: list[str] = []
         try:
             document = parse_json(raw, noun="The line")
@@ -102,7 +102,7 @@ class LineReader:
             report(f"{name[:80]}: {text}" if isinstance(name, str) and name else text)
         return None
 
-    def _line(self, document: Any, report: Report) -> Line | None:
+    def _line(self, document: Any, report: Report) -> TransferLine | None:
         if not isinstance(document, dict):
             report("expected an object")
             return None
@@ -113,7 +113,7 @@ class LineReader:
         identity = self._identity(document, type, report)
         if type is None or identity is None:
             return None
-        line = Line(*identity, type)
+        line = TransferLine(*identity, type)
         self._state(document, line, report)
         self._attributes(document.get("attributes", {}), line, report)
         self._related(document.get("related", {}), line, report)
@@ -144,7 +144,7 @@ class LineReader:
             return None
         return (element, second, element) if type.is_versioned else (element, element, second)
 
-    def _state(self, document: dict[str, Any], line: Line, report: Report) -> None:
+    def _state(self, document: dict[str, Any], line: TransferLine, report: Report) -> None:
         state, stereotype = document.get("state", ""), document.get("stereotype", "")
         if line.type.is_versioned:
             categories = self.configuration.cycles[line.type.key].categories
@@ -159,7 +159,7 @@ class LineReader:
             return
         line.state, line.stereotype = str(state), stereotype
 
-    def _attributes(self, attributes: Any, line: Line, report: Report) -> None:
+    def _attributes(self, attributes: Any, line: TransferLine, report: Report) -> None:
         if not isinstance(attributes, dict):
             report("attributes must be an object")
             return
@@ -187,7 +187,7 @@ class LineReader:
         if line.type.is_versioned and line.major is None:
             report("version: a versioned element needs a version such as 1.0")
 
-    def _stamp(self, name: str, values: dict[str, Any], line: Line, report: Report) -> None:
+    def _stamp(self, name: str, values: dict[str, Any], line: TransferLine, report: Report) -> None:
         if len(values) != 1 or INVARIANT not in values:
             report(f"{name}: expected one value, for the culture {INVARIANT}")
             return
@@ -210,7 +210,7 @@ class LineReader:
         self._instants[text] = instant
         return instant
 
-    def _related(self, related: Any, line: Line, report: Report) -> None:
+    def _related(self, related: Any, line: TransferLine, report: Report) -> None:
         if not isinstance(related, dict):
             report("related must be an object")
             return
@@ -226,7 +226,7 @@ class LineReader:
             if found:
                 line.related[name] = found
 
-    def _content(self, content: Any, line: Line, report: Report) -> None:
+    def _content(self, content: Any, line: TransferLine, report: Report) -> None:
         if content and not line.type.has_diagram:
             report(f"content: the type {line.type.key} has no diagram")
         if not isinstance(content, list):
@@ -242,7 +242,7 @@ class LineReader:
             target = self._reference(item, place, report)
             before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
             if shape and target:
-                line.content.append(ShapeLine(shape, target, before))
+                line.content.append(TransferShape(shape, target, before))
         shapes = {each.id for each in line.content}
         if len(shapes) != len(line.content):
             report("content: a shape stands twice")
@@ -254,7 +254,7 @@ class LineReader:
             if each.id in each.predecessors:
                 report(f"content: the shape {each.id} precedes itself")
 
-    def _references(self, references: Any, place: str, report: Report) -> Iterator[Target]:
+    def _references(self, references: Any, place: str, report: Report) -> Iterator[TransferReference]:
         if not isinstance(references, list):
             report(f"{place} must be a list of references")
             return
@@ -264,14 +264,14 @@ class LineReader:
             elif (found := self._reference(reference, f"{place}[{index}]", report)) is not None:
                 yield found
 
-    def _reference(self, reference: dict[str, Any], place: str, report: Report) -> Target | None:
+    def _reference(self, reference: dict[str, Any], place: str, report: Report) -> TransferReference | None:
         words = (reference.get("id"), reference.get("type"), reference.get("facetName"))
         try:
             return self._targets[words]  # type: ignore[index]  # what is no text is not in there
         except (KeyError, TypeError):
             return self._new_target(*words, place, report)
 
-    def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> Target | None:
+    def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> TransferReference | None:
         element = _guid(id, f"{place}.id", report)
         type = self.configuration.types.get(str(key))
         if type is None or facet != type.facet:
@@ -281,7 +281,7 @@ class LineReader:
             return None
         if len(self._targets) >= REMEMBERED:
             self._targets.clear()
-        target = self._targets[id, type.key, type.facet] = Target(element, type.key)
+        target = self._targets[id, type.key, type.facet] = TransferReference(element, type.key)
         return target
 
 
@@ -301,7 +301,7 @@ def _type_rules(type: ElementType, cultures: frozenset[str]) -> TypeRules:
     )
 
 
-def _version(values: dict[str, Any], line: Line, report: Report) -> None:
+def _version(values: dict[str, Any], line: TransferLine, report: Report) -> None:
     value = values.get(INVARIANT)
     parts = VERSION.fullmatch(value) if isinstance(value, str) and line.type.is_versioned else None
     if len(values) != 1 or parts is None:

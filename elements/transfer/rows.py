@@ -11,7 +11,7 @@ from uuid import uuid4
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.naming import sort_name
 from elements.transfer.checking import Survey
-from elements.transfer.lines import CALLERS, Line
+from elements.transfer.lines import CALLERS, TransferLine
 from facets.configuration import Configuration
 from repository_site.core.rest.rendering import to_json
 from storage.tenancy.bulk import copy_row, copy_rows, copy_text
@@ -31,7 +31,7 @@ FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position")
 
 
 @dataclass(slots=True)
-class Rows:
+class ImportRows:
     """The rows of some lines, and the ids that no version and no shape of the storage may have yet."""
 
     versions: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class RowMaker:
         self.now = now.isoformat()
         self._ids = ascending_ids()
 
-    def add(self, line: Line, rows: Rows) -> None:
+    def add(self, line: TransferLine, rows: ImportRows) -> None:
         version, ids = line.version, self._ids
         rows.version_ids.append(version)
         if line.element != version:
@@ -80,7 +80,7 @@ class RowMaker:
                 copy_row(next(ids), shape.id, before, place) for place, before in enumerate(shape.predecessors)
             ]
 
-    def _version_row(self, line: Line) -> str:
+    def _version_row(self, line: TransferLine) -> str:
         stamps = line.stamps
         created = stamps.get("createdOn", self.now)
         callers = [targets[0].id if (targets := line.related.get(name)) else None for name in CALLERS]

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from elements.models import Element, ElementVersion, Reference, Shape
 from elements.transfer.checking import Survey
 from elements.transfer.lines import LineReader
-from elements.transfer.rows import RowMaker, Rows
+from elements.transfer.rows import ImportRows, RowMaker
 from facets.configuration import configuration_of
 from repository_site.core import environment
 from storage.models import Storage
@@ -373,7 +373,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 def test_whatever_stands_in_a_line_it_is_a_line_or_a_problem(house: Storage, data: st.DataObject) -> None:
     reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))
     survey = Survey(reader.configuration.types)
-    rows = Rows()
+    rows = ImportRows()
     for number in (1, 2):
         document = json.loads(data.draw(st.sampled_from(DEMO_LINES)))
         for _ in range(data.draw(st.integers(0, 3))):
