@@ -23,7 +23,7 @@ from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
 from tests.elements.handbook import TEMPLATE, write_lines
-from tests.elements.test_transfer import line, version, write
+from tests.elements.transfer_files import line, version, write
 from tests.factories import StorageFactory
 from tests.scale import only_at_full_scale
 
