@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from elements.admin.typed import NoJson, read_typed
+from elements.admin.editing.typed import NoJson, read_typed
 from elements.models import Element
 from elements.people.administration import groups_of
 from elements.values.markup import shown_markup
