@@ -27,7 +27,7 @@ from storage.models.roles import Role
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.test_transfer import guid, line, reference, version, write
+from tests.elements.transfer_files import guid, line, reference, version, write
 from tests.factories import StorageFactory, storage_context
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
