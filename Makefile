@@ -86,7 +86,6 @@ format: $(STAMP) ## put the code into its form
 docs: $(STAMP) ## make the generated pages of docs/ anew
 	@$(BIN)/python -m repository_site.core.environment
 	@$(BIN)/python -m tests.permissions.matrix
-	@$(BIN)/python -m repository_site.operations.supply_chain docs
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md
 	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
 
@@ -105,11 +104,11 @@ bench: $(STAMP) ## measure, and write benchmarks/RESULTS.md (ARGS=--short for tw
 shell: $(STAMP) ## a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell
 
-audit: $(STAMP) ## check packages against the locks, their files and licences, and known vulnerabilities where pip-audit is there
-	@$(BIN)/python -m repository_site.operations.supply_chain audit
+audit: $(STAMP) ## look up known vulnerabilities of all packages (needs a network)
+	@$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements.txt -r requirements-traces.txt -r requirements-dev.txt
 
 sbom: $(STAMP) ## write a bill of materials (CycloneDX JSON) to standard output
-	@$(BIN)/python -m repository_site.operations.supply_chain sbom
+	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible requirements.txt
 
 lock: $(STAMP) ## pin the requirements anew from pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml

@@ -10,7 +10,7 @@ import orjson
 
 from elements.models import people
 from repository_site.core.database.statements import look_up
-from storage.access.callers import UserGrant
+from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.models.roles import Role

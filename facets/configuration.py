@@ -20,7 +20,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from facets.blueprint.cycles import Category, ReleaseCycle, Transition
-from facets.blueprint.definitions import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
+from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
 from facets.rows.reading import read_configuration
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
@@ -41,7 +41,7 @@ class TypeInView:
     type: ElementType
     is_root: bool
     properties: Mapping[str, Property]
-    layouts: tuple[Layout, ...]
+    layouts: tuple[LayoutDefinition, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +247,7 @@ def _cycles(blueprint: Blueprint) -> dict[str, CompiledCycle]:
     return {each.key: compiled[each.release_cycle] for each in blueprint.types if each.release_cycle}
 
 
-def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:
+def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, LayoutDefinition]) -> CompiledFacet:
     views: dict[str, CompiledView] = {}
     for view in facet.views:
         shown = {each.type: _type_in_view(each, types[each.type], layouts) for each in view.types}
@@ -256,7 +256,7 @@ def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str,
     return CompiledFacet(facet, MappingProxyType(views))
 
 
-def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, Layout]) -> TypeInView:
+def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, LayoutDefinition]) -> TypeInView:
     all_properties = {each.key: each for each in type.properties}
     shown = all_properties if view_type.shows_all else _pick(view_type.properties, all_properties)
     return TypeInView(

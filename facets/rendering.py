@@ -11,24 +11,18 @@ from facets.blueprint.definitions import Attribute, Facet, Property, Related, Se
 from facets.blueprint.texts import Texts
 from facets.configuration import CompiledView, Configuration, TypeInView
 from repository_site.core.rest.rendering import counted, to_json
-from storage.localisation.cultures import CultureSet, language_of
+from storage.localisation.cultures import CultureSet, fallback_culture
 
 Names = dict[int, str]
 # How the names of a facet or view stand in an answer depends on the api-version (D5).
 Naming = Callable[[Names], Mapping[str, object]]
 
 
-def display_names(texts: Texts, cultures: CultureSet, fallback: str) -> Names:
-    """A name in every data culture: its own, else one in the same language, the default culture's, any, or the key."""
+def display_names(texts: Texts, cultures: CultureSet, key: str) -> Names:
+    """Return a name in every data culture, with the key where no text can be shown (D40)."""
     known = {lcid: text for lcid, text in texts if text}
-    last = known.get(cultures.default) or next(iter(known.values()), fallback)
-    return {lcid: known.get(lcid) or _in_language(known, lcid) or last for lcid in sorted(cultures.data)}
-
-
-def _in_language(known: Names, lcid: int) -> str | None:
-    """Austrian readers are better served with German than with the default."""
-    language = language_of(lcid)
-    return next((text for other, text in known.items() if language_of(other) == language), None)
+    chosen = {lcid: fallback_culture(lcid, known, cultures) for lcid in sorted(cultures.data)}
+    return {lcid: key if other is None else known[other] for lcid, other in chosen.items()}
 
 
 def other_texts(texts: Texts, cultures: CultureSet) -> Names:

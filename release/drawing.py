@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from facets.blueprint.cycles import OPEN, Category, ReleaseCycle
-from facets.blueprint.texts import Texts
+from facets.rendering import display_names
+from storage.localisation.cultures import CultureSet
 
 COLORS = {
-    Category.DRAFT: "fill:#fff3cd,stroke:#8a6d00,color:#000",
-    Category.REVIEW: "fill:#cfe2ff,stroke:#084298,color:#000",
+    Category.DRAFT: "fill:#cfe2ff,stroke:#084298,color:#000",
+    Category.REVIEW: "fill:#fff3cd,stroke:#8a6d00,color:#000",
     Category.PUBLISHED: "fill:#d1e7dd,stroke:#0a5c36,color:#000",
     Category.RETIRED: "fill:#e2e3e5,stroke:#41464b,color:#000",
 }
@@ -56,16 +57,11 @@ def describe_states(cycle: ReleaseCycle, culture: int) -> str:
             Category.DRAFT: "can be changed",
             Category.PUBLISHED: "only properties that are editable in released versions",
         }.get(state.category, "cannot be changed")
-        name = _text(state.display_names, culture)
+        name = display_names(state.display_names, CultureSet((culture,), culture, ()), state.key)[culture]
         rows.append(f"| `{state.key}` | {name} | {state.category} | {seen} | {content} |")
     one = " and ".join(sorted(OPEN))
     rows += ["", f"Of one element there is at most one version in {one} together, and at most one that is published."]
     return "\n".join(rows) + "\n"
-
-
-def _text(texts: Texts, culture: int) -> str:
-    found = dict(texts)
-    return found.get(culture) or next(iter(found.values()), "")
 
 
 def _ids(cycle: ReleaseCycle) -> dict[str, str]:

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from repository_site import __version__
 from repository_site.core import environment
 from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.rest.description import API_DESCRIPTION, API_TAGS
@@ -84,9 +85,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "repository_site.operations.metrics.requests.MetricsMiddleware",
+    "repository_site.operations.metrics.requests.RequestCountMiddleware",
     "repository_site.core.middleware.RequestLogMiddleware",
-    "storage.traffic.TrafficMiddleware",
     "repository_site.core.policies.PolicyMiddleware",
     "repository_site.operations.health.HealthMiddleware",
     "repository_site.operations.metrics.page.MetricsPageMiddleware",
@@ -209,7 +209,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Content repository",
     "DESCRIPTION": API_DESCRIPTION,
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVERS": [{"url": "/", "description": "Where this document comes from."}],
     "TAGS": [{"name": name, "description": text} for name, text in API_TAGS.items()],

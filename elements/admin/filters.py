@@ -1,4 +1,4 @@
-"""What the list of elements can be narrowed by. Apps above hang theirs in by `FILTERS`.
+"""Filters of the element list.
 
 Each narrows by what is an index condition under row-level security where there is one, or by a condition on rows that
 are read in the order of names, and so only as far as the page needs.
@@ -25,12 +25,14 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from elements.admin.labels import NAMES_OF_CATEGORIES, Labels, labels_of
+from elements.admin.labels import Labels, labels_of
 from elements.derived import AUTHOR_CONTEXTS
+from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
@@ -121,7 +123,7 @@ class StageFilter(ElementFilter):
     parameter_name = "stage"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [(each.value, NAMES_OF_CATEGORIES[each]()) for each in Category]
+        return [(each.value, str(CATEGORY_NAMES[each])) for each in Category]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         return elements.filter(newest__category=value) if value in set(Category) else elements.none()
@@ -292,14 +294,18 @@ def _guid(text: str) -> UUID | None:
     return UUID(text) if GUID.fullmatch(text) else None
 
 
-FILTERS: list[type[ElementFilter]] = [
-    FacetFilter,
-    TypeFilter,
-    StateFilter,
-    StageFilter,
-    AuthorFilter,
-    OwnerFilter,
-    ValidityFilter,
-    PlaceFilter,
-    DiagramFilter,
-]
+def element_filters() -> list[type[ElementFilter]]:
+    """Return the filters of the element list in the order in which it shows them."""
+    added = [each for extension in elements_extensions for each in extension.filters]
+    return [
+        FacetFilter,
+        TypeFilter,
+        StateFilter,
+        StageFilter,
+        *added,
+        AuthorFilter,
+        OwnerFilter,
+        ValidityFilter,
+        PlaceFilter,
+        DiagramFilter,
+    ]

@@ -25,9 +25,9 @@ from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
 from elements.admin.detail import element_view
-from elements.admin.editing import add_view, delete_view
-from elements.admin.filters import FILTERS
-from elements.admin.labels import Badge, Labels, Named, labels_of
+from elements.admin.editing.views import add_view, delete_view
+from elements.admin.filters import element_filters
+from elements.admin.labels import Badge, Labels, Named, labels_of, version_number
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
@@ -126,8 +126,8 @@ def _listed(
         type,
         labels.type(type),
         facets[type.facet],
-        labels.badge(type, row.state, row.category),
-        "" if row.major is None else f"{row.major}.{row.minor}",
+        labels.badge(type, row.state),
+        version_number(row.major, row.minor),
         authors,
         labels.day(ends),
         labels.day(row.changed_on),
@@ -170,7 +170,7 @@ class ElementAdmin(StorageModelAdmin):
         return ElementList
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        return list(FILTERS)
+        return element_filters()
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return Permission.NEW in granted_to(caller_of(request))
@@ -202,9 +202,8 @@ class ElementAdmin(StorageModelAdmin):
         return _row(element).facet
 
     @display(description=_("State"))
-    def state(self, element: Element) -> SafeString | str:
-        badge = _row(element).state
-        return render_badge(badge) if badge else ""
+    def state(self, element: Element) -> SafeString:
+        return render_to_string("presentation/state.html", {"state": _row(element).state})
 
     @display(description=_("Version"))
     def version(self, element: Element) -> str:
@@ -222,10 +221,6 @@ class ElementAdmin(StorageModelAdmin):
     def changed_on(self, element: Element) -> SafeString:
         row = _row(element)
         return format_html('<span title="{}">{}</span>', row.changed_at, row.changed_on)
-
-
-def render_badge(badge: Badge) -> SafeString:
-    return format_html('<span class="el-badge el-badge-{}">{}</span>', badge.look, badge.text)
 
 
 storage_office.add_navigation(

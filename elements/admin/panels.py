@@ -1,8 +1,4 @@
-"""The page of one element: what it is made of, and where apps above hang in what they know of it.
-
-`PANELS` are its tabs, `ASIDES` the cards beside them. Each gets the page, on which everything that several of them need
-is read once.
-"""
+"""The data behind the page of one element, read once for all of its tabs and cards."""
 
 from __future__ import annotations
 
@@ -19,10 +15,11 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Badge, Labels, Named, labels_of, page_address
+from elements.admin.labels import Badge, Labels, Named, labels_of, page_address, version_number
 from elements.info import Standing, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
+from elements.presentation.trees import Offer
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
@@ -79,11 +76,11 @@ class ElementPage:
 
     @property
     def state(self) -> Badge | None:
-        return self.labels.badge(self.type, self.row.state, self.row.category)
+        return self.labels.badge(self.type, self.row.state)
 
     @property
     def number(self) -> str:
-        return "" if self.row.major is None else f"{self.row.major}.{self.row.minor}"
+        return version_number(self.row.major, self.row.minor)
 
     @property
     def is_newest(self) -> bool:
@@ -129,7 +126,7 @@ class ElementPage:
         return self.standing.lock is Lock.NONE and Permission.DELETE in self.standing.granted
 
     @cached_property
-    def addable(self) -> list[Addable]:
+    def addable(self) -> list[Offer]:
         """What the caller may add below it."""
         return addable_below(self.labels, self.caller, self.type, self.row.element)
 
@@ -175,18 +172,9 @@ class ElementPage:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Addable:
-    """A type of which one can be made in a place, and where that is done."""
-
-    name: str
-    color: str
-    address: str
-
-
-def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Addable]:
+def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Offer]:
     types = [each for each in makeable_types(labels, caller) if type.key in each.parents]
-    return [Addable(labels.type(each), each.color, add_address(each.key, element)) for each in types]
+    return [Offer(labels.type(each), each.color, add_address(each.key, element)) for each in types]
 
 
 def add_address(type: str = "", parent: str = "") -> str:
@@ -222,12 +210,3 @@ class Panel:
     render: Callable[[ElementPage], SafeString]
     concerns: Callable[[ElementPage], bool] = lambda page: True
     order: int = 50
-
-
-PANELS: list[Panel] = []
-# Cards beside the tabs, in their order; one that has nothing to say answers an empty text.
-ASIDES: list[Callable[[ElementPage], SafeString | str]] = []
-
-
-def panels_of(page: ElementPage) -> list[Panel]:
-    return sorted((each for each in PANELS if each.concerns(page)), key=lambda panel: panel.order)

@@ -14,9 +14,10 @@ from elements import derived
 from elements.info import Drawn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
-from elements.pages.navigation import facet_title, tree_view
-from elements.pages.presenting import ShownAttribute, help_of, is_no_end, show_attribute, show_day, show_moment
-from elements.pages.visits import Badge, Kind, Link, Text, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Badge, Kind, Named, Text, version_number
+from elements.presentation.trees import tree_view
+from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
@@ -40,7 +41,7 @@ class Context:
 
     label: str
     help: str
-    links: Sequence[Link]
+    links: Sequence[Named]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Fact:
 
     label: str
     text: str
-    links: Sequence[Link] = ()
+    links: Sequence[Named] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,14 @@ class Note:
 class Place:
     """A diagram that shows the element; the address selects the shape in it."""
 
-    link: Link
+    link: Named
     number: str
     address: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChildPage:
-    links: Sequence[Link]
+    links: Sequence[Named]
     number: int
     has_next: bool
 
@@ -175,23 +176,23 @@ class ElementPage:
 
     @property
     def state(self) -> Badge | None:
-        return self.visit.state(self.type, self.row.state)
+        return self.visit.badge(self.type, self.row.state)
 
     @property
     def number(self) -> str:
-        return version_number(self.row)
+        return version_number(self.row.major, self.row.minor)
 
     @property
     def address(self) -> str:
-        return self.visit.page(self.row)
+        return self.visit.address(self.row)
 
     @property
     def facet_address(self) -> str:
-        return self.visit.facet(self.type.facet)
+        return self.visit.facet_address(self.type.facet)
 
     @property
     def facet_title(self) -> str:
-        return facet_title(self.visit, self._facet)
+        return self.visit.facet(self.type.facet)
 
     @property
     def tree_address(self) -> str:
@@ -205,7 +206,7 @@ class ElementPage:
         return f"{self.facet_address}?open={self.row.element}#e-{self.row.element}" if is_in_tree else ""
 
     @property
-    def breadcrumb(self) -> list[Link]:
+    def breadcrumb(self) -> list[Named]:
         return self._links(self._above)
 
     @cached_property
@@ -233,7 +234,7 @@ class ElementPage:
 
     @property
     def author_note(self) -> Text:
-        return self.visit.name(self.values.get(derived.AUTHOR_NOTE, {}))
+        return self.visit.chosen(self.values.get(derived.AUTHOR_NOTE, {}))
 
     @cached_property
     def attributes(self) -> list[ShownAttribute]:
@@ -265,8 +266,8 @@ class ElementPage:
         return [
             Place(
                 self.visit.link(owner, self.material.names.get(owner.version, {})),
-                version_number(owner),
-                f"{self.visit.page(owner)}?shape={drawn.shape}#diagram",
+                version_number(owner.major, owner.minor),
+                f"{self.visit.address(owner)}?shape={drawn.shape}#diagram",
             )
             for drawn, owner in current or found
         ]
@@ -324,14 +325,14 @@ class ElementPage:
             yield self._note(text, by_id[published])
 
     def _note(self, text: str, other: VersionRow) -> Note:
-        link = _("Go to version %(number)s") % {"number": version_number(other)}
-        return Note(text, self.visit.page(other), link)
+        link = _("Go to version %(number)s") % {"number": version_number(other.major, other.minor)}
+        return Note(text, self.visit.address(other), link)
 
     def _version_line(self, row: VersionRow) -> VersionLine:
         return VersionLine(
-            version_number(row),
-            self.visit.page(row),
-            self.visit.state(self.type, row.state),
+            version_number(row.major, row.minor),
+            self.visit.address(row),
+            self.visit.badge(self.type, row.state),
             self._day(row.valid_from),
             "" if is_no_end(row.valid_until) else self._day(row.valid_until),
             self._day(row.released_on),
@@ -348,21 +349,16 @@ class ElementPage:
                 yield Fact(self._label(stamp), self._moment(moment), self._links(by.get(context, ())))
 
     def _label(self, key: str) -> str:
-        return self.visit.word(self.properties[key].display_names, key)
+        return self.visit.property(self.properties[key])
 
     def _context(self, property: Property, targets: Sequence[Identity]) -> Context:
-        label = self.visit.word(property.display_names, property.key)
-        return Context(label, help_of(self.visit, property), self._links(targets))
+        return Context(self.visit.property(property), self.visit.help(property), self._links(targets))
 
-    def _links(self, targets: Sequence[Identity]) -> list[Link]:
-        return [self.visit.link(each, self.material.names.get(each.version, {})) for each in targets]
+    def _links(self, targets: Sequence[Identity]) -> list[Named]:
+        return self.visit.links(targets, self.material.names)
 
     def _day(self, moment: datetime | None) -> str:
         return "" if moment is None else show_day(self.visit.lcid, moment.astimezone(self.visit.reader.zone).date())
 
     def _moment(self, moment: datetime) -> str:
         return show_moment(self.visit.lcid, moment.astimezone(self.visit.reader.zone))
-
-
-def version_number(row: VersionRow) -> str:
-    return "" if row.major is None else f"{row.major}.{row.minor}"

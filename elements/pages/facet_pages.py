@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from elements.pages.lists import Listing, begins_with, read_listing
-from elements.pages.navigation import Tree, TreeReader, TypeEntry, facet_title, tree_view
+from elements.pages.navigation import ReaderTree, TypeEntry, read_tree
 from elements.pages.visits import Visit
+from elements.presentation.trees import tree_view
 from elements.reading import selection as selecting
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledFacet
@@ -42,11 +43,11 @@ class FacetPage:
 
     @property
     def title(self) -> str:
-        return facet_title(self.visit, self.facet)
+        return self.visit.facet(self.facet.facet.name)
 
     @property
     def address(self) -> str:
-        return self.visit.facet(self.facet.facet.name)
+        return self.visit.facet_address(self.facet.facet.name)
 
     @property
     def list_address(self) -> str:
@@ -81,11 +82,11 @@ class FacetPage:
         query = urlencode({name: value for name, value in given.items() if value})
         return f"{self.address}?{query}" if query else self.address
 
-    def _tree(self) -> Tree | None:
+    def _tree(self) -> ReaderTree | None:
         view = tree_view(self.facet)
         if view is None or self.query.is_list:
             return None
-        tree = TreeReader(self.visit, view).read(self.query.opened, self.query.after)
+        tree = read_tree(self.visit, view, self.query.opened, self.query.after)
         return tree if tree.roots else None
 
     def _listing(self) -> Listing:

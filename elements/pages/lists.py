@@ -7,15 +7,16 @@ which alone has an index, from one element to the next (keyset), so that the las
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
 from elements.filters.conditions import Condition
-from elements.pages.visits import Link, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Named
 from elements.reading import selection as selecting
-from elements.reading.names import ByCulture, read_version_names
+from elements.reading.names import read_version_names
 from elements.reading.rows import Audience, VersionRow
 from elements.reading.selection import Selection
 from repository_site.core.database.statements import fetch
@@ -36,7 +37,7 @@ class Group:
     """Elements whose names begin with a letter; without one where the list is not divided."""
 
     letter: str
-    links: Sequence[Link]
+    links: Sequence[Named]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +99,11 @@ def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:
         found = NamePage(found.rows[:PAGE], has_more=True)
     names = read_version_names([row.version for row in found.rows])
     if is_long:
-        return Listing([Group("", _links(visit, found.rows, names))], True, place is not None, found.next)
-    return Listing(_groups(_links(visit, found.rows, names)))
+        return Listing([Group("", visit.links(found.rows, names))], True, place is not None, found.next)
+    return Listing(_groups(visit.links(found.rows, names)))
 
 
-def _links(visit: Visit, rows: Iterable[VersionRow], names: dict[str, ByCulture]) -> list[Link]:
-    return [visit.link(row, names.get(row.version, {})) for row in rows]
-
-
-def _groups(links: list[Link]) -> list[Group]:
+def _groups(links: list[Named]) -> list[Group]:
     ordered = sorted(links, key=lambda link: _sorted_by(link.name.in_one_line))
     if len(ordered) <= FEW:
         return [Group("", ordered)] if ordered else []

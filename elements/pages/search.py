@@ -20,8 +20,9 @@ from elements.filters.conditions import NEVER, Condition, negation
 from elements.filters.syntax import fold_case
 from elements.naming import NAME
 from elements.pages.lists import begins_with, place_of, read_by_name
-from elements.pages.navigation import facet_title
-from elements.pages.visits import Link, Text, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Named, Text
+from elements.presentation.search_texts import words_of
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import VersionRow
@@ -30,7 +31,6 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 PAGE = 25
-MAX_LENGTH, MAX_WORDS = 200, 10
 # Seconds that the look at every name may take.
 PATIENCE = 4
 
@@ -45,14 +45,14 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        return self.text.split()[:MAX_WORDS]
+        return words_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """`facet` is its title; `otherwise` is the name that was found, where that is not the one shown."""
 
-    link: Link
+    link: Named
     facet: str
     otherwise: Text | None
 
@@ -65,12 +65,6 @@ class Results:
     """Not the first page."""
     is_cut_off: bool = False
     """ByCulture that do not begin with the text could not be looked at in time."""
-
-
-def clean_text(given: str) -> str:
-    """What cannot be part of a name, or of a statement, is left out."""
-    printable = "".join(character if character.isprintable() else " " for character in given[:MAX_LENGTH])
-    return " ".join(printable.split())
 
 
 def search(visit: Visit, storage: Storage, query: Query) -> Results:
@@ -121,15 +115,14 @@ def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
 
 def _hit(visit: Visit, query: Query, row: VersionRow, names: ByCulture) -> Hit:
     link = visit.link(row, names)
-    facet = visit.configuration.facet(visit.reader.types[row.type].facet)
-    return Hit(link, facet_title(visit, facet), _otherwise(query, link, names))
+    return Hit(link, visit.facet(link.type.facet), _otherwise(query, link, names))
 
 
-def _otherwise(query: Query, link: Link, names: ByCulture) -> Text | None:
-    if _matches(query, link.name.text):
+def _otherwise(query: Query, link: Named, names: ByCulture) -> Text | None:
+    if _matches(query, link.name):
         return None
     others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)
-    return next((other for other in others if _matches(query, other.text)), None)
+    return next((other for other in others if _matches(query, other)), None)
 
 
 def _matches(query: Query, name: str) -> bool:

@@ -17,8 +17,9 @@ from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
 from elements.pages.navigation import FacetEntry, languages, read_facets
-from elements.pages.search import Query, Results, clean_text, search
+from elements.pages.search import Query, Results, search
 from elements.pages.visits import Visit, reader_page
+from elements.presentation.search_texts import clean_text
 from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
 from repository_site.core.problems import NotFound
@@ -55,7 +56,7 @@ def facet_page(request: HttpRequest, visit: Visit, facet: str) -> HttpResponseBa
     compiled = visit.configuration.facet(facet)
     name = compiled.facet.name
     if name != facet:
-        return redirect(_with_query(request, visit.facet(name)))
+        return redirect(_with_query(request, visit.facet_address(name)))
     facets = read_facets(visit)
     given = request.GET
     query = FacetQuery(
@@ -79,7 +80,7 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     own = visit.reader.types[row.type].facet
     if own != facet:
         # The element was found, whatever facet the address names: this is where its page is.
-        return redirect(_with_query(request, f"{visit.facet(own)}{identity}"))
+        return redirect(_with_query(request, f"{visit.facet_address(own)}{identity}"))
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
     page = ElementPage(visit, row, _number(given.get("children", "")), asked)
@@ -91,7 +92,7 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
 def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     text = clean_text(request.GET.get("q", ""))
     if (found := _find(visit, text)) is not None:
-        return redirect(visit.page(found))
+        return redirect(visit.address(found))
     named = request.GET.get("facet", "")
     query = Query(text, visit.configuration.facet(named).facet.name if named else "", request.GET.get("after", ""))
     results = search(visit, storage_of(request), query) if text else Results([])

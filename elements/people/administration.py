@@ -21,10 +21,11 @@ from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.stored import lock_elements
-from elements.writing.updating import Writer, update_elements
+from elements.writing.updating import update_elements
+from elements.writing.writers import Writer
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.problems import NotFound, PreconditionFailed, Warned
-from storage.access.user_directory import UserDirectory
+from storage.extension import UserDirectory
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.models.roles import Role

@@ -13,7 +13,7 @@ from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
-from elements.writing.history import Action, Author, Entry, record
+from elements.writing.history import Action, Author, HistoryEntry, record
 from elements.writing.stored import lock_elements
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
@@ -58,7 +58,7 @@ def _renew(
     statements.update_versions([(row.version, *content, token.valid_from, until, author.now, None)])
     changed = {name for name in mirrored if before.get(name) != mirrored[name]}
     old, new = ({"attributes": {name: held.get(name) for name in sorted(changed)}} for held in (before, after))
-    record(author, [Entry(row.element, row.version, Action.UPDATED, old, new)])
+    record(author, [HistoryEntry(row.element, row.version, Action.UPDATED, old, new)])
 
 
 def _attributes(token: ApiToken, type: ElementType, cultures: list[str]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from elements.naming import NAME
 from elements.values.checking import is_empty
 from repository_site.core.database.statements import fetch
 from storage.access.staff import staff_names
-from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
+from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
 ByCulture = Mapping[str, Any]
 """By culture id, as in the wire form of an attribute."""
@@ -28,12 +28,10 @@ class Chosen:
 
 
 def choose(values: ByCulture, culture: int, cultures: CultureSet) -> Chosen | None:
-    """The value of a culture, else the default culture's, else any (D97); None when all are empty."""
+    """Return the value of a culture or its fallback (D40, D97); None when all are empty."""
     known = {int(lcid): value for lcid, value in values.items() if not is_empty(value)}
-    for lcid in (culture, INVARIANT_CULTURE, cultures.default, *sorted(known)):
-        if lcid in known:
-            return Chosen(known[lcid], lcid)
-    return None
+    lcid = INVARIANT_CULTURE if INVARIANT_CULTURE in known else fallback_culture(culture, known, cultures)
+    return None if lcid is None else Chosen(known[lcid], lcid)
 
 
 def chosen_name(names: ByCulture, culture: int, cultures: CultureSet) -> str:

@@ -13,8 +13,8 @@ from elements import derived
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.schemas.letter_case import pattern_of
 from elements.schemas.values import VALUES, Schema
+from elements.writing.deciding.attributes import INVARIANT, STEREOTYPE_LENGTH
 from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, SERVER_FIELDS
-from elements.writing.properties import INVARIANT, STEREOTYPE_LENGTH
 from facets.blueprint.cycles import ValidationRule
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property, Related

@@ -15,12 +15,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.answers import facet_answers, type_answers
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.forms import ConfigurationForm, PartForm
-from facets.admin.drafting.inlines import PartTable
-from facets.admin.drafting.links import change_link, link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import facet_answers, type_answers
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
+from facets.admin.drafting.row_links import change_link, link
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
@@ -85,23 +85,23 @@ class FacetAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.name))
+        return str(row.snapshot.text(row.display_names, row.name))
 
     @admin.display(description=_("Views"))
     def view_links(self, row: Any) -> SafeString:
-        views = row.desk.rows.owned(models.FacetView, row.pk)
+        views = row.snapshot.rows.owned(models.FacetView, row.pk)
         return format_html_join(", ", "{}", ((change_link(models.FacetView(id=each.id), each.name),) for each in views))
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        count = sum(each.facet_id == str(row.pk) for each in row.desk.types.values())
+        count = sum(each.facet_id == str(row.pk) for each in row.snapshot.types.values())
         return link(f"{reverse('admin:facets_elementtype_changelist')}?facet={row.pk}", str(count))
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> SafeString | str:
         if row._state.adding:
             return str(_("Add types once the facet is saved."))
-        types = [each for each in row.desk.types.values() if each.facet_id == str(row.pk)]
+        types = [each for each in row.snapshot.types.values() if each.facet_id == str(row.pk)]
         links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
         add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
         return format_html(
@@ -130,11 +130,11 @@ class LayoutAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Offered for"))
     def used(self, row: Any) -> str:
-        uses = Counter(each.layout_id for each in row.desk.rows.table(models.ViewLayout))
+        uses = Counter(each.layout_id for each in row.snapshot.rows.table(models.ViewLayout))
         return _("%(count)d types in views") % {"count": uses[str(row.pk)]}
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:

@@ -17,15 +17,15 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldBooleanSwitchWidget
 
 from facets import models
-from facets.admin.answers import type_answers
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import ListField, RowField
-from facets.admin.drafting.desk import Desk, desk_of
-from facets.admin.drafting.filters import KindFilter, TypeFacetFilter, TypeFilter
-from facets.admin.drafting.forms import PartForm
-from facets.admin.drafting.inlines import PartTable
-from facets.admin.drafting.links import change_address, change_link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import type_answers
+from facets.admin.drafting.choice_fields import ListField, RowField
+from facets.admin.drafting.list_filters import DataTypeFilter, PropertyTypeFilter, TypeFacetFilter
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import PartForm
+from facets.admin.drafting.row_links import change_address, change_link
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
 from facets.admin.property_forms import RELATED, HoldsForm, shown_holds
 from facets.admin.shared_properties import copy_definition, types_alike
 from facets.configuration import Configuration
@@ -66,19 +66,19 @@ class PropertyForm(HoldsForm):
 
     def prepare(self) -> None:
         super().prepare()
-        desk, row = self.desk, self.row
-        self.offer("type_id", desk.options(desk.types.values()))
-        self.offer("related_types", desk.options_by_facet(desk.types.values(), f"{RELATED}:"))
+        snapshot, row = self.snapshot, self.row
+        self.offer("type_id", snapshot.options(snapshot.types.values()))
+        self.offer("related_types", snapshot.options_by_facet(snapshot.types.values(), f"{RELATED}:"))
         if self.initial.get("max_occurrence") == MAX_INTEGER:
             self.initial["max_occurrence"] = None
         if row is not None:
             self.fields["type_id"].disabled = True
             self.start(
                 type_id=row.type_id,
-                related_types=[each.type_id for each in desk.rows.owned(models.RelatedType, row.id)],
+                related_types=[each.type_id for each in snapshot.rows.owned(models.RelatedType, row.id)],
             )
         if "alike" in self.fields and row is not None:
-            keys = types_alike(desk, row)
+            keys = types_alike(snapshot, row)
             self.fields["alike"].help_text = ngettext(
                 "One other type has a property of exactly this definition: %(types)s. Change it alike.",
                 "%(count)d other types have a property of exactly this definition: %(types)s. Change them alike.",
@@ -94,7 +94,7 @@ class PropertyForm(HoldsForm):
     def conclude(self, draft: Draft) -> None:
         self.drop_values(draft)
         if self.row is not None and self.cleaned_data.get("alike"):
-            copy_definition(draft, self.desk, self.row)
+            copy_definition(draft, self.snapshot, self.row)
 
 
 class ValueForm(PartForm):
@@ -129,7 +129,7 @@ class PropertyAdmin(ConfigurationAdmin):
     help = _("A property of one type: an attribute with values of its own, or a context of related elements.")
     inlines = (Values,)
     list_display = ("row_key", "named", "type_link", "holds", "limits")
-    list_filter = (TypeFacetFilter, TypeFilter, KindFilter)
+    list_filter = (TypeFacetFilter, PropertyTypeFilter, DataTypeFilter)
     list_per_page = 100
     ordering_field = None
     ordering = ("type__position", "position")
@@ -156,8 +156,8 @@ class PropertyAdmin(ConfigurationAdmin):
     }
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        desk = desk_of(request)
-        shared = obj is not None and types_alike(desk, desk.rows.row(models.Property, obj.pk))
+        snapshot = snapshot_of(request)
+        shared = obj is not None and types_alike(snapshot, snapshot.rows.row(models.Property, obj.pk))
         return (
             (None, {"fields": ("type_id", "key", *(("alike",) if shared else ()), "display_names")}),
             (
@@ -184,15 +184,15 @@ class PropertyAdmin(ConfigurationAdmin):
     def trail(self, row: Any) -> list[tuple[str, str]]:
         if row is None:
             return super().trail(row)
-        owner = models.ElementType(id=row.type_id, key=row.desk.types[str(row.type_id)].key)
+        owner = models.ElementType(id=row.type_id, key=row.snapshot.types[str(row.type_id)].key)
         return [(str(_("Types")), reverse("admin:facets_elementtype_changelist")), (owner.key, change_address(owner))]
 
-    def haystack(self, desk: Desk, row: Row) -> str:
-        return f"{super().haystack(desk, row)}\n{desk.types[row.type_id].key.casefold()}"
+    def haystack(self, snapshot: ConfigurationSnapshot, row: Row) -> str:
+        return f"{super().haystack(snapshot, row)}\n{snapshot.types[row.type_id].key.casefold()}"
 
     @admin.display(description=_("Name"))
     def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Type"))
     def type_link(self, row: Any) -> SafeString:
@@ -200,7 +200,7 @@ class PropertyAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Holds"))
     def holds(self, row: Any) -> str:
-        return shown_holds(row.desk, row)
+        return shown_holds(row.snapshot, row)
 
     @admin.display(description=_("Notes"))
     def limits(self, row: Any) -> str:
@@ -221,5 +221,5 @@ class PropertyAdmin(ConfigurationAdmin):
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: str) -> HttpResponse:
         super().response_delete(request, obj_display, obj_id)
-        owner = desk_of(request).properties[obj_id].type_id
+        owner = snapshot_of(request).properties[obj_id].type_id
         return HttpResponseRedirect(change_address(models.ElementType(id=owner)))

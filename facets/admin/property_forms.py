@@ -7,9 +7,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.choices import Option, RowField
-from facets.admin.drafting.desk import Desk
-from facets.admin.drafting.forms import ConfigurationForm
+from facets.admin.drafting.choice_fields import Option, RowField
+from facets.admin.drafting.row_forms import ConfigurationForm
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.blueprint.data_types import DataType
 from facets.rows.drafts import Draft
 from facets.template_format.nodes import MAX_INTEGER
@@ -31,13 +31,15 @@ DATA_TYPE_NAMES = {
 }
 
 
-def holds_options(desk: Desk) -> list[Option]:
+def holds_options(snapshot: ConfigurationSnapshot) -> list[Option]:
     attribute, related = str(_("Attribute")), str(_("Related elements of"))
     kinds = [
         Option(f"{ATTRIBUTE}:{kind.value}", f"{name} – {kind.value}", "", attribute)
         for kind, name in DATA_TYPE_NAMES.items()
     ]
-    facets = [Option(f"{RELATED}:{row.id}", f"→ {desk.label(row)}", "", related) for row in desk.facets.values()]
+    facets = [
+        Option(f"{RELATED}:{row.id}", f"→ {snapshot.label(row)}", "", related) for row in snapshot.facets.values()
+    ]
     return kinds + facets
 
 
@@ -45,10 +47,10 @@ def holds_of(row: Any) -> str:
     return f"{ATTRIBUTE}:{row.data_type}" if row.target_facet_id is None else f"{RELATED}:{row.target_facet_id}"
 
 
-def shown_holds(desk: Desk, row: Any) -> str:
+def shown_holds(snapshot: ConfigurationSnapshot, row: Any) -> str:
     """For lists."""
     if row.target_facet_id is not None:
-        return f"→ {desk.facets[str(row.target_facet_id)].name}"
+        return f"→ {snapshot.facets[str(row.target_facet_id)].name}"
     return str(DATA_TYPE_NAMES[DataType(row.data_type)])
 
 
@@ -61,7 +63,7 @@ class HoldsForm(ConfigurationForm):
     )
 
     def prepare(self) -> None:
-        self.offer("holds", holds_options(self.desk))
+        self.offer("holds", holds_options(self.snapshot))
         if self.row is not None:
             self.start(holds=holds_of(self.row))
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.forms import PartForm
-from facets.admin.drafting.inlines import PartTable
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.row_forms import PartForm
 from facets.admin.property_forms import HoldsForm
 
 

@@ -7,31 +7,33 @@ who renames `name` rarely means the one of a single type.
 from __future__ import annotations
 
 from facets import models
-from facets.admin.drafting.desk import Desk
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row
 
 OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
 
 
-def rows_alike(desk: Desk, row: Row) -> list[Row]:
+def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:
     """The properties of other types that say the same."""
-    wanted = desk.definitions[row.id]
-    found = [each for each in desk.properties.values() if each.id != row.id and desk.definitions[each.id] == wanted]
-    order = list(desk.types)
+    wanted = snapshot.definitions[row.id]
+    found = [
+        each for each in snapshot.properties.values() if each.id != row.id and snapshot.definitions[each.id] == wanted
+    ]
+    order = list(snapshot.types)
     return sorted(found, key=lambda each: order.index(each.type_id))
 
 
-def types_alike(desk: Desk, row: Row) -> list[str]:
-    return [desk.types[each.type_id].key for each in rows_alike(desk, row)]
+def types_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[str]:
+    return [snapshot.types[each.type_id].key for each in rows_alike(snapshot, row)]
 
 
-def copy_definition(draft: Draft, desk: Desk, row: Row) -> None:
+def copy_definition(draft: Draft, snapshot: ConfigurationSnapshot, row: Row) -> None:
     """To all that were alike before: what the draft now says of this one."""
     source = draft.row(models.Property, row.id)
     columns = {name: value for name, value in vars(source).items() if name not in OWN_COLUMNS}
     accepted = [each.type_id for each in draft.owned(models.RelatedType, row.id)]
-    for other in rows_alike(desk, row):
+    for other in rows_alike(snapshot, row):
         draft.change(models.Property, other.id, **columns)
         draft.link(models.RelatedType, other.id, accepted)
         _copy_values(draft, row.id, other.id)

@@ -53,7 +53,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LayoutDefinition:
     key: str
     display_names: Texts
 
@@ -113,6 +113,6 @@ class Blueprint:
 
     facets: tuple[Facet, ...] = ()
     types: tuple[ElementType, ...] = ()
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[LayoutDefinition, ...] = ()
     cycles: tuple[ReleaseCycle, ...] = ()
     rules: tuple[ValidationRule, ...] = ()

@@ -6,17 +6,19 @@ content the change would orphan (D45).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 from psycopg.errors import QueryCanceled
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference, Hazard, describe_differences, find_differences, hazards
+from facets.blueprint.differences import Difference, describe_differences, find_differences, hazards
 from facets.changing.checking import check_blueprint
+from facets.extension import facets_extensions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_configuration, read_rows
 from facets.rows.writing import write_blueprint, write_rows
@@ -24,13 +26,8 @@ from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
-from storage.provisioning.templates import TemplateDocument
 from storage.tenancy.scope import tenant_scope
 
-# Content lives in the apps above; they hang in here what says how much of it a change would orphan: a sentence such as
-# "12 elements are of this type", or None.
-UseCheck = Callable[[Hazard], str | None]
-USE_CHECKS: list[UseCheck] = []
 Edit = Callable[[Draft], None]
 
 
@@ -69,9 +66,9 @@ class EditRefused(Conflict):
         self.plan = plan
 
 
-def provision_configuration(storage: Storage, template: TemplateDocument) -> None:
-    """The provisioning step of this app."""
-    write_blueprint(read_template(template.sections))
+def provision_configuration(storage: Storage, sections: Mapping[str, Any]) -> None:
+    """Write the configuration of a new storage from the sections of its template."""
+    write_blueprint(read_template(sections))
 
 
 def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
@@ -161,8 +158,8 @@ def _new_problems(before: Blueprint, after: Blueprint, cultures: CultureSet) -> 
 def find_obstacles(old: Blueprint, new: Blueprint) -> list[str]:
     found = []
     for hazard in hazards(old, new):
-        for check in USE_CHECKS:
-            use = check(hazard)
+        for extension in facets_extensions:
+            use = extension.describe_use(hazard) if extension.describe_use else None
             if use is not None:
                 place = ".".join(part for part in (hazard.type, hazard.property, hazard.value, hazard.state) if part)
                 found.append(placed(place, _("%(what)s, but %(use)s.") % {"what": _(hazard.what), "use": use}))

@@ -20,7 +20,7 @@ SECTIONS = {"facets": "name", "types": "key", "layouts": "key", "cycles": "key",
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ComparedEntry:
     """The differences of one entry, such as a type; `sign` says whether only one side has it."""
 
     section: str
@@ -38,7 +38,7 @@ def template_of(storage: Storage) -> Blueprint:
     return read_template(load_template(storage.template).sections)
 
 
-def entries(differences: Iterable[Difference]) -> list[Entry]:
+def entries(differences: Iterable[Difference]) -> list[ComparedEntry]:
     """Grouped by what they belong to, in the order in which they come."""
     found: dict[tuple[str, str], list[Difference]] = {}
     for each in differences:
@@ -46,9 +46,9 @@ def entries(differences: Iterable[Difference]) -> list[Entry]:
     return [_entry(section, name, parts) for (section, name), parts in found.items()]
 
 
-def _entry(section: str, name: str, parts: list[Difference]) -> Entry:
+def _entry(section: str, name: str, parts: list[Difference]) -> ComparedEntry:
     whole = next((each for each in parts if len(each.path) == 2 and each.sign != "~"), None)
-    return Entry(section, name, whole.sign if whole else "~", () if whole else tuple(parts))
+    return ComparedEntry(section, name, whole.sign if whole else "~", () if whole else tuple(parts))
 
 
 def take_over(current: Blueprint, template: Blueprint, section: str, name: str) -> Blueprint:

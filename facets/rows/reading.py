@@ -118,7 +118,7 @@ def blueprint_of(rows: Rows) -> Blueprint:
     return Blueprint(
         facets=_facets(rows, type_keys, layout_keys),
         types=_types(rows, facet_names, type_keys, cycle_keys),
-        layouts=tuple(blueprint.Layout(row.key, texts(row.display_names)) for row in rows[models.Layout]),
+        layouts=tuple(blueprint.LayoutDefinition(row.key, texts(row.display_names)) for row in rows[models.Layout]),
         cycles=_cycles(rows),
         rules=tuple(
             ValidationRule(

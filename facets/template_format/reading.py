@@ -196,10 +196,10 @@ class _Reader:
 
     # Layouts and types.
 
-    def layout(self, key: str, node: Node) -> blueprint.Layout:
+    def layout(self, key: str, node: Node) -> blueprint.LayoutDefinition:
         node.fields("displayNames")
         node.check(NAME, key, BAD_NAME)
-        return blueprint.Layout(key, node.child("displayNames").texts(required=True))
+        return blueprint.LayoutDefinition(key, node.child("displayNames").texts(required=True))
 
     def type(self, key: str, node: Node) -> blueprint.ElementType:
         node.fields(

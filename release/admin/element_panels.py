@@ -25,9 +25,9 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
-from elements.admin.filters import FILTERS, ElementFilter, Elements, StageFilter
+from elements.admin.filters import ElementFilter, Elements
 from elements.admin.linking import linked_texts
-from elements.admin.panels import ASIDES, PANELS, ElementPage, Panel, find_page
+from elements.admin.panels import ElementPage, Panel, find_page
 from elements.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
@@ -276,10 +276,8 @@ def create_version_view(request: HttpRequest, element: str) -> HttpResponseBase:
     return redirect(after.address())
 
 
-ASIDES.insert(0, release_card)
-PANELS.append(
-    Panel("lifecycle", gettext_lazy("Lifecycle"), lifecycle_panel, lambda page: page.type.is_versioned, order=60)
+LIFECYCLE_PANEL = Panel(
+    "lifecycle", gettext_lazy("Lifecycle"), lifecycle_panel, lambda page: page.type.is_versioned, order=60
 )
-FILTERS.insert(FILTERS.index(StageFilter) + 1, TaskFilter)
 storage_office.add_page("elements/element/<str:element>/transition/", transition_view, "elements_transition")
 storage_office.add_page("elements/element/<str:element>/new-version/", create_version_view, "elements_create_version")

@@ -18,7 +18,13 @@ from facets.blueprint.texts import Texts
 from release.steps.holding import Life
 from repository_site.core.problems import Invalid, Warned
 from repository_site.core.wording import listed
-from storage.localisation.cultures import INVARIANT_CULTURE, language_of, preferred_culture
+from storage.localisation.cultures import (
+    ENGLISH_CULTURE,
+    INVARIANT_CULTURE,
+    CultureSet,
+    fallback_culture,
+    preferred_culture,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ def find(life: Life, transition: Transition, now: datetime, languages: str = "")
     for rule in life.configuration.blueprint.rules:
         guards = transition.target in rule.states or transition.key in rule.transitions
         if guards and rule.property in properties:
-            message = _message(rule.messages, life.configuration.cultures.default, languages)
+            message = _message(rule.messages, life.configuration.cultures, languages)
             for place in _missing(life, rule, properties[rule.property], attributes):
                 yield Finding(rule.severity, f"{life.label}: {message} ({place}).")
     cycle = life.cycle
@@ -102,9 +108,8 @@ def _is_blank(value: Any) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
-def _message(messages: Texts, default: int, languages: str) -> str:
-    """In the language that the caller prefers; without one in English, as all messages, where there is a text."""
+def _message(messages: Texts, cultures: CultureSet, languages: str) -> str:
+    """Return the message in a culture that the caller prefers, else in English as all messages are (D40)."""
     texts = dict(messages)
-    english = next((lcid for lcid in texts if language_of(lcid) == "en"), None)
-    fallback = english or (default if default in texts else next(iter(texts), INVARIANT_CULTURE))
-    return texts.get(preferred_culture(languages, tuple(texts), fallback), "a value is missing").rstrip(".")
+    lcid = fallback_culture(preferred_culture(languages, cultures.data, ENGLISH_CULTURE), texts, cultures)
+    return (_("a value is missing") if lcid is None else texts[lcid]).rstrip(".")

@@ -20,7 +20,7 @@ from elements.reading.rows import (
     read_versions,
 )
 from elements.writing import statements
-from elements.writing.history import Action, Entry, record
+from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.updating import AUTHOR, Writer, has_author
 from facets.blueprint.cycles import OPEN, Category
 from release.steps.holding import KnownNumber, Life, OnHeld, hold, read_numbers
@@ -172,12 +172,12 @@ class _Copy:
 
     def _record(self, after: VersionRow, copies: Mapping[str, str]) -> None:
         number = f"{after.major}.{after.minor}"
-        own = Entry(
+        own = HistoryEntry(
             after.element,
             after.version,
             Action.VERSIONED,
             {},
             {"state": after.state, "version": number, "copiedFrom": self.source.row.version},
         )
-        drawn = [Entry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in copies.items()]
+        drawn = [HistoryEntry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in copies.items()]
         record(self.writer.author, [own, *drawn])

@@ -11,7 +11,7 @@ import orjson
 
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import VersionRow, read_identities
-from elements.writing.history import Action, Author, Entry, record
+from elements.writing.history import Action, Author, HistoryEntry, record
 from elements.writing.statements import execute
 from facets.blueprint.cycles import OPEN, Category
 from release.models import LifecycleEntry
@@ -87,7 +87,7 @@ def record_steps(author: Author, zone: Any, steps: Sequence[Taken]) -> None:
         changed = [name for name in after if before[name] != after[name]]
         if changed:
             entries.append(
-                Entry(
+                HistoryEntry(
                     each.after.element,
                     each.after.version,
                     Action.TRANSITIONED,

@@ -13,7 +13,8 @@ from elements.permissions import ROLE_PERMISSIONS, Permission
 from elements.users import USER_TYPE, grant_of
 from release.models import Task
 from repository_site.core.database.statements import fetch
-from storage.access.callers import Caller, UserGrant
+from storage.access.callers import Caller
+from storage.extension import UserGrant
 from storage.models.roles import Role
 
 # Asked in this order; the first that is set is the approver.

@@ -10,23 +10,16 @@ from typing import Any
 from django.utils import formats
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import NAMES_OF_CATEGORIES, Labels
+from elements.admin.labels import Labels
 from elements.counting import ElementCounts
 from facets.blueprint.cycles import Category
+from facets.state_categories import CATEGORY_COLORS, CATEGORY_NAMES
 from release.releases import Week, total
 from storage.back_office.cells import number
 
-# Readable on light and on dark.
-COLORS = {
-    Category.DRAFT: "#d97706",
-    Category.REVIEW: "#2563eb",
-    Category.PUBLISHED: "#16a34a",
-    Category.RETIRED: "#9ca3af",
-    Category.STATIC: "#0891b2",
-}
-RELEASES = "#16a34a"
-# So many bars need a taller picture.
+# More bars than this need a taller chart.
 MANY = 8
+# Readable on light and on dark pages.
 TEXT = "#7b8494"
 
 
@@ -67,9 +60,9 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
         "labels": [names[each] for each in facets],
         "datasets": [
             {
-                "label": NAMES_OF_CATEGORIES[stage](),
+                "label": str(CATEGORY_NAMES[stage]),
                 "data": [counts.by_facet[each].get(stage, 0) for each in facets],
-                "backgroundColor": COLORS[stage],
+                "backgroundColor": CATEGORY_COLORS[stage],
             }
             for stage in stages
         ],
@@ -87,7 +80,7 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
         )
         for each in facets
     ]
-    headers = [_("Facet"), *(NAMES_OF_CATEGORIES[each]() for each in stages), _("All")]
+    headers = [_("Facet"), *(str(CATEGORY_NAMES[each]) for each in stages), _("All")]
     return Chart(
         _("Elements by facet and state"),
         _("Bars: %(total)s elements in %(facets)s facets, divided by what their states mean.")
@@ -103,9 +96,16 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
 
 def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     days = [formats.date_format(each.monday, "SHORT_DATE_FORMAT") for each in weeks]
+    color = CATEGORY_COLORS[Category.PUBLISHED]
     data = {
         "labels": [formats.date_format(each.monday, _("j M")) for each in weeks],
-        "datasets": [{"label": _("Releases"), "data": [each.releases for each in weeks], "backgroundColor": RELEASES}],
+        "datasets": [
+            {
+                "label": _("Releases"),
+                "data": [each.releases for each in weeks],
+                "backgroundColor": color,
+            }
+        ],
     }
     rows = [
         (

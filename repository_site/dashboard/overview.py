@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from elements.admin.comparison.record import ACTIONS
 from elements.admin.labels import Labels, element_address, labels_of
-from elements.admin.record import ACTIONS
 from elements.counting import ElementCounts, count_elements
 from elements.models import ElementChange
 from elements.permissions import Permission, role_permissions

@@ -16,17 +16,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from django.conf import settings
 from django.db import connections
 
-from repository_site.core import metrics as board
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.operations.unread import cut_off_who_does_not_read
+
+if TYPE_CHECKING:
+    from repository_site.operations.metrics.folder import MetricsFolder
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
 # Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
@@ -71,6 +73,7 @@ SERVICE = "repository_site.operations.server:worker_application"
 _cores: list[int] = []
 _workers = 0
 _port = 0
+_metrics: MetricsFolder | None = None
 
 
 def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
@@ -83,12 +86,14 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    global _cores, _workers, _port
+    from repository_site.operations.metrics.folder import MetricsFolder
+
+    global _cores, _workers, _port, _metrics
     connections.close_all()
-    board.prepare(workers)
+    _metrics = MetricsFolder.make()
     _cores, _workers, _port = cores_for(workers), workers, bind.port
     give_workers_their_own_signals()
-    Granian(
+    server = Granian(
         target,
         factory=True,
         address=bind.host,
@@ -103,7 +108,11 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
         workers_kill_timeout=10,
         log_level=LogLevels.warning,
         log_dictconfig=copy.deepcopy(settings.LOGGING),
-    ).serve()
+    )
+    try:
+        server.serve()
+    finally:
+        _metrics.remove()
 
 
 def give_workers_their_own_signals() -> None:
@@ -133,14 +142,17 @@ def give_workers_their_own_signals() -> None:
 def worker_application() -> Callable[..., Any]:
     """What granian calls in each worker process."""
     die_with_parent()
-    from repository_site.operations.metrics.page import start_publishing
+    from repository_site.operations.metrics.instruments import start_recording
+    from repository_site.operations.metrics.page import start_measuring
     from repository_site.wsgi import application
     from storage.traffic import start_writing
 
     enable_pool(settings.POOL_SIZE)
-    take_place()
+    assert _metrics is not None  # noqa: S101  made before the workers are forked
+    recorded = start_recording(_metrics)
+    keep_to_core(_metrics.count_start())
     cut_off_who_does_not_read(_port, settings.STREAM_TIMEOUT)
-    start_publishing()
+    start_measuring(recorded)
     start_writing()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
     gc.collect()
@@ -149,21 +161,20 @@ def worker_application() -> Callable[..., Any]:
     return application
 
 
-def take_place() -> None:
-    """Of a worker among the others: its part of the numbers, and its core.
+def keep_to_core(start: int) -> None:
+    """Bind a worker to a core of its own (D165). `start` is the number of workers that were started before it.
 
-    Requests go to the threads of a worker in turn. On another core each finds nothing of what the one before had at
-    hand; and since only one of them runs Python at a time, they lose next to nothing by sharing one.
+    Requests go to the threads of a worker in turn. On another core each would find nothing of what the one before had
+    in the cache; and since only one of them runs Python at a time, they lose next to nothing by sharing a core.
     """
-    start = board.begin()
     if _cores:
         keep_to(free_core(_cores, _bound_cores(), start) if start >= _workers else _cores[start % len(_cores)])
-        # On a core that others wait for, its end would take so long that the main process reports it as stuck.
+        # On a busy core, its end would take so long that the main process reports it as stuck.
         Finalize(None, all_run_anywhere, exitpriority=0)
 
 
 def _bound_cores() -> list[list[int]]:
-    """Of the workers that there are; one may end while it is looked at."""
+    """Return the cores of the workers; a worker may end at the same time."""
     found = []
     with suppress(psutil.Error, OSError):
         for each in psutil.Process(os.getppid()).children():

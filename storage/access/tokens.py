@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -19,7 +19,8 @@ from django.utils.translation import gettext as _
 from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
 from storage.access.callers import Caller, CallerKind, find_user
-from storage.models import ApiToken, Storage, TokenState
+from storage.extension import storage_extensions
+from storage.models import ApiToken, TokenState
 from storage.models.roles import Role
 from storage.tenancy.contexts import Context, ContextType
 
@@ -30,12 +31,6 @@ LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 # Writing the time of use with every request would turn each read into a write on one hot row.
 LAST_USED_STEP = timedelta(minutes=1)
 REFUSED = "The token is unknown here, expired or revoked."
-
-
-# Called, in the same transaction, with a token of a storage that has been issued or revoked. Elements stand above this
-# app; the app that keeps them hangs itself in here.
-TokenMirror = Callable[[Storage, ApiToken], None]
-TOKEN_MIRRORS: list[TokenMirror] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +174,9 @@ def revoke_token(token: ApiToken) -> bool:
 
 
 def _mirror(token: ApiToken) -> None:
-    for mirror in TOKEN_MIRRORS:
-        if token.storage is not None:
-            mirror(token.storage, token)
+    for extension in storage_extensions:
+        if token.storage is not None and extension.mirror_token:
+            extension.mirror_token(token.storage, token)
 
 
 def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from repository_site.core.problems import Invalid
+from storage.extension import storage_extensions
 from storage.models import TenantModel
 from storage.tenancy.scope import owners_first, tenant_models
 
@@ -25,8 +26,6 @@ STORAGE_SETTINGS = (
     "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
     "stuck_after_days",
 )  # fmt: skip
-# Tables that the database fills by itself from others. The app that keeps them hangs them in.
-DERIVED: list[type[TenantModel]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,9 @@ class Contents:
 
 
 def kept_models() -> list[type[TenantModel]]:
-    return [model for model in owners_first(tenant_models()) if model not in DERIVED]
+    """Return the models whose rows a backup contains, owners first."""
+    derived = {model for extension in storage_extensions for model in extension.derived_models}
+    return [model for model in owners_first(tenant_models()) if model not in derived]
 
 
 def columns_of(model: type[TenantModel]) -> list[str]:

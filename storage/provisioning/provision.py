@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Invalid, placed
+from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
@@ -20,10 +21,6 @@ from storage.provisioning.templates import TemplateDocument, load_template
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.migration_operations import REMOVAL_PARAMETER
 from storage.tenancy.scope import owners_first, tenant_models, tenant_scope
-
-# What the apps above do with their sections of a template, inside the new storage's scope and transaction.
-ProvisioningStep = Callable[[Storage, TemplateDocument], None]
-PROVISIONING_STEPS: list[ProvisioningStep] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +77,9 @@ def provision_storage(request: StorageRequest) -> Storage:
     _insert(storage)
     _write_cultures(storage, cultures)
     with tenant_scope(storage):
-        for step in PROVISIONING_STEPS:
-            step(storage, template)
+        for extension in storage_extensions:
+            if extension.provision:
+                extension.provision(storage, template.sections)
     return storage
 
 

@@ -7,11 +7,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import NotFound
+from storage.extension import storage_extensions
 from storage.models import Storage, StorageSize, TenantModel
 from storage.tenancy.scope import tenant_models, tenant_scope
 
-# The tables that are told apart in a measurement, by the field of StorageSize. The app that keeps them hangs them in.
-COUNTED: dict[str, type[TenantModel]] = {}
 # What PostgreSQL keeps with each row beside its columns: header and pointer.
 ROW_OVERHEAD = 28
 
@@ -25,7 +24,11 @@ def measure_storage(storage: Storage) -> StorageSize:
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
         "bytes": sum(size for _, size in tables.values()),
-        **{name: tables[model][0] for name, model in COUNTED.items()},
+        **{
+            name: tables[model][0]
+            for extension in storage_extensions
+            for name, model in extension.counted_models.items()
+        },
     }
     with transaction.atomic():
         if not Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists():

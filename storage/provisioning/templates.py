@@ -1,7 +1,7 @@
 """Template documents (D26): the data files a storage is provisioned from, found by name or by path.
 
-This app reads what concerns the storage itself (name, title, cultures). The apps above take their own sections of
-the same document as provisioning steps.
+This app reads the sections about the storage itself (name, title, cultures). Higher apps read their own sections of the
+same document through `storage.extension`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Invalid, Unreadable, placed
 from repository_site.core.rest.strict_json import parse_json
+from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 
-# The sections a document may have. Apps that take one add its name, so that a misspelt one is noticed.
-SECTIONS = {"name", "title", "cultures"}
+OWN_SECTIONS = frozenset({"name", "title", "cultures"})
 MAX_LENGTH = 200
 TEMPLATE_DIR = Path(__file__).resolve().parents[1] / "template_files"
 
@@ -70,9 +70,10 @@ def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     if not isinstance(document, dict):
         problems.append(_("expected an object at the top"))
         return None
+    sections = OWN_SECTIONS.union(*(extension.template_sections for extension in storage_extensions))
     for field in document:
-        if field not in SECTIONS:
-            known = {"known": ", ".join(sorted(SECTIONS))}
+        if field not in sections:
+            known = {"known": ", ".join(sorted(sections))}
             problems.append(placed(field, _("unknown section; known are %(known)s") % known))
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:

@@ -328,7 +328,7 @@ def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> Non
         ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
-        ({"parent": ID["part"]}, "parent", "A thing cannot stand below a part; it can stand below box or thing."),
+        ({"parent": ID["part"]}, "parent", "A thing cannot be placed below a part; possible parents: box or thing."),
         ({"parent": ID["thing"]}, "parent", "Is below the element itself, or is the element."),
         ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
     ],
@@ -454,7 +454,7 @@ def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Offi
 
 def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
-    assert "It cannot be deleted: it is referred to: parts of Other" in text
+    assert "It cannot be deleted: other elements refer to it: parts of Other" in text
     response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
     assert response.status_code == 409
     with tenant_scope(workshop):

@@ -70,7 +70,7 @@ def test_attributes_stand_side_by_side_with_what_is_missing_marked(office: Offic
     assert "Attribute German English default" in text
     assert "Label name Auftrag abwickeln Handle order" in text
     assert "Label description – From order to invoice." in text
-    assert "Label cost 12345678901234567890.125" in text
+    assert "Label cost 12,345,678,901,234,567,890.125" in text
     assert "Label images Board" in text
     assert "missing" not in text
 

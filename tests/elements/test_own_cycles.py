@@ -75,5 +75,5 @@ def test_a_new_element_begins_in_the_first_state_of_its_cycle(api: ApiClient, sm
     assert create(state="draft").status_code == 200
     refused = create(state="inProcess")
     assert (refused.status_code, refused.json()["message"]) == (
-        409, "elements[0]: a new Thing begins in the state draft.",
+        409, "elements[0]: a new Thing starts in the state draft; leave out state.",
     )  # fmt: skip

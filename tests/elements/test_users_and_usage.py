@@ -20,8 +20,8 @@ from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict
-from storage.access.callers import UserGrant
 from storage.access.tokens import recognise_token
+from storage.extension import UserGrant
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.provisioning.templates import load_template

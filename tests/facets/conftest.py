@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from facets.blueprint.differences import Hazard
-from facets.changing import changes
+from facets.extension import FacetsExtension, facets_extensions
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.facets.office_forms import OLD, Office, stored
@@ -53,6 +53,5 @@ def in_use() -> Iterator[None]:
     def check(hazard: Hazard) -> str | None:
         return "7 versions have it" if (hazard.type, hazard.property, hazard.value, hazard.state) in used else None
 
-    changes.USE_CHECKS.append(check)
-    yield
-    changes.USE_CHECKS.remove(check)
+    with facets_extensions.extended_by(FacetsExtension(describe_use=check)):
+        yield

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 
 from facets import models
 from facets.blueprint.differences import Hazard, describe_differences, hazards
-from facets.changing import changes
 from facets.changing.changes import change_configuration, plan_change
+from facets.extension import FacetsExtension, facets_extensions
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict, NotFound
@@ -163,9 +163,8 @@ def in_use() -> Iterator[None]:
     def check(hazard: Hazard) -> str | None:
         return "7 elements have it" if (hazard.type, hazard.property) in {("person", "age"), ("dot", None)} else None
 
-    changes.USE_CHECKS.append(check)
-    yield
-    changes.USE_CHECKS.remove(check)
+    with facets_extensions.extended_by(FacetsExtension(describe_use=check)):
+        yield
 
 
 @pytest.mark.django_db

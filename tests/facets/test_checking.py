@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facets.admin.drafting.previews import ApiAnswer, compiled, panel_of
+from facets.admin.drafting.preview_panel import ApiAnswer, compiled, panel_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Blueprint, SelectableValue
 from facets.changing.changes import plan_edit

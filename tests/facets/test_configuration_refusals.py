@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from facets import models
-from facets.admin.drafting import base
+from facets.admin.drafting import model_admin
 from facets.changing.changes import change_configuration
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy
@@ -258,7 +258,7 @@ def test_a_storage_that_is_being_written_to_keeps_what_was_typed(
 
     path = address(small, models.Layout, key="flat")
     form = changed(office.form(path), display_names__1031="Typed")
-    monkeypatch.setattr(base, "edit_configuration", busy)
+    monkeypatch.setattr(model_admin, "edit_configuration", busy)
     page = office.save(path, form).content.decode()
     assert "The storage is being written to." in page
     assert 'value="Typed"' in page

@@ -33,8 +33,8 @@ def test_a_cycle_with_everything_in_it() -> None:
     slow = cycle("slow")
     assert draw_cycle(slow) == (
         "stateDiagram-v2\n"
-        "    classDef draft fill:#fff3cd,stroke:#8a6d00,color:#000\n"
-        "    classDef review fill:#cfe2ff,stroke:#084298,color:#000\n"
+        "    classDef draft fill:#cfe2ff,stroke:#084298,color:#000\n"
+        "    classDef review fill:#fff3cd,stroke:#8a6d00,color:#000\n"
         "    classDef published fill:#d1e7dd,stroke:#0a5c36,color:#000\n"
         "    classDef retired fill:#e2e3e5,stroke:#41464b,color:#000\n"
         '    state "draft" as draft\n'

@@ -284,7 +284,7 @@ class Witness:
         """What is no draft cannot be changed, by nobody and in no way."""
         before = self.glance(id, drawn["id"])
         way_out = (
-            "send it back first" if state in ("inReview", "readyForQa", "readyForRelease") else "make a new version"
+            "send it back first" if state in ("inReview", "readyForQa", "readyForRelease") else "create a new version"
         )
         again = f"in the state {state}; {way_out}."
         texts = {"attributes": {"name": {"1033": "Late"}}}

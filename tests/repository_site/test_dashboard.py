@@ -134,7 +134,7 @@ class TestNumbers:
             each["label"]: dict(zip(facets["labels"], each["data"], strict=True)) for each in facets["datasets"]
         }
         assert {stage: found["Processes"] for stage, found in by_stage.items()} == {
-            "Draft": 1, "In review": 3, "Published": 5, "Retired": 1, "Without versions": 0,
+            "In process": 1, "In review": 3, "Released": 5, "Expired": 1, "Without versions": 0,
         }  # fmt: skip
         assert (len(weeks["labels"]), weeks["datasets"][0]["data"][-1], weeks["datasets"][0]["data"][-4]) == (12, 1, 1)
         assert page.count("<canvas") == page.count('role="img" aria-label="Bars: ') == 2

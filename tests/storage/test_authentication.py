@@ -13,8 +13,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from repository_site.core.problems import Invalid, Unauthenticated
-from storage.access.callers import UserGrant, set_user_lookup
 from storage.access.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
+from storage.extension import StorageExtension, UserGrant, storage_extensions
 from storage.models import ApiToken, Storage, StorageMembership
 from storage.models.roles import Role
 from storage.tenancy.contexts import Context, ContextType, find_context
@@ -178,9 +178,8 @@ USER = uuid.UUID(int=42)
 def users() -> Iterator[dict[uuid.UUID, UserGrant]]:
     """Users as the app above would know them."""
     known = {USER: UserGrant(frozenset({Role.VIEWER, Role.EDITOR}), is_inactive=False)}
-    before = set_user_lookup(lambda storage, user_id: known.get(user_id))
-    yield known
-    set_user_lookup(before)
+    with storage_extensions.extended_by(StorageExtension(find_user=lambda storage, user_id: known.get(user_id))):
+        yield known
 
 
 def test_a_users_token_has_the_roles_that_both_grant(storage: Storage, users: dict[uuid.UUID, UserGrant]) -> None:

@@ -58,7 +58,7 @@ def test_what_is_released_is_not_edited(desk: MakeClient, house: Storage) -> Non
     """But for what may be changed in released versions."""
     anna = desk(user="anna")
     desk(user="ben").applied("inProcess", "InProcessToReleased")
-    text = f"elements[0] {ID['inProcess']}: scope cannot be changed in the state released; make a new version."
+    text = f"elements[0] {ID['inProcess']}: scope cannot be changed in the state released; create a new version."
     refusal(scope(anna, "inProcess", "late"), 409, "error", "dialog", text)
     assert error(anna.update({"id": ID["inProcess-task"], "attributes": {"name": {"1033": "Other"}}}))[0] == 409
     found = one(anna.update({"id": ID["inProcess"], "related": {"reviewer": [user("dora")]}}))
