@@ -14,7 +14,7 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text, names_of
 from tests.release.house import ID, STATES
-from tests.release.test_tasks import fingerprints, rival_of
+from tests.release.stored_contents import fingerprints, rival_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 NAMES = (*STATES, "order", "house", "anna")
