@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.urls import include, path, re_path
 from django.views import defaults
-from django.views.generic import RedirectView
 
 from repository_site.api_document.document import SchemaView
 from repository_site.api_document.pages import DocumentPage
 from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.core.rest import errors
+from repository_site.dashboard.landing import landing_page
 from storage.api.operation import throttle_address
 from storage.back_office import site_office
 
@@ -76,5 +76,5 @@ urlpatterns = [
     path("<str:collectionId>/<str:storageId>/_api/docs", DocumentPage.as_view()),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", site_office.urls),
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", landing_page, name="landing"),
 ]
