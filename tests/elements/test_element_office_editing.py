@@ -375,7 +375,7 @@ def test_who_is_second_keeps_what_was_typed_and_sees_what_is_stored(
     assert response.status_code == 412
     text = main_text(response)
     assert "has changed this element since you opened it" in text
-    assert "changed by both Stored now: Theirs" in text
+    assert "changed by both of you Stored now: Theirs" in text
     assert "Stored now: Their text" not in text
     assert wire.element("thing")["attributes"]["name"]["1033"] == "Theirs"
     returned = form_data(response)
@@ -454,7 +454,7 @@ def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Offi
 
 def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
-    assert "It cannot be deleted: it is referred to: parts of Other" in text
+    assert "This element cannot be deleted: it is referred to: parts of Other" in text
     response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
     assert response.status_code == 409
     with tenant_scope(workshop):

@@ -137,7 +137,7 @@ def test_the_page_of_a_published_version(handbook: Storage) -> None:
         "Handle order",
         "Released Version 2.0 Valid from February 20, 2026",
         "Show in the tree",
-        "Details", "Diagram", "Related", "Versions", "Record",
+        "Details", "Diagram", "Related", "Versions", "Dates and people",
         "Details",
         "Label", "From order to invoice.",
         "Label", "Whole company",
@@ -157,7 +157,7 @@ def test_the_page_of_a_published_version(handbook: Storage) -> None:
         "Versions",
         "Version| State| Released on| Valid from| Valid until",
         "2.0| Released | February 20, 2026| February 20, 2026|",
-        "Record",
+        "Dates and people",
         "Label", "February 20, 2026, 10:00 AM · Ben Cole",
         "Label", "March 2, 2026, 9:15 AM · Anna Berg",
         "Label", "February 1, 2026, 9:10 AM · Anna Berg",
@@ -174,7 +174,7 @@ def test_the_page_of_a_draft_for_who_works_on_it(handbook: Storage) -> None:
     assert page.lines[start : start + 4] == [
         "Handle every order",
         "In process Version 2.1",
-        "This version is not published. Go to version 2.0",
+        "This version is not released. Go to version 2.0",
         "Show in the tree Edit in the back office",
     ]
     assert page.section("Versions") == [
@@ -192,9 +192,9 @@ def test_other_versions_lead_to_the_current_one(handbook: Storage) -> None:
     client = staff(handbook, Role.ANALYZER)
     old = page_of(client, element("order-1"))
     assert "This is an older version. Go to version 2.1" in old.lines
-    assert "Another version is published. Go to version 2.0" in old.lines
+    assert "Another version is released. Go to version 2.0" in old.lines
     published = page_of(client, element("order-2"))
-    assert "A newer version is in work. Go to version 2.1" in published.lines
+    assert "A newer version is in process. Go to version 2.1" in published.lines
     assert not [line for line in published.lines if "published" in line]
 
 
@@ -202,11 +202,11 @@ def test_an_element_without_versions_has_neither_state_nor_versions(handbook: St
     page = page_of(Client(), element("house"))
     assert page.lines == [
         *FRAME, "Processes", "Process house", "House", "Show in the tree",
-        "Diagram", "Below this", "Related", "Record",
+        "Diagram", "Children", "Related", "Dates and people",
         "Diagram", "Top to bottom", "Left to right", "The diagram as a list", "Sales Main process Released",
-        "Below this", "Sales Main process Released",
+        "Children", "Sales Main process Released",
         "Related", "Label", "Anna Berg User",
-        "Record", "Label", "January 5, 2026, 8:00 AM", "Label", "January 5, 2026, 8:00 AM",
+        "Dates and people", "Label", "January 5, 2026, 8:00 AM", "Label", "January 5, 2026, 8:00 AM",
     ]  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def test_wrong_addresses(handbook: Storage, path: str) -> None:
     response = Client().get(f"{ROOT}{path}")
     assert response.status_code == 404
     page = read_page(response.content.decode())
-    assert page.headings == [(1, "There is nothing here")]
+    assert page.headings == [(1, "Page not found")]
     assert found_in(response.content.decode(), ID["order-2"]) == []
 
 
@@ -357,8 +357,8 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
         "Loose end Sub process Expiry requested Processes",
     ]
     assert hits("q=s&facet=cultures") == ["English Culture Cultures", "German Culture Cultures · Deutsch"]
-    assert hits("q=it%27s") == ["No name has this text."]
-    assert hits("q=%25") == ["No name has this text."]
+    assert hits("q=it%27s") == ["No element has this name."]
+    assert hits("q=%25") == ["No element has this name."]
     assert hits("q=%00+%0A") == []
     assert hits("q=") == []
 
@@ -389,7 +389,7 @@ def test_a_search_that_takes_too_long_is_cut_off(handbook: Storage, monkeypatch:
     monkeypatch.setattr("elements.pages.search._has_words", lambda visit, words: slow)
     monkeypatch.setattr("elements.pages.search.PATIENCE", 1)
     page = page_of(Client(), "/1033/search?q=sa")
-    assert [line for line in page.lines if line.startswith("Looking at every name would take too long")]
+    assert [line for line in page.lines if line.startswith("Searching all names would take too long")]
     assert page.lines[-1] == "Sales Main process Released Processes"
 
 
@@ -432,12 +432,12 @@ def test_many_children_come_in_pages_and_a_tree_shows_the_first(
     monkeypatch.setattr("elements.pages.element_pages.CHILDREN_SHOWN", 1)
     monkeypatch.setattr("elements.pages.navigation.SIBLINGS", 1)
     first = page_of(client, element("sales-1"))
-    assert first.section("Below this") == ["ship Sub process In effect", "Next page"]
+    assert first.section("Children") == ["ship Sub process In effect", "Next page"]
     second = page_of(client, first.address("Next page").removeprefix(ROOT).partition("#")[0])
-    assert second.section("Below this") == ["Handle order Sub process Released", "Previous page"]
+    assert second.section("Children") == ["Handle order Sub process Released", "Previous page"]
     tree = page_of(client, f"/1033/processes/?open={ID['sales']}")
-    assert tree.lines[-2:] == ["ship Sub process In effect", "Only the first are shown; see them all"]
-    assert ("Only the first are shown; see them all", f"{ROOT}{element('sales-1')}#children") in tree.links
+    assert tree.lines[-2:] == ["ship Sub process In effect", "Only the first children are shown. Show all"]
+    assert ("Only the first children are shown. Show all", f"{ROOT}{element('sales-1')}#children") in tree.links
 
 
 def test_long_contexts_are_folded(handbook: Storage) -> None:

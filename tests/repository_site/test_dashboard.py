@@ -109,15 +109,15 @@ class TestNumbers:
         found = tiles(page)
         assert list(found) == [
             "Elements",
-            "Drafts",
-            "Drafts without owner",
+            "In process",
+            "In process without owner",
             "Open tasks",
             "Stuck tasks",
             "Releases in 12 weeks",
         ]
         # Cora's token is an element, too; the tasks were asked for in July, so both are overdue.
         assert {title: number for title, (number, _) in found.items()} == {
-            "Elements": 19, "Drafts": 1, "Drafts without owner": 0, "Open tasks": 2, "Stuck tasks": 2,
+            "Elements": 19, "In process": 1, "In process without owner": 0, "Open tasks": 2, "Stuck tasks": 2,
             "Releases in 12 weeks": 5,
         }  # fmt: skip
         numbers = [*found.values(), *linked_numbers(page)]
@@ -136,7 +136,7 @@ class TestNumbers:
             "In process": 1, "In review": 3, "Released": 5, "Expired": 1, "Without versions": 0,
         }  # fmt: skip
         assert (len(weeks["labels"]), weeks["datasets"][0]["data"][-1], weeks["datasets"][0]["data"][-4]) == (12, 1, 1)
-        assert page.count("<canvas") == page.count('role="img" aria-label="Bars: ') == 2
+        assert page.count("<canvas") == page.count('role="img" aria-label="Bar chart: ') == 2
 
     def test_drafts_without_owner(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         client = boss(house)
@@ -144,7 +144,7 @@ class TestNumbers:
             Reference.objects.filter(version_id=UUID(ID["inProcess-1"]), context="owner").delete()
             # A version in review and a published one are no drafts.
             Reference.objects.filter(version_id__in=[ID["inReview-1"], ID["released-1"]], context="owner").delete()
-        number, address = tiles(overview(client))["Drafts without owner"]
+        number, address = tiles(overview(client))["In process without owner"]
         assert (number, listed(client, address)) == (1, 1)
         assert "inProcess-1" in rows_of(client.get(address))[0]
         assert 'class="overview-tile overview-warning"' in overview(client)
@@ -177,12 +177,12 @@ class TestKeptNumbers:
         with tenant_scope(house):
             ElementVersion.objects.filter(id=ID["inProcess-1"]).update(category="review", state="inReview")
         page = overview(client)
-        assert (tiles(page)["Drafts"][0], "Elements were counted on" in page) == (1, True)
-        assert tiles(overview_of_rival(house))["Drafts"][0] == 1
+        assert (tiles(page)["In process"][0], "Elements were counted on" in page) == (1, True)
+        assert tiles(overview_of_rival(house))["In process"][0] == 1
         later = timezone.now() + timedelta(seconds=61)
         monkeypatch.setattr(timezone, "now", lambda: later)
         page = overview(client)
-        assert (tiles(page)["Drafts"][0], "Elements were counted on" in page) == (0, False)
+        assert (tiles(page)["In process"][0], "Elements were counted on" in page) == (0, False)
         assert len(counting._kept) == 1
 
 
@@ -267,8 +267,8 @@ class TestNews:
 
 
 class TestAnEmptyStorage:
-    SETTING_UP = ("Look through the types", "Say who works here", "Issue a token", "Bring in what you have")
-    FIRST = "Make the first element."
+    SETTING_UP = ("Review the types", "Set up users", "Issue a token", "Import existing content")
+    FIRST = "Create the first element."
 
     def advice(self, storage: Storage, role: Role) -> tuple[str, str]:
         """The page as a whole, and what it says of what to do; every link in it leads somewhere."""
@@ -295,12 +295,12 @@ class TestAnEmptyStorage:
             assert words in page
         _, advice = self.advice(storage, Role.EDITOR)
         assert (self.FIRST in advice, any(each in advice for each in self.SETTING_UP)) == (True, False)
-        assert "Somebody with the role editor can make the first element." in self.advice(storage, Role.ANALYZER)[1]
+        assert "A user with the role editor can create the first element." in self.advice(storage, Role.ANALYZER)[1]
 
     def test_one_without_types(self, storage: Storage) -> None:
         _, advice = self.advice(storage, Role.ADMINISTRATOR)
         assert (self.FIRST in advice, self.SETTING_UP[0] in advice) == (False, True)
-        assert "It has no types of elements yet" in self.advice(storage, Role.EDITOR)[1]
+        assert "The storage has no element types yet" in self.advice(storage, Role.EDITOR)[1]
 
     def test_one_with_content_says_nothing_of_it(self, house: Storage) -> None:  # noqa: F811
         assert "This storage has no content yet" not in overview(boss(house))
