@@ -1,4 +1,4 @@
-"""The page of an element and the tree: what they show, to whom, and what they cost."""
+"""The page of an element and the tree: content, permissions and statement counts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_two_versions_side_by_side(office: Office) -> None:
 
 
 def test_a_copy_of_the_same_is_no_difference(office: Office, handbook: Storage) -> None:
-    """What lives in a diagram is another element in each version, with the same creation id (D11)."""
+    """Elements of diagrams differ in each version but have the same creation id (D11)."""
     with tenant_scope(handbook):
         for version, target in (("order-2", "check-2"), ("order-3", "check-3")):
             Reference.objects.create(version_id=ID[version], context="owner", position=7, target_id=ID[target])
@@ -288,7 +288,7 @@ def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage, tab
             office.page(path)
         costs.append(len(captured))
     assert costs[0] == costs[1]
-    # Session, account, scope and navigation are part of it.
+    # Including session, account, scope and navigation.
     assert costs[0] <= 40
 
 

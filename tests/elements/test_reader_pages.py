@@ -1,4 +1,4 @@
-"""The pages for readers: what each shows, in which language, and where its links lead."""
+"""The reader pages: content, language and links."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_a_diagram_is_drawn_with_links_and_the_shape_that_is_asked_for(handbook:
         "/static/elements/diagram.css",
     ]
     selected = page_of(client, f"{element('order-2')}?shape={ID['shape-check-2'].upper()}&layout=Horizontal")
-    # It stands before everything else, since that is what the address is about.
+    # The diagram comes first, because the address selects a shape.
     assert [text for level, text in selected.headings if level == 2][:2] == ["Diagram", "Details"]
     assert selected.section("Diagram")[0] == "Selected: Check Task Clear the selection"
     assert selected.address("Clear the selection") == f"{address}#diagram"
@@ -274,7 +274,7 @@ def test_a_page_is_in_the_language_of_its_address(handbook: Storage) -> None:
     assert "Auftrag / abwickeln" in page.lines
     assert [line for line in page.lines if "20. Februar 2026" in line]
     assert "12.345.678.901.234.567.890,125" in page.lines
-    # What is there in another language only is marked as such.
+    # Texts in another language are marked.
     assert "English From order to invoice." in " ".join(page.lines)
     assert [each["lang"] for each in page.attributes("dd") if "lang" in each] == ["en-US", "en-US"]
     assert ("ERP", f"{ROOT}{element('erp-1', 1031, 'it')}") in page.links
@@ -344,7 +344,7 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
     assert hits("q=ORDER%20handle") == ["Handle order Sub process Released Processes"]
     assert hits("q=abwickeln+auftrag") == ["Handle order Sub process Released Processes · Auftrag abwickeln"]
     assert hits("q=pr%C3%9CFEN") == ["Check Task Processes · Prüfen"]
-    # What begins with the text, then what has it elsewhere, in the name shown or in another.
+    # First names that begin with the text, then names that contain it, in any culture.
     assert hits("q=s") == [
         "Sales Main process Released Processes",
         "ship Sub process In effect Processes",
@@ -364,7 +364,7 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
 
 
 def test_search_goes_on_where_the_page_before_ended(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What begins with the text comes first, each element once, however many fit on a page."""
+    """Names that begin with the text come first, each element once, for every page size."""
     client = staff(handbook, Role.ANALYZER)
     whole = page_of(client, "/1033/search?q=e").lines
     whole = whole[whole.index("Search", 3) + 1 :]
@@ -420,7 +420,7 @@ def test_a_tree_with_many_roots_comes_in_pages(handbook: Storage, monkeypatch: p
     assert first.lines[-2:] == ["customer view View", "Next page"]
     second = page_of(client, first.address("Next page").removeprefix(ROOT))
     assert second.lines[-3:] == ["− House Process house", "+ Sales Main process Released", "First page"]
-    # Opened at an element whose root is on another page: that root alone.
+    # Opened at an element whose root is on another page: only that root is shown.
     part = page_of(client, f"/1033/processes/?open={ID['order']}")
     assert part.lines[5:7] == ["Show the whole tree", "− House Process house"]
 

@@ -1,4 +1,4 @@
-"""The overview of a storage: every number is that of the list behind it, and what is new is told in words."""
+"""The overview of a storage: every number matches its list, and recent changes are listed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 @pytest.fixture(autouse=True)
 def counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is."""
+    """Freeze the time, however slow the machine is."""
     monkeypatch.setattr(counting, "SLOW", 60)
     monkeypatch.setattr(counting, "_kept", {})
 
@@ -52,7 +52,7 @@ def overview(client: Client) -> str:
 
 
 def tiles(page: str) -> dict[str, tuple[int, str]]:
-    """Each number with where it leads to."""
+    """Return each number with its link."""
     found = {}
     for each in re.findall(r'(?s)<a class="overview-tile.*?</a>', page):
         address = html.unescape(re.search(r'href="([^"]*)"', each)[1])  # type: ignore[index]
@@ -63,7 +63,7 @@ def tiles(page: str) -> dict[str, tuple[int, str]]:
 
 
 def linked_numbers(page: str) -> list[tuple[int, str]]:
-    """Of the tables below the charts."""
+    """Return the links of the tables below the charts."""
     cells = re.findall(r'<td><a class="task-link" href="([^"]*)">([\d,]+)</a></td>', page)
     return [(int(number.replace(",", "")), html.unescape(address)) for address, number in cells]
 
@@ -73,7 +73,7 @@ def charts(page: str) -> list[dict[str, Any]]:
 
 
 def listed(client: Client, address: str) -> int:
-    """How many rows a list has, over all of its pages."""
+    """Count the rows of a list over all its pages."""
     found, number = 0, 1
     while True:
         response = client.get(f"{address}{'&' if '?' in address else '?'}p={number}")
@@ -115,7 +115,7 @@ class TestNumbers:
             "Stuck tasks",
             "Releases in 12 weeks",
         ]
-        # Cora's token is an element, too; the tasks were asked for in July, so both are overdue.
+        # Cora's token is an element as well; the tasks were requested in July, so both are overdue.
         assert {title: number for title, (number, _) in found.items()} == {
             "Elements": 19, "In process": 1, "In process without owner": 0, "Open tasks": 2, "Stuck tasks": 2,
             "Releases in 12 weeks": 5,
@@ -142,7 +142,7 @@ class TestNumbers:
         client = boss(house)
         with tenant_scope(house):
             Reference.objects.filter(version_id=UUID(ID["inProcess-1"]), context="owner").delete()
-            # A version in review and a published one are no drafts.
+            # Versions in review and released versions do not count.
             Reference.objects.filter(version_id__in=[ID["inReview-1"], ID["released-1"]], context="owner").delete()
         number, address = tiles(overview(client))["In process without owner"]
         assert (number, listed(client, address)) == (1, 1)
@@ -225,7 +225,7 @@ class TestNews:
             "released-1 Sub process Deleted Anna just now ,",
         ):
             assert part in news, news
-        # What was copied and deleted with the diagram is not told one by one.
+        # Elements that were copied or deleted with the diagram are not listed separately.
         assert news.count("just now") == 4
 
     def test_what_is_gone_keeps_its_name(self, house: Storage, desk: Sit) -> None:  # noqa: F811
@@ -271,7 +271,7 @@ class TestAnEmptyStorage:
     FIRST = "Create the first element."
 
     def advice(self, storage: Storage, role: Role) -> tuple[str, str]:
-        """The page as a whole, and what it says of what to do; every link in it leads somewhere."""
+        """Return the page and its suggestions, after checking that every link works."""
         client = member(storage, role)
         response = client.get(f"/acme/{storage.key}/admin/")
         page = response.content.decode()
