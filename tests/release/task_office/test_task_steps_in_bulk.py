@@ -69,7 +69,7 @@ class TestSeveralAtOnce:
         before = fingerprints(house)
         response = take(client, "accept", task, comment="Agreed.")
         assert response.status_code == 409
-        assert "Nothing was done, and nothing has changed. " in text_of(response)
+        assert "The tasks were not changed. " in text_of(response)
         assert "The task is withdrawn already." in text_of(response)
         # There is nothing left to try.
         assert 'name="comment"' not in response.content.decode()
