@@ -14,6 +14,7 @@ import django
 import psycopg
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
 from repository_site.core.embedded_postgres import EmbeddedPostgres
@@ -30,14 +31,14 @@ def make_database(name: str) -> None:
     with _only_process():
         make_undurable()
         template = PREFIX + _schema_digest()
-        with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]  # as Django's own creation does
+        with connection._nodb_cursor() as cursor:
             cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}%"])
             templates = {row[0] for row in cursor.fetchall()}
             for old in templates - {template}:
                 _drop(cursor, old)
         if template not in templates:
             _migrate(template)
-        with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+        with connection._nodb_cursor() as cursor:
             _drop(cursor, name)
             cursor.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
@@ -47,7 +48,7 @@ def make_database(name: str) -> None:
 
 def drop_database(name: str, original: str) -> None:
     _connect(original)
-    with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+    with connection._nodb_cursor() as cursor:
         _drop(cursor, name)
 
 
@@ -81,7 +82,7 @@ def _migrate(template: str) -> None:
     original = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     _connect(original)
-    with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+    with connection._nodb_cursor() as cursor:
         rename = "ALTER DATABASE {} RENAME TO {}"
         cursor.execute(sql.SQL(rename).format(sql.Identifier(unfinished), sql.Identifier(template)))
 
@@ -94,7 +95,7 @@ def _schema_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _drop(cursor: psycopg.Cursor, name: str) -> None:
+def _drop(cursor: CursorWrapper, name: str) -> None:
     cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
