@@ -138,11 +138,11 @@ class TestTryingAgain:
         calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * 3)
         call_command("migrate", skip_checks=True)
         assert len(calls) == 4
-        assert capsys.readouterr().err == "Others hold the tables; trying again until they are free for a moment.\n"
+        assert capsys.readouterr().err == "Other transactions use the tables; retrying for up to two minutes ...\n"
 
     def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * ATTEMPTS)
-        with pytest.raises(CommandError, match="End long transactions, or stop the servers, and run it again"):
+        with pytest.raises(CommandError, match="End long transactions, or stop the servers, and run: manage.py migrate"):
             call_command("migrate", skip_checks=True)
         assert len(calls) == ATTEMPTS
 
