@@ -142,7 +142,7 @@ def test_plain_http(proxy: Proxy) -> None:
     """Pages are sent on; calls to the API are refused as the server would, however much they send."""
     response, _ = proxy.get("/acme/handbook/?x=1", plain=True)
     assert (response.status, response.getheader("Location")) == (301, f"https://{HOST}/acme/handbook/?x=1")
-    message = "This installation answers over https only."
+    message = "This service requires https. Send the request to an https address."
     for length in (0, 50 * 1024 * 1024):
         response, body = proxy.get(API, plain=True, length=length)
         assert (response.status, response.getheader("Content-Type")) == (400, "application/json")

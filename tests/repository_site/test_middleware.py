@@ -167,7 +167,7 @@ def test_a_body_that_was_cut_off_is_not_taken_for_whole(open_storage: Storage) -
         patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
         patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
         status, answer = wsgi_call(WSGIHandler(), environ)
-    assert (status, answer["message"]) == (400, "The body ends before the length that was announced.")
+    assert (status, answer["message"]) == (400, "The request body is shorter than its Content-Length.")
 
 
 def test_bodies_are_read_by_some_of_the_threads_only(
@@ -180,14 +180,14 @@ def test_bodies_are_read_by_some_of_the_threads_only(
         refused = api.post(INFO, " ", "application/json")
         assert (refused.status_code, refused["Retry-After"]) == (503, "2")
         assert refused.json() == {
-            "message": "Too many requests are waiting for their bodies; try again shortly.",
+            "message": "The server is receiving too many request bodies. Try again shortly.",
             "output": "permanent",
             "type": "critical",
-            "data": [{"error": "Too many requests are waiting for their bodies; try again shortly."}],
+            "data": [{"error": "The server is receiving too many request bodies. Try again shortly."}],
         }
         page = Client().post("/admin/login/", {"username": "x"})
         assert (page.status_code, page["Content-Type"]) == (503, "text/plain; charset=utf-8")
-        assert page.content == b"Too many requests are waiting for their bodies; try again shortly."
+        assert page.content == b"The server is receiving too many request bodies. Try again shortly."
         assert api.get(INFO).status_code == 200
     assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
 
@@ -195,4 +195,4 @@ def test_bodies_are_read_by_some_of_the_threads_only(
 def test_a_page_takes_no_larger_body_than_the_api(open_storage: Storage, settings: Any) -> None:
     settings.BODY_LIMIT = 10
     page = Client().post("/admin/login/", {"username": "x" * 20})
-    assert (page.status_code, page.content) == (413, b"The body is larger than 10 bytes.")
+    assert (page.status_code, page.content) == (413, b"The request body is larger than 10 bytes.")

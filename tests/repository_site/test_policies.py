@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client, override_settings
 
 from storage.models import Storage
@@ -66,15 +67,13 @@ def test_over_https_browsers_are_told_to_stay_there(people: dict[str, Client]) -
 
 
 def test_a_view_may_have_a_policy_of_its_own(settings: Any) -> None:
-    """As pictures of diagrams have, which hold their style."""
+    """Pictures of diagrams have one, because they contain their style."""
     settings.MIDDLEWARE = ["repository_site.core.policies.PolicyMiddleware", "tests.repository_site.test_policies.own"]
     assert Client().get("/").headers["Content-Security-Policy"] == "sandbox"
 
 
 def own(get_response: Any) -> Any:
     def answer(request: Any) -> Any:
-        response = get_response(request)
-        response["Content-Security-Policy"] = "sandbox"
-        return response
+        return HttpResponse(headers={"Content-Security-Policy": "sandbox"})
 
     return answer

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from repository_site.operations import unread
-from repository_site.operations.unread import cut_off_who_does_not_read, limit_unread
+from repository_site.operations.unread import close_unread_connections, limit_unread
 from tests.server_process import free_port
 
 
@@ -77,7 +77,7 @@ def test_who_reads_on_is_not(listening: socket.socket) -> None:
 def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "BREATH", 0.001)
     port = free_port()
-    cut_off_who_does_not_read(port, 9)
+    close_unread_connections(port, 9)
     time.sleep(0.02)
     with socket.create_server(("127.0.0.1", port)) as made:
         end = time.monotonic() + 10
@@ -90,5 +90,5 @@ def test_elsewhere_than_on_linux_nothing_is_tried(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(unread, "OPEN_FILES", unread.OPEN_FILES / "nowhere")
     monkeypatch.setattr(unread, "_wait_and_limit", None)
     before = threading.active_count()
-    cut_off_who_does_not_read(1, 7)
+    close_unread_connections(1, 7)
     assert threading.active_count() == before
