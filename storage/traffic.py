@@ -1,6 +1,6 @@
 """Request counts of each storage by hour, for the site's back office.
 
-A request costs one addition in memory. A thread of the server process writes the counts every few seconds, so a killed
+A request costs one addition in memory. A thread of each worker process writes the counts every few seconds, so a killed
 process loses a few seconds, and an unreachable database fails no request.
 """
 

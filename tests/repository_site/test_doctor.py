@@ -220,7 +220,7 @@ class TestSettings:
 
 
 class TestServer:
-    def test_nobody_listens(self) -> None:
+    def test_no_server_listens(self) -> None:
         ((level, text),) = levels("server", Look(url=f"http://127.0.0.1:{free_port()}"))
         assert (level, "does not answer" in text) == (Level.ERROR, True)
 

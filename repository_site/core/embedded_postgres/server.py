@@ -238,7 +238,7 @@ def _launch(paths: ServerPaths, account: Account, bin_dir: Path) -> int:
 
 
 def _set_up(paths: ServerPaths, account: Account, bin_dir: Path, start_lock: int) -> None:
-    """Create role and database unless they exist; once in each run of the server."""
+    """Create role and database unless they exist; once after each start."""
     postmaster = state.read_postmaster(paths)
     if postmaster is None or state.is_provisioned(paths, postmaster):
         return

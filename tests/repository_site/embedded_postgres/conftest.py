@@ -46,7 +46,7 @@ def used() -> Iterator[EmbeddedPostgres]:
 
 @pytest.fixture
 def server(used: EmbeddedPostgres) -> Iterator[EmbeddedPostgres]:
-    """The same server for all tests that leave it as it was, which is stopped."""
+    """The same stopped server for all tests; each of them leaves it stopped."""
     yield used
     used.release(wait=PATIENCE)
     end_processes_in(used.data_dir.parent)

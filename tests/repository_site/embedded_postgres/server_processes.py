@@ -26,7 +26,7 @@ from repository_site.core.embedded_postgres.paths import ServerPaths
 
 PROJECT = Path(__file__).parents[3]
 PATIENCE = 20.0
-# A user of the server that stays until its standard input is closed.
+# A process that uses the server until its standard input is closed.
 USER = """
 import sys
 from pathlib import Path
@@ -75,7 +75,7 @@ class Users:
 
 
 def answer(process: subprocess.Popen[str]) -> str:
-    """The next line that a user process prints."""
+    """Return the next line that a user process prints."""
     assert process.stdout is not None
     assert process.stderr is not None
     line: str = process.stdout.readline().strip()
@@ -96,7 +96,7 @@ def make_folder() -> Path:
 
 
 def end_processes_in(folder: Path) -> None:
-    """What a failed test left running; the children of a killed postmaster end by themselves."""
+    """End processes that a failed test has left; the children of a killed postmaster end by themselves."""
     for process in processes_in(folder):
         process.kill()
     for lock in folder.rglob("server.lock"):
@@ -121,7 +121,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def processes_in(folder: Path) -> list[psutil.Process]:
-    """Living processes other than this one with the folder in their command line."""
+    """Return the other running processes with the folder in their command line."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -134,7 +134,7 @@ def processes_in(folder: Path) -> list[psutil.Process]:
 
 
 def assert_gone(server: EmbeddedPostgres) -> None:
-    """Postmaster, its children and the keeper end by themselves."""
+    """Check that postmaster, its children and the keeper end by themselves."""
     wait_for(lambda: not locks.is_held(ServerPaths(server.data_dir).server_lock))
     wait_for(lambda: not processes_in(server.data_dir))
     assert state.read_postmaster(ServerPaths(server.data_dir)) is None, "not shut down in order"

@@ -36,7 +36,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the serve
 
 
 @as_root
-def test_root_below_a_closed_folder_opens_it_for_passing_only(
+def test_root_makes_a_closed_parent_folder_searchable_only(
     folder: Path, used: EmbeddedPostgres, caplog: pytest.LogCaptureFixture
 ) -> None:
     closed = folder / "closed"
@@ -53,7 +53,7 @@ def test_root_below_a_closed_folder_opens_it_for_passing_only(
 
 
 @as_root
-def test_programs_installed_with_a_closed_umask_get_readable(folder: Path) -> None:
+def test_programs_installed_with_a_closed_umask_become_readable(folder: Path) -> None:
     (folder / "bin").mkdir(mode=0o700)
     (folder / "bin" / "postgres").touch(mode=0o700)
     (folder / "bin" / "share").touch(mode=0o600)
@@ -64,7 +64,7 @@ def test_programs_installed_with_a_closed_umask_get_readable(folder: Path) -> No
 
 
 def ordinary_python() -> str:
-    """An interpreter that other users can run, too: the one of root may lie below /root."""
+    """Return an interpreter that other users can run, too: that of root may be below /root."""
     nobody = pwd.getpwnam("nobody").pw_uid
     for python in (sys.executable, "/usr/bin/python3.11", "/usr/bin/python3"):
         try:
@@ -107,7 +107,7 @@ def test_a_folder_of_root_is_refused_to_an_ordinary_user(server: EmbeddedPostgre
     assert "belongs to root and cannot be used by daemon: run as root, move" in last
 
 
-def test_a_user_without_a_name_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     with pytest.raises(EmbeddedPostgresError, match="uid 54321, which has no name: add it to /etc/passwd"):
         accounts.server_account(ServerPaths(folder / "postgres"))

@@ -126,7 +126,7 @@ def test_a_server_started_by_hand_is_left_alone(server: EmbeddedPostgres) -> Non
 
 
 @only_at_full_scale
-def test_a_server_that_hangs_is_stopped_all_the_same(server: EmbeddedPostgres) -> None:
+def test_a_server_that_hangs_is_stopped(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     os.kill(postmaster_pid(server), signal.SIGSTOP)
     steps = ((signal.SIGINT, 0.2), (signal.SIGQUIT, 0.2), (signal.SIGKILL, PATIENCE))

@@ -34,7 +34,7 @@ from tests.scale import only_at_full_scale
 pytestmark = pytest.mark.long
 
 
-def test_first_start_makes_a_database_of_an_ordinary_role(folder: Path) -> None:
+def test_the_first_start_creates_a_database_for_an_ordinary_role(folder: Path) -> None:
     server = EmbeddedPostgres(folder / "var" / "postgres")
     begin = time.monotonic()
     server.ensure_running()
@@ -81,7 +81,7 @@ def test_threads_start_one_server(server: EmbeddedPostgres) -> None:
     assert_gone(server)
 
 
-def test_kill_during_initdb_leaves_nothing_half_made(folder: Path, users: Users) -> None:
+def test_kill_during_initdb_leaves_no_partial_database(folder: Path, users: Users) -> None:
     server = EmbeddedPostgres(folder / "postgres")
     process = users.begin(server.data_dir)
     wait_for(lambda: any(folder.glob(".postgres.new-*/global")))
@@ -95,7 +95,7 @@ def test_kill_during_initdb_leaves_nothing_half_made(folder: Path, users: Users)
 
 
 @only_at_full_scale
-def test_missing_role_and_database_are_made_at_the_next_start(server: EmbeddedPostgres) -> None:
+def test_missing_role_and_database_are_created_at_the_next_start(server: EmbeddedPostgres) -> None:
     server.ensure_running()
     with psycopg.connect(host=str(server.socket_dir), user="postgres", autocommit=True) as connection:
         connection.execute("DROP DATABASE repository")
@@ -103,9 +103,6 @@ def test_missing_role_and_database_are_made_at_the_next_start(server: EmbeddedPo
     assert server.release(wait=PATIENCE)
     server.ensure_running()
     assert works(server)
-
-
-# Sharing and the end
 
 
 def test_processes_share_the_server_and_the_last_one_stops_it(server: EmbeddedPostgres, users: Users) -> None:
@@ -133,7 +130,7 @@ def test_release_waits_for_the_server_unless_others_use_it(server: EmbeddedPostg
 
 
 @only_at_full_scale
-def test_a_newcomer_during_the_stop_waits_and_starts_anew(server: EmbeddedPostgres) -> None:
+def test_a_process_that_comes_during_the_stop_waits_and_starts_it_again(server: EmbeddedPostgres) -> None:
     pids: set[int] = set()
     pause = 0.0
     while len(pids) < 3:  # at first the newcomer is faster than the keeper, then it comes in the middle of the stop
@@ -206,6 +203,3 @@ def test_a_lease_whose_descriptor_was_closed_by_others_is_renewed(server: Embedd
     assert works(server)
     leave(process)
     assert_gone(server)
-
-
-# kill -9
