@@ -23,7 +23,7 @@ VALUE_SQL = """
 
 
 def describe_use(hazard: Hazard) -> str | None:
-    """Inside the scope of the storage: a sentence when there is content, None when there is none."""
+    """Return a sentence if there is content, else None. Runs inside the scope of the storage."""
     if hazard.state is not None:
         held = ElementVersion.objects.filter(element__type__key=hazard.type, state=hazard.state).count()
         text = ngettext("%(count)d version(s) are in it", "%(count)d version(s) are in it", held)

@@ -1,4 +1,4 @@
-"""Whether a value fits its attribute (D16). Pure: the answer is what is wrong, in words, or None."""
+"""Validation of attribute values (D16). Pure: returns the problem in words, or None."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def value_problem(attribute: Attribute, value: Any) -> str | None:
 
 
 def value_check(attribute: Attribute) -> Check:
-    """What `value_problem` asks, for who has very many values of one attribute."""
+    """Return the check of an attribute, for callers with many values of one attribute."""
     return _CHECKS[attribute.data_type]
 
 
 def is_empty(value: Any) -> bool:
-    """As IsNull of the filter language sees it: missing, blank, or a list of nothing."""
+    """Whether IsNull of the filter language matches: missing, blank, or an empty list."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def read_date_time(text: Any) -> datetime | None:
-    """A local date-time as the API writes it; a seventh digit is dropped. None when it is none."""
+    """Return a local date-time in the format of the API, or None; a seventh digit of the fraction is dropped."""
     if not isinstance(text, str) or not LOCAL_DATE_TIME.fullmatch(text):
         return None
     try:
@@ -55,11 +55,11 @@ def no_date_time() -> str:
 
 
 class NoInstant(ValueError):
-    """A local time that is no moment, or none that can be kept; the text goes on after the name."""
+    """A local time that does not exist, or that cannot be stored; the text continues a sentence after the name."""
 
 
 def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
-    """The moment of a local time, in UTC; of an hour that comes twice the earlier one."""
+    """Return a local time in UTC; the earlier one for an hour that occurs twice."""
     try:
         instant = local.replace(tzinfo=zone).astimezone(UTC)
     except OverflowError:
@@ -72,7 +72,7 @@ def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _bound(extreme: datetime, zone: ZoneInfo) -> str:
-    """The first or last moment that there is in UTC, in local time, as far as that has a year for it."""
+    """Return the first or last time of UTC as local time, as far as its year exists."""
     try:
         return wire_datetime(extreme.replace(tzinfo=UTC), zone)
     except OverflowError:
