@@ -93,8 +93,7 @@ class Router:
         ends: dict[int, list[tuple[int, bool]]],
         found: dict[tuple[int, bool], int],
     ) -> None:
-        """Return lanes from the shape outwards, as long as they only belong to this shape; all lead to it, or all from
-        it."""
+        """Attach lanes to the side of a shape, outwards, as long as they belong to it and all lead to it or from it."""
         role: bool | None = None
         for point in others:
             roles = [is_target for shape, is_target in ends.get(point, ()) if shape == node]
@@ -124,12 +123,12 @@ class Router:
         return Bend(gap, net, enter, leave, above == chain.source, below == chain.target)
 
     def _straightened(self, above: int, below: int) -> int:
-        """Return the axis of a shape that cannot be met beside its middle."""
+        """Return the axis of the end that cannot be met beside its middle."""
         gives_way = not self.network.is_point(below) and self.frames[below].outline is Outline.STRAIGHT
         return self.axis[above] if gives_way or not self.network.is_point(below) else self.axis[below]
 
     def _lane_bends(self, chain: Chain) -> list[Bend]:
-        """Return the path upwards, from the source to the target."""
+        """Return the bends of a lane, upwards from the source to the target."""
         first, last = chain.points[0], chain.points[-1]
         found = []
         if (last, False) not in self.sides:
@@ -153,8 +152,7 @@ class Router:
         return found
 
     def _beside(self, shape: int, lane: int) -> int:
-        """Let a lane meet a shape beside its middle if there is room, so that it differs from the lines that lead
-        on."""
+        """Return where a lane meets a shape: beside its middle if there is room, apart from the lines that lead on."""
         frame = self.frames[shape]
         if frame.outline is not Outline.STRAIGHT:
             return self.axis[shape]

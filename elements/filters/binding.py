@@ -327,7 +327,7 @@ class _Binder:
         if not fitting:
             allowed = dict.fromkeys(str(each) for kind, _ in every for each in TESTS[kind])
             known = listed([*allowed, "IsNull"])
-            raise self.wrong(position, f"{_holds(operand, every)}, for which there is no {asked}; there are {known}")
+            raise self.wrong(position, f"{_contains(operand, every)}, which do not support {asked}; possible: {known}")
         return fitting
 
     def meanings(self, operand: syntax.Operand) -> Sequence[_Meaning]:
@@ -340,7 +340,7 @@ class _Binder:
             return [(ValueKind.ID if name in ID_FIELDS else ValueKind.TEXT, FieldValue(ElementField(name)))]
         if name == ANY_ATTRIBUTE:
             if not self.any_attribute:
-                raise self.wrong(operand.position, "the elements here have no attributes at all")
+                raise self.wrong(operand.position, "the elements here have no attributes")
             return self.any_attribute
         found: list[_Meaning] = [*self.attribute(name, self.vocabulary.attributes.get(name, ()))]
         if name in self.vocabulary.contexts:
@@ -373,7 +373,7 @@ class _Binder:
         name, lcid, cultures = operand.name, culture.lcid, self.vocabulary.cultures
         every = self.vocabulary.attributes.get(name)
         if every is None and (name in self.vocabulary.contexts or name in FIELDS):
-            raise self.wrong(operand.position, f"only an attribute can have a culture; there is none called {name}")
+            raise self.wrong(operand.position, f"only attributes have cultures; there is no attribute {name}")
         if every is None:
             raise self.unknown_name(operand)
         is_invariant = lcid == INVARIANT_CULTURE
@@ -394,15 +394,15 @@ class _Binder:
         near = difflib.get_close_matches(name.lower(), {each.lower() for each in known})
         similar = [each for lower in near for each in sorted(known) if each.lower() == lower]
         hint = f"similar: {', '.join(similar)}" if similar else f"known: the properties of the types, {listed(FIELDS)}"
-        return self.wrong(operand.position, f"nothing is called {name} here; {hint}")
+        return self.wrong(operand.position, f"there is no property {name} here; {hint}")
 
     def wrong_literal(
         self, operand: syntax.Operand, meanings: Sequence[_Meaning], literal: syntax.Literal
     ) -> Unreadable:
         expected = " or ".join(dict.fromkeys(LITERALS[kind] for kind, _ in meanings))
-        problem = f"expected {expected}, not {shown(literal)}, because {_holds(operand, meanings)}"
+        problem = f"expected {expected}, not {shown(literal)}, because {_contains(operand, meanings)}"
         if "a text" in expected and not isinstance(literal, syntax.NullLiteral):
-            problem += "; to compare with a text that reads so, put it in quotes"
+            problem += "; put it in quotes to compare it as text"
         return self.wrong(literal.position, problem)
 
     def wrong(self, position: int, problem: str) -> Unreadable:
@@ -428,5 +428,5 @@ def _value(literal: syntax.Literal, kind: ValueKind) -> Value | None:
     return None
 
 
-def _holds(operand: syntax.Operand, meanings: Iterable[_Meaning]) -> str:
-    return f"{operand.name} holds {listed(list(dict.fromkeys(kind.value for kind, _ in meanings)))}"
+def _contains(operand: syntax.Operand, meanings: Iterable[_Meaning]) -> str:
+    return f"{operand.name} contains {listed(list(dict.fromkeys(kind.value for kind, _ in meanings)))}"

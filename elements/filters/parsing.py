@@ -69,14 +69,14 @@ def parse_filter(text: str) -> Expression:
         raise Unreadable("The filter is empty; leave $filter out to have no filter.")
     forbidden = FORBIDDEN.search(text)
     if forbidden:
-        raise refusal(text, forbidden.start(), "a NUL character or half of a surrogate pair cannot stand in a filter")
+        raise refusal(text, forbidden.start(), "a filter cannot contain a NUL character or half of a surrogate pair")
     try:
         expression = _parse(text)
     except _Mistake as mistake:
         raise refusal(text, mistake.position, mistake.problem) from None
     beyond = next(islice(syntax.predicates(expression), MAX_PREDICATES, None), None)
     if beyond is not None:
-        problem = f"a filter has at most {MAX_PREDICATES} conditions, and here one more begins"
+        problem = f"a filter has at most {MAX_PREDICATES} conditions; this is one more"
         raise refusal(text, beyond.position, problem)
     return expression
 
@@ -142,7 +142,7 @@ def _check_nesting(parser: InteractiveParser, token: Token) -> None:
     waiting = parser.parser_state.value_stack
     nesting = sum(isinstance(each, Token) and each.type in ("NOT", "LPAR") for each in waiting)
     if nesting > MAX_NESTING:
-        raise _Mistake(_start(token), f"brackets and NOT are nested deeper than {MAX_NESTING} levels here")
+        raise _Mistake(_start(token), f"brackets and NOT are nested deeper than {MAX_NESTING} levels")
 
 
 @v_args(inline=True)
@@ -198,7 +198,7 @@ class _TreeBuilder(Transformer[Token, Expression]):
     def moment(self, token: Token) -> Literal:
         moment = syntax.read_moment(token)
         if moment is None:
-            raise _Mistake(_start(token), f"{token} is no day of the calendar, or no time of the day")
+            raise _Mistake(_start(token), f"{token} is not a valid date or time")
         return syntax.MomentLiteral(_start(token), moment)
 
     def truth(self, token: Token) -> Literal:
@@ -225,18 +225,18 @@ def _expected(accepted: Set[str]) -> str:
 def _unknown_character(text: str, position: int, accepted: Set[str]) -> _Mistake:
     character = text[position]
     if character in "'\"":
-        return _Mistake(position, f"the text that begins here does not end, a closing {character} is missing")
+        return _Mistake(position, f"the text that begins here has no closing {character}")
     word = WORD.match(text, position)
     problem = f"expected {_expected(accepted)}, not '{printable(word[0] if word else character, 40)}'"
     if not word and accepted & {"TEXT", "AND"}:
-        problem += ", which can stand in a text in quotes only"
+        problem += "; this character is possible in quotes only"
     return _Mistake(position, problem)
 
 
 def _unexpected_token(text: str, token: Token, accepted: Set[str]) -> _Mistake:
     position = _start(token)
     if token.type == "$END":
-        return _Mistake(position, f"the filter ends too early, expected {_expected(accepted)}")
+        return _Mistake(position, f"the filter ends too early; expected {_expected(accepted)}")
     if "TEXT" in accepted and token.type in KEYWORDS:
         return _Mistake(position, _keyword_as_value(token))
     last = LAST_WORD.search(text, 0, position)
@@ -257,11 +257,11 @@ def _hint(last_word: str, token: Token, accepted: Set[str]) -> str:
     glued = GLUED_OPERATOR.fullmatch(last_word)
     if "DASH_COMPARE" in accepted and glued:
         apart = f"{printable(glued[1], 40)} {glued[2]}"
-        return f"; names may hold hyphens, so put a blank before the operator: {apart}"
+        return f"; names may contain hyphens, so put a space before the operator: {apart}"
     if "AND" in accepted and token.type not in SIGNS and last_word[0].isalpha():
-        return "; a text of several words must stand in quotes"
+        return "; put text of several words in quotes"
     return ""
 
 
 def _keyword_as_value(keyword: Token) -> str:
-    return f"expected a value, not {keyword}; to compare with this very word, put it in quotes: '{keyword}'"
+    return f"expected a value, not {keyword}; to compare with this word, put it in quotes: '{keyword}'"

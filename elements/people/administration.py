@@ -62,7 +62,7 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
     """Save a user. Raise `Warned` until confirmed if the callers would take away their own access."""
     is_own = draft.id is not None and draft.id == writer.caller.element_id
     if is_own and not is_confirmed and (draft.is_inactive or Role.ADMINISTRATOR not in draft.roles):
-        raise Warned(_("This is the user that you are here: you would no longer administer this storage."))
+        raise Warned(_("This is your own user account: you would no longer administer this storage."))
     known = _properties(writer.configuration, USER_TYPE)
     given = {name: role in draft.roles for name, role in ROLE_ATTRIBUTES.items()} | {INACTIVE: draft.is_inactive}
     stored = _stored(draft.id)
@@ -111,7 +111,7 @@ def _moves(group: UUID, wanted: Collection[UUID]) -> list[ElementInput]:
 def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
     def check(rows: list[VersionRow | None]) -> None:
         if revision is not None and any(row is not None and row.revision != revision for row in rows):
-            text = _("Somebody else has changed this meanwhile. Saving again replaces their change.")
+            text = _("Somebody else has changed this in the meantime. Saving again replaces their change.")
             raise PreconditionFailed(text)
 
     if element.id and not element.attributes and not element.related:

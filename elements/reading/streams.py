@@ -29,7 +29,9 @@ class Stream:
 
     def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes]) -> None:
         if not _places.acquire(blocking=False):
-            raise TooManyRequests("Too many whole lists are being read; ask for pages, or try again.", RETRY_AFTER)
+            raise TooManyRequests(
+                "Too many whole lists are being read; read pages with $page, or retry later.", RETRY_AFTER
+            )
         self._pieces = pieces
         self._is_open = True
 
@@ -55,6 +57,6 @@ class Stream:
 
 
 def limit_idleness(seconds: int) -> None:
-    """Return the time after which the database ends the transaction of a client that has stopped reading."""
+    """Make the database end the transaction of a client that stops reading for so long."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{seconds}s"])

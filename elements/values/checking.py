@@ -66,7 +66,7 @@ def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
         words = {"first": _bound(datetime.min, zone), "last": _bound(datetime.max, zone)}
         raise NoInstant(_("must be between %(first)s and %(last)s") % words) from None
     if instant.astimezone(zone).replace(tzinfo=None) != local:
-        text = _("does not exist in %(zone)s: the clocks are put forward over %(time)s there")
+        text = _("does not exist in %(zone)s: clocks are set forward past %(time)s there")
         raise NoInstant(text % {"zone": zone.key, "time": local.isoformat()})
     return instant
 
@@ -81,8 +81,8 @@ def _bound(extreme: datetime, zone: ZoneInfo) -> str:
 
 def _text(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, str):
-        return _("must be a text")
-    return _("holds a NUL character") if "\x00" in value else None
+        return _("must be text")
+    return _("must not contain a NUL character") if "\x00" in value else None
 
 
 def _single_line(attribute: Attribute, value: Any) -> str | None:
@@ -101,7 +101,7 @@ def _selection(attribute: Attribute, value: Any) -> str | None:
 
 def _selections(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list) or len(set(map(str, value))) != len(value):
-        return _("must be a list of keys, each once")
+        return _("must be a list of different keys")
     return next((problem for item in value if (problem := _selection(attribute, item))), None)
 
 
@@ -140,9 +140,9 @@ def _files(attribute: Attribute, value: Any) -> str | None:
         return _("must be a list of files")
     for item in value:
         if not isinstance(item, dict) or set(item) - set(FILE_FIELDS):
-            return _("must hold objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
+            return _("must contain objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
         if not all(isinstance(text, str) for text in item.values()) or "address" not in item:
-            return _("must hold files with an address and texts only")
+            return _("must contain files with an address; all fields must be text")
         if any(runs_code(item.get(name, "")) for name in ("address", "fullAddress")):
             return _(RUNS_CODE)
     return None

@@ -78,7 +78,9 @@ def _parser() -> expat.XMLParserType:
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
             is_in_style = parser.CharacterDataHandler is not None
             text = (
-                _("must not hold the element %(name)s here") if is_in_style else _("must not hold the element %(name)s")
+                _("must not contain the element %(name)s here")
+                if is_in_style
+                else _("must not contain the element %(name)s")
             )
             raise _Refused(text % {"name": name[:40]})
         if element == "style":
@@ -115,18 +117,18 @@ def _check_attribute(element: str, attribute: str, value: str) -> None:
     if attribute.startswith("xmlns:"):
         return
     if name.startswith("on") or name in REFUSED_ATTRIBUTES:
-        raise _Refused(_("must not hold the attribute %(name)s") % {"name": attribute[:40]})
+        raise _Refused(_("must not contain the attribute %(name)s") % {"name": attribute[:40]})
     if name == "style":
         _check_style(value)
     elif name in ADDRESS_ATTRIBUTES and runs_code(value) and not (element == "img" and PICTURE.match(value)):
-        text = _("must not hold an address that runs code, in the attribute %(name)s")
+        text = _("must not contain an address that runs code, in the attribute %(name)s")
         raise _Refused(text % {"name": attribute[:40]})
 
 
 def _check_style(text: str) -> None:
     plain = CSS_ESCAPE.sub(_unescaped, CSS_COMMENT.sub("", text))
     if CSS_CODE.search(IGNORED.sub("", plain).lower()):
-        raise _Refused(_("must not hold a style that runs code or loads other styles"))
+        raise _Refused(_("must not contain a style that runs code or loads other styles"))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -136,13 +138,13 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def _check_comment(text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not hold a comment with markup in it, which a browser could read as no comment"))
+        raise _Refused(_("must not contain a comment with markup in it; browsers may not treat it as a comment"))
 
 
 def _check_instruction(target: str, text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not hold a processing instruction with markup in it"))
+        raise _Refused(_("must not contain a processing instruction with markup in it"))
 
 
 def _refuse_cdata() -> None:
-    raise _Refused(_("must not hold a CDATA section; write &lt; and &amp; instead"))
+    raise _Refused(_("must not contain a CDATA section; write &lt; and &amp; instead"))
