@@ -90,7 +90,7 @@ def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id
-        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
+        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants
     return [ShownIn(*found) for found in fetch(sql, [element])]
 
 

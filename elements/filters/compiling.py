@@ -154,7 +154,7 @@ class FilterCompiler:
         candidates = probe.folded("n.folded") if attribute == NAME else ALWAYS
         if candidates == ALWAYS:
             return []
-        found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants of ours
+        found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants
         return [Condition(found, candidates.parameters)]
 
     def stored_attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:

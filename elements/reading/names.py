@@ -63,7 +63,7 @@ class ElementNames:
 def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
     """Read names in two statements. An element has the name of its newest version, or else its id."""
     sql = f"""SELECT e.id, v.attributes->'{NAME}' FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants of ours
+        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants
     rows = fetch(sql, [list(elements)]) if elements else []
     named = {
         element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows

@@ -95,11 +95,11 @@ def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) ->
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
     """Return the version that an id addresses: a version, or the version of an element that the reader sees (D6)."""
     visible = "" if audience.sees_drafts else " WHERE v.id = e.published_id"
-    current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants of ours
+    current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants
     # Finds the id separately: row-level security keeps a condition with a sub-select from using the index.
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
         SELECT {row_columns()} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
-        JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants of ours
+        JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants
     rows = look_up(sql, [identity, identity])
     return VersionRow(*rows[0]) if rows else None
 
@@ -111,7 +111,7 @@ def read_versions(
     if not versions:
         return {}
     columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
-    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants of ours
+    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants
     return {row[3]: VersionRow(*row) for row in look_up(sql, [id_array(versions)])}
 
 
@@ -120,7 +120,7 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
     if not elements:
         return {}
     sql = f"""SELECT {IDENTITY} FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants of ours
+        JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
     return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
 
 
@@ -150,7 +150,7 @@ def references_of(versions: Collection[str], contexts: Collection[str] | None) -
         return Question("", (), understand)
     only = "" if contexts is None else " AND r.context = ANY(%s)"
     sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
+        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants
     return Question(sql, [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)], understand)
 
 
@@ -171,7 +171,7 @@ def children_of(audience: Audience, parents: Collection[str], types: Collection[
     sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer}
         WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
-        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
+        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants
     return Question(sql, [id_array(parents), id_array(types)], understand)
 
 
@@ -261,5 +261,5 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
     released = "v.released_on IS NOT NULL OR v.category = ANY(%s)"
     sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
         FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
-        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
+        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants
     return Question(sql, parameters, understand)

@@ -118,11 +118,11 @@ def _of_types(types: Sequence[str]) -> Condition:
 
 
 def count(selection: Selection) -> int:
-    return int(fetch(f"SELECT count(*) FROM {selection.counted}", selection.parameters)[0][0])  # noqa: S608  constants of ours
+    return int(fetch(f"SELECT count(*) FROM {selection.counted}", selection.parameters)[0][0])  # noqa: S608  constants
 
 
 def version_ids(selection: Selection) -> set[str]:
-    return {row[0] for row in fetch(f"SELECT v.id::text FROM {selection.source}", selection.parameters)}  # noqa: S608  constants of ours
+    return {row[0] for row in fetch(f"SELECT v.id::text FROM {selection.source}", selection.parameters)}  # noqa: S608  constants
 
 
 def place_of(selection: Selection, audience: Audience, identity: str) -> int | None:
@@ -134,7 +134,7 @@ def place_of(selection: Selection, audience: Audience, identity: str) -> int | N
     # Comparing rows of keys gives the order of the list; no key is ever null.
     sql = f"""WITH wanted AS (SELECT {selection.order} FROM {selection.source} AND {named} LIMIT 1)
         SELECT count(*) FROM {selection.source} AND ({selection.order}) < (SELECT * FROM wanted)
-        HAVING EXISTS (SELECT FROM wanted)"""  # noqa: S608  constants of ours
+        HAVING EXISTS (SELECT FROM wanted)"""  # noqa: S608  constants
     key = [identity, identity] if audience.sees_drafts else [identity]
     found = fetch(sql, [*selection.parameters, *key, *selection.parameters])
     return int(found[0][0]) if found else None
@@ -164,7 +164,7 @@ def _find_page(selection: Selection, limit: int | None, offset: int) -> list[str
     bounds = f"LIMIT {limit:d}" if is_first else "LIMIT %s OFFSET %s"
     # MATERIALIZED: otherwise PostgreSQL would also convert the ids that OFFSET skips to texts.
     sql = f"""WITH page AS MATERIALIZED (SELECT v.id FROM {selection.source} ORDER BY {selection.order} {bounds})
-        SELECT id::text FROM page"""  # noqa: S608  constants of ours
+        SELECT id::text FROM page"""  # noqa: S608  constants
     found = look_up(sql) if is_first else fetch(sql, [*selection.parameters, limit, offset])
     return [row[0] for row in found]
 
@@ -176,7 +176,7 @@ def set_milestones(selection: Selection, step: int, upto: int, last: Milestone |
     sql = f"""SELECT place, name, element::text FROM (
             SELECT v.sort_name AS name, e.id AS element, row_number() OVER (ORDER BY {rest.order}) - 1 AS place
             FROM {rest.source} ORDER BY {rest.order} LIMIT %s) passed
-        WHERE place > 0 AND place %% %s = 0 ORDER BY place"""  # noqa: S608  constants of ours
+        WHERE place > 0 AND place %% %s = 0 ORDER BY place"""  # noqa: S608  constants
     found = fetch(sql, [*rest.parameters, upto - begin + 1, step])
     return [Milestone(begin + place, name, element) for place, name, element in found]
 
@@ -186,7 +186,7 @@ def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str
 
     The total comes with the keys and so from the same snapshot: `count` precedes the elements in a response.
     """
-    sql = f"SELECT v.id::text, count(*) OVER () FROM {selection.source} ORDER BY {selection.order}"  # noqa: S608  constants of ours
+    sql = f"SELECT v.id::text, count(*) OVER () FROM {selection.source} ORDER BY {selection.order}"  # noqa: S608  constants
     with connection.chunked_cursor() as cursor:
         cursor.execute(sql, selection.parameters)
         while batch := cursor.fetchmany(size):
