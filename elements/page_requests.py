@@ -1,4 +1,4 @@
-"""Readers and writers for page requests, of the back office and of the reader pages."""
+"""The reader and the writer of the domain for a request, in the back office or on reader pages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def reader_of(request: HttpRequest) -> Reader:
 
 
 def writer_of(request: HttpRequest) -> Writer:
-    """Return a writer for transitions and tasks, and lock the configuration until the transaction ends."""
+    """Return a writer for transitions and tasks; it locks the configuration until the change is made."""
     return settled_writer(storage_of(request), caller_of(request), getattr(request, "request_id", ""))
 
 
 def content_writer_of(request: HttpRequest, needed: Permission = Permission.EDIT) -> Writer:
-    """Return a writer for changes of content; the caller needs a permission to change content."""
+    """Return a writer for changes of content; raise `Forbidden` if the caller has no permission to change anything."""
     require_changing(caller_of(request), needed)
     return writer_of(request)

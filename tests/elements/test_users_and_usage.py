@@ -178,7 +178,7 @@ def retire(document: dict[str, Any]) -> None:
                 "subProcess.inReview: the state is removed from its release cycle, but 2 versions are in this state.",
             ),
         ),
-        (retire, ("subProcess.requestToExpire: the state gets another category, but 1 version is in this state.",)),
+        (retire, ("subProcess.requestToExpire: the category of the state changes, but 1 version is in this state.",)),
         (
             lambda document: use_second_cycle(document, "inReview", "inEffect"),
             ("subProcess.inReview: the state is removed from its release cycle, but 2 versions are in this state.",),

@@ -10,7 +10,7 @@ from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.release.house import Desk, write_lines
+from tests.release.house import HouseClient, write_lines
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +26,10 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def desk(house: Storage, api: ApiClient) -> Callable[..., Desk]:
+def desk(house: Storage, api: ApiClient) -> Callable[..., HouseClient]:
     """`desk(Role.EDITOR)` calls with a token of its own, `desk(user="anna")` as that user."""
 
-    def sit(*roles: Role, user: str | None = None) -> Desk:
-        return Desk(house, api, *roles, user=user)
+    def sit(*roles: Role, user: str | None = None) -> HouseClient:
+        return HouseClient(house, api, *roles, user=user)
 
     return sit

@@ -8,6 +8,7 @@ and a published version 2.0. Two tenants have the same ids, so that a leak shows
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,8 @@ def _process(element: str, version: str, state: str, number: str, prefix: str) -
     return [*drawn, line]
 
 
-class Desk:
-    """Somebody who calls the API of acme/house."""
+class HouseClient:
+    """A caller of the API of acme/house, with a token of its own."""
 
     def __init__(self, storage: Storage, api: ApiClient, *roles: Role, user: str | None = None) -> None:
         self.storage, self.api = storage, api
@@ -181,6 +182,9 @@ class Desk:
         assert response.status_code == 200, response.content
         found: list[Wire] = response.json()["values"]
         return found
+
+
+MakeClient = Callable[..., HouseClient]
 
 
 def one(response: Any) -> Wire:

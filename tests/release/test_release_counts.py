@@ -30,8 +30,8 @@ from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import token_for
 from tests.release.house import PUBLISHED
-from tests.release.test_clock import let_versions_take_effect
-from tests.release.test_tasks import fresh
+from tests.release.scheduled_runs import let_versions_take_effect
+from tests.release.stored_contents import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 BASELINE = Path(__file__).with_name("release_counts.json")
@@ -93,7 +93,7 @@ def counted(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFacto
         yield storage
 
 
-class World:
+class CountedStorage:
     """Calls of an administrator, and the statements that the last of them took."""
 
     def __init__(self, storage: Storage) -> None:
@@ -162,68 +162,68 @@ class World:
             )  # fmt: skip
 
 
-def list_transitions(world: World, _: int) -> None:
+def list_transitions(world: CountedStorage, _: int) -> None:
     world.get(f"release/{system(world.next_systems()[0])}/transitions")
 
 
-def list_transitions_of_a_draft(world: World, _: int) -> None:
+def list_transitions_of_a_draft(world: CountedStorage, _: int) -> None:
     world.get(f"release/{world.draft(system(world.next_systems()[0]))}/transitions")
 
 
-def hand_in(world: World, _: int) -> None:
+def hand_in(world: CountedStorage, _: int) -> None:
     world.apply(world.draft(system(world.next_systems()[0])), "InProcessToInReview")
 
 
-def release(world: World, shapes: int) -> None:
+def release(world: CountedStorage, shapes: int) -> None:
     """A version whose diagram is that large, and with it the end of the one before."""
     world.apply(world.draft(process(shapes)), "InProcessToReleased")
 
 
-def create_version(world: World, shapes: int) -> None:
+def create_version(world: CountedStorage, shapes: int) -> None:
     # Once more after another: what was drawn in the version before is copied.
     world.draft(process(shapes))
 
 
-def ask(world: World, _: int) -> None:
+def ask(world: CountedStorage, _: int) -> None:
     world.apply(system(world.next_systems()[0]), "ReleasedToRequestToExpire")
 
 
-def decide(verb: str, **body: str) -> Callable[[World, int], None]:
-    def run(world: World, _: int) -> None:
+def decide(verb: str, **body: str) -> Callable[[CountedStorage, int], None]:
+    def run(world: CountedStorage, _: int) -> None:
         world.post(f"rest/tasks/{world.ask()}/{verb}", body)
 
     return run
 
 
-def get_task(world: World, _: int) -> None:
+def get_task(world: CountedStorage, _: int) -> None:
     world.get(f"rest/tasks/{world.ask()}")
 
 
-def list_tasks(world: World, count: int) -> None:
+def list_tasks(world: CountedStorage, count: int) -> None:
     world.add_tasks(count)
     assert world.get("rest/tasks?assignee=all")["count"] == count
 
 
-def list_own_tasks(world: World, count: int) -> None:
+def list_own_tasks(world: CountedStorage, count: int) -> None:
     world.add_tasks(count)
     with tenant_scope(world.storage):
         Task.objects.filter(state="open").update(assignee_id=None)
     assert world.get("rest/tasks")["count"] == count
 
 
-def summarise(world: World, count: int) -> None:
+def summarise(world: CountedStorage, count: int) -> None:
     world.add_tasks(count)
     found = world.get("rest/tasks/summary")["values"]
     assert sum(each["count"] for each in found if each["state"] == "open") == count
 
 
-def list_steps(world: World, count: int) -> None:
+def list_steps(world: CountedStorage, count: int) -> None:
     element = system(world.next_systems()[0])
     world.add_steps(element, count)
     assert world.get(f"rest/facets/it/views/detail/elements/{element}/lifecycle")["count"] == count
 
 
-def expire(world: World, count: int) -> None:
+def expire(world: CountedStorage, count: int) -> None:
     with tenant_scope(world.storage):
         Task.objects.filter(state="open").delete()
         due = [system(number, version=True) for number in world.next_systems(count)]
@@ -233,7 +233,7 @@ def expire(world: World, count: int) -> None:
     world.statements = [each["sql"] for each in captured.captured_queries]
 
 
-OPERATIONS: dict[str, tuple[Callable[[World, int], None], tuple[int, ...]]] = {
+OPERATIONS: dict[str, tuple[Callable[[CountedStorage, int], None], tuple[int, ...]]] = {
     "listTransitions": (list_transitions, (1,)),
     "listTransitions, of a draft": (list_transitions_of_a_draft, (1,)),
     "applyTransition, into review": (hand_in, (1,)),
@@ -254,7 +254,7 @@ OPERATIONS: dict[str, tuple[Callable[[World, int], None], tuple[int, ...]]] = {
 
 
 def test_statements_do_not_grow_with_what_there_is(counted: Storage) -> None:
-    world = World(counted)
+    world = CountedStorage(counted)
     counts: dict[str, dict[str, int]] = {}
     for name, (operation, sizes) in OPERATIONS.items():
         counts[name] = {}
@@ -273,7 +273,7 @@ def test_every_statement_goes_by_an_index(counted: Storage) -> None:
     A small table is read as a whole because that is quicker; told not to, the planner does it only when it must.
     """
     let_versions_take_effect(counted)
-    world = World(counted)
+    world = CountedStorage(counted)
     world.add_tasks(SYSTEMS)
     world.used = 0
     with tenant_scope(counted):
@@ -305,4 +305,5 @@ def test_every_operation_is_counted() -> None:
     """A new operation of this app must join the list."""
     known = {name.partition(",")[0] for name in OPERATIONS}
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
-    assert {view.cls.operation_id for view in views} <= known
+    actions = [getattr(view.cls, action) for view in views for action in view.actions.values()]
+    assert {action.operation.id for action in actions} <= known

@@ -12,201 +12,26 @@ import itertools
 import json
 import random
 import subprocess
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from repository_site.core import environment
-from tests.elements.test_writing_under_load import Answer, Desk, statuses, together
+from tests.elements.test_writing_under_load import Answer, statuses, together
 from tests.release.house import ID, write_lines
-from tests.release.test_story import Story
-from tests.release.test_story import tell as tell_story
+from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
+from tests.release.story import Story
+from tests.release.story import tell as tell_story
 from tests.release.witness import Person, Reply
 from tests.scale import IS_FULL, only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-Body = dict[str, Any]
-T = TypeVar("T")
-API = "/acme/house/_api"
-PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
-CALLERS = 50
-# Fills both storages, tells the tokens, and then lets versions end or replays the lifecycles whenever it is asked to.
-KEEPER = """
-import json, sys
-from django.utils import timezone
-from elements.models import ElementVersion
-from storage.contexts import find_context
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token
-from elements.transfer.importing import import_elements
-from tests.release.house import ID, PEOPLE
-from tests.release.log_check import check_lifecycles
-
-storages = []
-for collection, lines in json.loads(sys.stdin.readline()):
-    storages.append(provision_storage(StorageRequest(
-        collection=collection, key="house", template="standard", time_zone="Europe/Berlin")))
-    import_elements(storages[-1], lines)
-context = find_context("acme", "house")
-tokens = {name: issue_token(context, name, roles, user_id=ID[name]) for name, roles in PEOPLE.items()}
-tokens |= {each.value: issue_token(context, each.value, [each]) for each in (Role.ARCHITECT, Role.ANALYZER, Role.VIEWER)}
-tokens["rival"] = issue_token(find_context("rival", "house"), "rival", [Role.ANALYZER])
-print(json.dumps({name: (each.value, f"token:{each.token.id}") for name, each in tokens.items()}), flush=True)
-for line in sys.stdin:
-    try:
-        if ended := json.loads(line):
-            with tenant_scope(storages[0]):
-                ElementVersion.objects.filter(id__in=ended).update(valid_until=timezone.now())
-        else:
-            for storage in storages:
-                check_lifecycles(storage)
-        print("", flush=True)
-    except Exception as problem:
-        print(repr(problem), flush=True)
-"""
-# Does what is due whenever it is told to.
-CLOCK = """
-import sys
-from django.core.management import call_command
-for line in sys.stdin:
-    call_command("run_lifecycle", "acme", "house", *line.split())
-    print("done", flush=True)
-"""
-
-
-class Caller(Desk):
-    """Nobody ever gets to see a failure of the server, or is sent away."""
-
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
-        found = super().call(method, address, body, **headers)
-        assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
-        return found
-
-    def step(self, id: str, step: str, prefix: str = "release") -> Answer:
-        """A transition, or `createversion`."""
-        last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
-        return self.call("POST", f"{API}/{prefix}/{id}/{last}")
-
-    def decide(self, task: str, decision: str) -> Answer:
-        return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
-
-    def content(self, id: str) -> list[Body]:
-        found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
-        return found
-
-    def draw(self, id: str, *names: str) -> Answer:
-        items = [
-            {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
-            for index, name in enumerate(names)
-        ]
-        return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
-
-    def rename(self, id: str, name: str) -> Answer:
-        return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
-
-
-class House:
-    """The server, who calls it, and the process that replays the lifecycles."""
-
-    def __init__(self, server: Server, keeper: subprocess.Popen[str], tokens: dict[str, tuple[str, str]]) -> None:
-        self.server, self.keeper, self.tokens = server, keeper, tokens
-        self.callers = {name: Caller(server, token) for name, (token, _) in tokens.items()}
-        self.architect, self.ben = self.callers["architect"], self.callers["ben"]
-
-    def check(self) -> None:
-        assert tell(self.keeper, "[]") == ""
-
-    def end(self, *versions: str) -> None:
-        """Their time has come."""
-        assert tell(self.keeper, json.dumps(versions)) == ""
-
-    def processes(self, name: str, count: int, **attributes: Any) -> list[tuple[str, str]]:
-        """New drafts: their ids, and those of their versions."""
-        made: list[Body] = [
-            {
-                "type": "subProcess",
-                "attributes": {"name": {"1033": f"{name} {number}"}, **attributes},
-                "rootPath": [{"id": ID["house"]}],
-            }
-            for number in range(count)
-        ]
-        answer = self.architect.update(*made, address=PROCESSES)
-        assert answer.status == 200, answer.body
-        return [(each["id"], each["versionId"]) for each in answer.body["elements"]]
-
-    def take(self, id: str, *steps: str) -> Body:
-        """Steps that must succeed; the element after the last."""
-        for step in steps:
-            found = self.architect.step(id, step).element
-        return found
-
-    def tasks(self, id: str, state: str) -> list[Body]:
-        address = f"{API}/rest/tasks?assignee=all&state={state}&element={id}"
-        found: list[Body] = self.architect.call("GET", address).body["values"]
-        return found
-
-    def open_task(self, id: str) -> str:
-        [task] = self.tasks(id, "open")
-        return str(task["id"])
-
-    def states(self, id: str) -> list[str]:
-        """Of all versions, oldest first."""
-        found = self.architect.call("GET", f"{PROCESSES}/{id}/versions?$resources=versions").body["elements"]
-        return [each["state"] for each in found]
-
-    def steps(self, id: str) -> list[Body]:
-        found: list[Body] = self.architect.call("GET", f"{PROCESSES}/{id}/lifecycle").body["values"]
-        return found
-
-    def everything_of_the_rival(self) -> tuple[int, Any]:
-        address = "/rival/house/_api/rest/facets/processes/views/detail/elements?$resources=attributes,related,content"
-        return self.server.request("GET", address, headers={"Authorization": f"Bearer {self.tokens['rival'][0]}"})
-
-
-def run(server: Server, code: str) -> subprocess.Popen[str]:
-    """A process beside the server, on the same database."""
-    with server.log.open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
-            cwd=environment.PROJECT_DIR,
-            env=server.environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-
-
-def tell(process: subprocess.Popen[str], line: str) -> str:
-    """What it says to that."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{line}\n")
-    process.stdin.flush()
-    said: str = process.stdout.readline()
-    return said.rstrip("\n")
-
-
-def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Each in a thread of its own, which begins when all are there."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], T]) -> T:
-        gate.wait()
-        return call()
-
-    return together([partial(run, call) for call in calls], threads=len(calls))
 
 
 @pytest.fixture(scope="module")
@@ -220,14 +45,14 @@ def server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) 
 
 
 @pytest.fixture(scope="module")
-def house(server: Server) -> Iterator[House]:
+def house(server: Server) -> Iterator[ServedHouse]:
     folder = server.data_dir.parent
     files = [
         (name, str(write_lines(folder / f"{name}.ndjson", prefix))) for name, prefix in (("acme", ""), ("rival", "R "))
     ]
     keeper = run(server, KEEPER)
     try:
-        house = House(server, keeper, json.loads(tell(keeper, json.dumps(files))))
+        house = ServedHouse(server, keeper, json.loads(tell(keeper, json.dumps(files))))
         before = house.everything_of_the_rival()
         assert (before[0], before[1]["count"]) == (200, 40)
         yield house
@@ -239,7 +64,7 @@ def house(server: Server) -> Iterator[House]:
 
 
 @only_at_full_scale
-def test_the_life_of_a_sub_process(house: House) -> None:
+def test_the_life_of_a_sub_process(house: ServedHouse) -> None:
     """The story of `test_story.py`, over real connections, with another of the two prefixes at each step."""
     connection = http.client.HTTPConnection("127.0.0.1", house.server.port, timeout=60)
 
@@ -279,7 +104,7 @@ OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
     "life",
     [pytest.param(LIFE, id="made"), pytest.param(IMPORTED_LIFE, id="imported", marks=only_at_full_scale)],
 )
-def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[str]) -> None:
+def test_of_fifty_who_race_for_a_step_one_takes_it(house: ServedHouse, life: Sequence[str]) -> None:
     """By the id of the element or of the version, through either prefix."""
     element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])
     for place, step in enumerate(life):
@@ -303,7 +128,7 @@ def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[
     assert [each.get("transitionId", "createversion") for each in taken] == wanted
 
 
-def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: House) -> None:
+def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: ServedHouse) -> None:
     drafts = house.processes("Contested", 8)
     calls = [partial(house.architect.step, version, step) for _, version in drafts for step in OUT_OF_DRAFT]
     answers = at_once(calls)
@@ -315,7 +140,7 @@ def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: House) -> Non
     house.check()
 
 
-def revised(house: House, name: str, count: int) -> list[tuple[str, str, str]]:
+def revised(house: ServedHouse, name: str, count: int) -> list[tuple[str, str, str]]:
     """Elements with a published version and a draft: their ids, and those of the two."""
     made = house.processes(name, count)
     drafts = together([partial(house.take, element, "InProcessToReleased", "createversion") for element, _ in made])
@@ -327,7 +152,7 @@ def by_element(answers: Sequence[Answer], count: int) -> list[Sequence[Answer]]:
     return [answers[place : place + count] for place in range(0, len(answers), count)]
 
 
-def test_a_new_version_against_the_release_of_the_one_before(house: House) -> None:
+def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse) -> None:
     elements, outcomes = revised(house, "Revised", 8), Counter[int]()
     calls: list[Callable[[], Answer]] = []
     for element, _, draft in elements:
@@ -346,7 +171,7 @@ def test_a_new_version_against_the_release_of_the_one_before(house: House) -> No
     house.check()
 
 
-def test_a_draft_is_deleted_or_released(house: House) -> None:
+def test_a_draft_is_deleted_or_released(house: ServedHouse) -> None:
     fresh = [(version, ["inProcess"]) for _, version in house.processes("Deleted", 4)]
     later = [(draft, ["released", "inProcess"]) for _, _, draft in revised(house, "Discarded", 4)]
     calls: list[Callable[[], Answer]] = []
@@ -363,7 +188,7 @@ def test_a_draft_is_deleted_or_released(house: House) -> None:
 class Edits:
     """Everything that many do to one draft while somebody releases it."""
 
-    def __init__(self, house: House, element: str, version: str) -> None:
+    def __init__(self, house: ServedHouse, element: str, version: str) -> None:
         self.house, self.element, self.version = house, element, version
         self.tasks = [each["id"] for each in house.architect.content(version)]
         self.numbers = itertools.count()
@@ -409,7 +234,7 @@ class Edits:
         return released.element, self.house.architect.content(self.version)
 
 
-def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> None:
+def test_nothing_gets_into_a_version_that_has_been_released(house: ServedHouse) -> None:
     """A change of its diagram, or of what stands in it, is made before the release or not at all."""
     made = house.processes("Busy", 5)
     for _, version in made:
@@ -429,7 +254,7 @@ def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> Non
     assert house.server.deadlocks() == []
 
 
-def check_edits(house: House, edits: Edits, element: Body, content: list[Body]) -> None:
+def check_edits(house: ServedHouse, edits: Edits, element: Body, content: list[Body]) -> None:
     assert house.architect.content(edits.version) == content
     assert house.architect.read(edits.version, PROCESSES).element == element
     late = Counter(answer.status for _, sent, answer, _ in edits.done if sent > edits.released_at)
@@ -454,7 +279,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_of_accepting_rejecting_and_withdrawing_one_happens(house: House) -> None:
+def test_of_accepting_rejecting_and_withdrawing_one_happens(house: ServedHouse) -> None:
     made = house.processes("Decided", 8)
     steps = ("InProcessToReleased", "ReleasedToRequestToExpire")
     together([partial(house.take, element, *steps) for element, _ in made])
@@ -475,7 +300,7 @@ def test_of_accepting_rejecting_and_withdrawing_one_happens(house: House) -> Non
     house.check()
 
 
-def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: House) -> None:
+def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: ServedHouse) -> None:
     elements = revised(house, "Overtaken", 8)
     together([partial(house.take, version, "ReleasedToRequestToExpire") for _, version, _ in elements])
     tasks = [house.open_task(element) for element, _, _ in elements]
@@ -518,7 +343,7 @@ WAYS = (
 )
 
 
-def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
+def test_the_clock_runs_twice_at_once_while_others_go_on(house: ServedHouse) -> None:
     """Versions whose time has come end once, whether by the clock, by consent or by a newer release."""
     clocks = [run(house.server, CLOCK) for _ in range(2)]
     try:
@@ -532,7 +357,7 @@ def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
     assert [clock.returncode for clock in clocks] == [0, 0]
 
 
-def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number: int) -> None:
+def race_the_clock(house: ServedHouse, clocks: Sequence[subprocess.Popen[str]], number: int) -> None:
     made = list(zip(house.processes(f"Ending {number}", 12), itertools.cycle(WAYS), strict=False))
     together([partial(house.take, element, *steps) for (element, _), (steps, _) in made])
     tasks = {element: house.open_task(element) for (element, _), (_, actions) in made if "accept" in actions}

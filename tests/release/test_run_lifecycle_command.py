@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
@@ -25,11 +24,10 @@ from repository_site.core.problems import NotFound
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
-from tests.release.house import ID, Desk
-from tests.release.test_clock import let_versions_take_effect, line, states, valid
-from tests.release.test_tasks import TYPE, ask, fingerprints, rival_of, set_task
-
-Sit = Callable[..., Desk]
+from tests.release.house import ID, MakeClient
+from tests.release.scheduled_runs import let_versions_take_effect, line, states, valid
+from tests.release.stored_contents import fingerprints, rival_of
+from tests.release.task_calls import TYPE, ask, set_task
 
 
 def run(*words: str) -> tuple[list[str], list[str]]:
@@ -57,7 +55,7 @@ class TestOneStorage:
             assert run("acme", "house", *words) == ([], ["acme/house: nothing is due."])
         assert fingerprints(house) == before
 
-    def test_one_line_for_each_thing_and_a_summary(self, house: Storage, desk: Sit) -> None:
+    def test_one_line_for_each_thing_and_a_summary(self, house: Storage, desk: MakeClient) -> None:
         let_versions_take_effect(house)
         anna = desk(user="anna")
         stuck, well = ask(anna, "inEffect"), ask(anna, "order")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 
@@ -15,11 +14,11 @@ from release.schedule.runs import recorded_run
 from repository_site.core.problems import NotFound
 from storage.models import LifecycleRun, Storage
 from storage.provisioning.provision import remove_storage
-from tests.release.house import ID, Desk
-from tests.release.test_tasks import ask, rival_of, set_task
+from tests.release.house import ID, MakeClient
+from tests.release.stored_contents import rival_of
+from tests.release.task_calls import ask, set_task
 
 pytestmark = pytest.mark.django_db
-Sit = Callable[..., Desk]
 
 
 def kept(storage: Storage) -> tuple[int, ...]:
@@ -27,7 +26,7 @@ def kept(storage: Storage) -> tuple[int, ...]:
     return (run.runs, run.failures, run.open_tasks, run.overdue_tasks, run.stuck_tasks)
 
 
-def test_a_run_and_its_tasks_are_kept(house: Storage, desk: Sit) -> None:
+def test_a_run_and_its_tasks_are_kept(house: Storage, desk: MakeClient) -> None:
     anna = desk(user="anna")
     overdue, inactive = ask(anna, "inEffect"), ask(anna, "order")
     ask(anna, "released")

@@ -26,6 +26,8 @@ class Command(RepositoryCommand):
   manage.py sample_storage demo large 100000    takes about a minute
 """
 
+    migrates_empty_database = True
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, such as demo")
         parser.add_argument("storage", help="id of the new storage, such as sample")
