@@ -366,13 +366,18 @@ class TestCommands:
         line = "~ types.box.color: #AABBCC -> #FFFFFF\n"
         assert run("update_configuration", "acme", "small", str(file), "--dry-run") == (
             line,
-            "acme/small: 1 difference(s) would change.\n",
+            "acme/small: 1 difference; nothing was changed.\n",
         )
         assert run("update_configuration", "acme", "small", str(file)) == (
             line,
-            "acme/small: 1 difference(s) changed.\n",
+            "acme/small: 1 difference applied.\n",
         )
-        assert run("update_configuration", "acme", "small", str(file)) == ("", "acme/small: nothing to change.\n")
+        assert run("update_configuration", "acme", "small", str(file)) == ("", "acme/small: no differences.\n")
+        file.write_text(json.dumps(small_template(**{"types.dot.color": "#FFFFFF"})))
+        assert run("update_configuration", "acme", "small", str(file)) == (
+            "~ types.box.color: #FFFFFF -> #AABBCC\n~ types.dot.color: #000000 -> #FFFFFF\n",
+            "acme/small: 2 differences applied.\n",
+        )
 
     def test_update_refuses_in_one_line(self, small: Storage, tmp_path: Path, in_use: None) -> None:
         file = tmp_path / "changed.json"
@@ -380,7 +385,9 @@ class TestCommands:
         for words in ([], ["--dry-run"]):
             with pytest.raises(CommandError) as caught:
                 run("update_configuration", "acme", "small", str(file), *words)
-            assert "person.age: the property is removed, but 7 elements have it." in str(caught.value)
+            obstacle = "person.age: the property is removed, but 7 elements have it."
+            assert obstacle in str(caught.value)
+            assert str(caught.value).startswith("The change would orphan stored content. ")
             assert "\n" not in str(caught.value)
 
     def test_a_bad_template_is_told_with_its_places(self, small: Storage, tmp_path: Path) -> None:
