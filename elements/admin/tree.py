@@ -26,7 +26,7 @@ from elements.reading.selection import roots_of_types
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import caller_of
 
 # Of one branch; the list shows what is beyond.
@@ -150,4 +150,6 @@ class Tree:
 
 
 storage_office.add_page("elements/tree/", tree_view, "elements_tree")
-storage_office.add_navigation(Entry(Group.CONTENT, gettext_lazy("Tree"), "account_tree", "elements_tree"))
+storage_office.add_navigation(
+    NavigationEntry(NavigationGroup.CONTENT, gettext_lazy("Tree"), "account_tree", "elements_tree")
+)

@@ -26,7 +26,7 @@ from facets.rendering import list_transitions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
 from repository_site.core.rest.rendering import counted
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 CATEGORY_NAMES = {
     Category.DRAFT: _("Draft"),
@@ -215,5 +215,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Release cycles"), "published_with_changes", "facets_releasecycle_changelist"),
+    NavigationEntry(
+        NavigationGroup.CONFIGURATION, _("Release cycles"), "published_with_changes", "facets_releasecycle_changelist"
+    ),
 )

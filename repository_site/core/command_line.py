@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -23,9 +24,22 @@ class RepositoryCommand(BaseCommand):
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         epilog = f"Examples:\n{self.examples.rstrip()}" if self.examples else None
-        return super().create_parser(
+        parser = super().create_parser(
             prog_name, subcommand, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs
         )
+        # The parser then raises CommandError for a wrong call, which `run_from_argv` explains.
+        parser.called_from_command_line = False
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            super().run_from_argv(argv)
+        except CommandError as problem:
+            name = f"manage.py {argv[1]}"
+            examples = f"Examples:\n{self.examples.rstrip()}\n" if self.examples else ""
+            text = str(problem).removeprefix("Error: ")
+            self.stderr.write(f"{name}: {text}\n{examples}All options: {name} --help")
+            sys.exit(2)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
