@@ -13,6 +13,7 @@ from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from release.drawing import describe_states, draw_cycle
 from repository_site.core.command_line import RepositoryCommand
+from storage.localisation.culture_arguments import culture_argument
 from storage.provisioning.templates import load_template
 from storage.tenancy.contexts import storage_at
 from storage.tenancy.scope import tenant_scope
@@ -29,7 +30,7 @@ class Command(RepositoryCommand):
   manage.py draw_lifecycle                          the standard template
   manage.py draw_lifecycle ./library.json           a template of your own
   manage.py draw_lifecycle --storage acme handbook  what a storage has
-  manage.py draw_lifecycle --culture 1031           with the names of the states in German
+  manage.py draw_lifecycle --culture de             with the names of the states in German
   manage.py draw_lifecycle --into page.md           between the marks <!-- lifecycle: begin --> and
                                                     <!-- lifecycle: end --> of a page
 """
@@ -38,7 +39,11 @@ class Command(RepositoryCommand):
         parser.add_argument("template", nargs="?", default="standard", help="name or file; default: %(default)s")
         parser.add_argument("--storage", nargs=2, metavar=("COLLECTION", "STORAGE"), help="instead of a template")
         parser.add_argument(
-            "--culture", type=int, default=1033, metavar="LCID", help="of the names of states; default: %(default)s"
+            "--culture",
+            type=culture_argument,
+            default=1033,
+            metavar="CULTURE",
+            help="of the names of states; default: en",
         )
         parser.add_argument("--into", metavar="FILE", help="a page to write it into, between its marks")
 
