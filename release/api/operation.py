@@ -14,7 +14,7 @@ from elements.api.writing import WritingOperation
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.configuration import CompiledView
-from release.steps.holding import OnHeld
+from release.steps.locking import OnLocked
 from release.steps.log import MAX_COMMENT
 from repository_site.core.problems import Invalid, Unreadable
 from repository_site.core.wording import GUID, listed, printable
@@ -28,7 +28,7 @@ class ReleaseOperation(WritingOperation):
         """The view through which answers show the element."""
         return self.reader.addresses.detail_view(self.reader.types[row.type])
 
-    def matching(self, request: Request) -> OnHeld:
+    def matching(self, request: Request) -> OnLocked:
         return lambda row: self.check_match(request, [row])
 
 

@@ -18,7 +18,7 @@ from release.api import schema
 from release.api.operation import COMMENT, VALID_UNTIL, ReleaseOperation, StepBody, flag
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import create_version
-from release.steps.holding import look_at
+from release.steps.locking import read_unlocked
 from release.steps.log import count_steps, read_steps
 from repository_site.core.problems import Unreadable
 from repository_site.core.rest.rendering import answer, counted
@@ -50,7 +50,7 @@ class TransitionsView(ElementOperation):
 
     def offer(self, request: Request, list_name: str, element_id: str) -> HttpResponse:
         self.query(request).finish()
-        offered = offered_transitions(look_at(self.configuration, self.caller, self.element(element_id)))
+        offered = offered_transitions(read_unlocked(self.configuration, self.caller, self.element(element_id)))
         return answer(counted(list_name, list_transitions(offered)))
 
 
@@ -89,7 +89,7 @@ class TransitionView(ReleaseOperation):
         )
         body.finish()
         found, named = self.element(names["elementId"]), names["elementId"].lower()
-        version = apply_transition(writer, found, wanted, named=named, on_held=self.matching(request))
+        version = apply_transition(writer, found, wanted, named=named, on_locked=self.matching(request))
         return self.answer_versions(self.detail_of(found), [version])
 
     def ignores_warnings(self, query: Query, segment: str | None) -> bool:
@@ -126,7 +126,7 @@ class CreateVersionView(ReleaseOperation):
         if not has_no_body(request):
             raise Unreadable("This operation takes no body.")
         found, named = self.element(names["elementId"]), names["elementId"].lower()
-        version = create_version(writer, found, named=named, on_held=self.matching(request))
+        version = create_version(writer, found, named=named, on_locked=self.matching(request))
         return self.answer_versions(self.detail_of(found), [version])
 
 

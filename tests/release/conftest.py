@@ -1,4 +1,4 @@
-"""The storage of these tests, made once a module; what a test changes is taken back after it."""
+"""The storage of the release tests, created once per module; changes of a test are rolled back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.release.house import HouseClient, write_lines
 
 @pytest.fixture(scope="module")
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """acme/house, see `house.py`; and rival/house with the same ids under other names, so that a leak shows."""
+    """acme/house (see `house.py`), and rival/house with the same ids and other names to detect leaks."""
     folder = tmp_path_factory.mktemp("house")
     fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
     with (
@@ -27,7 +27,7 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def desk(house: Storage, api: ApiClient) -> Callable[..., HouseClient]:
-    """`desk(Role.EDITOR)` calls with a token of its own, `desk(user="anna")` as that user."""
+    """`desk(Role.EDITOR)` returns a client with a token of its own, `desk(user="anna")` one for that user."""
 
     def sit(*roles: Role, user: str | None = None) -> HouseClient:
         return HouseClient(house, api, *roles, user=user)
