@@ -68,7 +68,7 @@ def wrap_stages() -> None:
 
     from repository_site.core.database.base import DatabaseWrapper
     from repository_site.core.rest import rendering
-    from storage.api import operation
+    from storage.api import viewset
     from storage.tenancy.scope import tenant_scope
 
     class TimedScope:
@@ -91,15 +91,15 @@ def wrap_stages() -> None:
             return look_up_all(self, statements, watch.wrap(ASSEMBLY, meanwhile) if meanwhile else None)
 
     for owner, name, stage in (
-        (operation, "find_context", AUTHENTICATION),
-        (operation, "authenticate", AUTHENTICATION),
-        (operation, "throttle_caller", AUTHENTICATION),
-        (operation.Operation, "_answer", ASSEMBLY),
+        (viewset, "find_context", AUTHENTICATION),
+        (viewset, "authenticate", AUTHENTICATION),
+        (viewset, "throttle_caller", AUTHENTICATION),
+        (viewset.ApiViewSet, "_answer", ASSEMBLY),
         (rendering, "to_json", JSON),
         (CursorWrapper, "execute", SQL),
     ):
         setattr(owner, name, watch.wrap(stage, getattr(owner, name)))
-    setattr(operation, "tenant_scope", TimedScope)  # noqa: B010  a class in place of a function
+    setattr(viewset, "tenant_scope", TimedScope)  # noqa: B010  a class in place of a function
     setattr(DatabaseWrapper, "look_up_all", timed_look_up)  # noqa: B010  mypy takes no assignment to a method
 
 

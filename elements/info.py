@@ -23,7 +23,7 @@ from storage.access.callers import Caller
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ShownIn:
     """A shape that shows an element, and the version whose diagram it is in, with what its state means."""
 
     shape: str
@@ -32,21 +32,21 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ElementStanding:
     """Where a caller stands with a version: what is granted, and what keeps it from being changed now, if anything."""
 
-    drawn: list[Drawn]
+    drawn: list[ShownIn]
     authors: set[UUID]
     granted: frozenset[Permission]
     lock: Lock
 
 
-def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> Standing:
+def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> ElementStanding:
     type = reader.types[row.type]
     drawn = read_drawn(reader.audience, row.element)
     authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
     lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn])
-    return Standing(drawn, authors, permissions(caller, type, authors), lock)
+    return ElementStanding(drawn, authors, permissions(caller, type, authors), lock)
 
 
 def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
@@ -85,13 +85,13 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     }
 
 
-def read_drawn(audience: Audience, element: str) -> list[Drawn]:
+def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
     """Every shape that shows an element, in diagrams that the reader may see."""
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id
         JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
-    return [Drawn(*found) for found in fetch(sql, [element])]
+    return [ShownIn(*found) for found in fetch(sql, [element])]
 
 
 def _authors(versions: list[str]) -> set[UUID]:

@@ -67,11 +67,12 @@ INSTALLED_APPS = [
     "elements",
     "release",
     # Unfold's templates and those of its widgets stand before Django's.
-    "unfold.apps.BasicAppConfig",
+    "repository_site.theme.ThemeConfig",
     "unfold.contrib.filters",
     "unfold.contrib.forms",
     "unfold.contrib.inlines",
-    "django.contrib.admin",
+    # Without autodiscovery: `urls.py` loads the back office, and commands do not.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -80,7 +81,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.forms",
     "rest_framework",
-    "django_filters",
     "drf_spectacular",
 ]
 
@@ -196,8 +196,8 @@ if HTTPS:
     ]
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["repository_site.core.rest.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["repository_site.core.rest.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["repository_site.core.rest.drf_json.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["repository_site.core.rest.drf_json.StrictJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "repository_site.core.rest.negotiation.JSONNegotiation",
     "DEFAULT_SCHEMA_CLASS": "repository_site.core.rest.schema.OperationSchema",
     "EXCEPTION_HANDLER": "repository_site.core.rest.errors.handle_exception",

@@ -14,7 +14,10 @@ FENCE = re.compile(
 )
 CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-_NOT_PROSE = re.compile(r"^```.*?^```$|^<!--.*?-->$", re.DOTALL | re.MULTILINE)
+# Code blocks, the generated lifecycle, and comments.
+_NOT_PROSE = re.compile(
+    r"^```.*?^```$|^<!-- lifecycle: begin -->$.*?^<!-- lifecycle: end -->$|^<!--.*?-->$", re.DOTALL | re.MULTILINE
+)
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
@@ -23,7 +26,7 @@ def name(path: Path) -> str:
 
 
 def prose(path: Path) -> str:
-    """Return a page without its code blocks and comments."""
+    """Return the part of a page that people wrote: without code blocks, generated parts and comments."""
     return _NOT_PROSE.sub("", path.read_text(encoding="utf-8"))
 
 

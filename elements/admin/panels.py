@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import Badge, Labels, Named, labels_of, page_address, version_number
-from elements.info import Standing, find_standing
+from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
 from elements.presentation.trees import Offer
@@ -67,7 +67,7 @@ class ElementPage:
         return self.labels.elements(ids)
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> ElementStanding:
         return find_standing(self.labels.reader, self.caller, self.row)
 
     @property

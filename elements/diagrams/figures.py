@@ -25,7 +25,7 @@ MARGIN = 6
 MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
 
 
-class Kind(StrEnum):
+class FigureKind(StrEnum):
     START = "start"
     INTERMEDIATE = "intermediate"
     END = "end"
@@ -39,17 +39,17 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-EVENTS = frozenset({Kind.START, Kind.INTERMEDIATE, Kind.END})
-RULES = frozenset({Kind.AND, Kind.OR, Kind.XOR, Kind.CONDITION})
+EVENTS = frozenset({FigureKind.START, FigureKind.INTERMEDIATE, FigureKind.END})
+RULES = frozenset({FigureKind.AND, FigureKind.OR, FigureKind.XOR, FigureKind.CONDITION})
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DrawableShape:
     """`rank` is its place in the diagram's order."""
 
     key: str
     rank: int
-    kind: Kind
+    kind: FigureKind
     name: str
     type_name: str
     color: str
@@ -65,7 +65,7 @@ class Shape:
 class Figure:
     """A shape as it is drawn in a picture of one direction: the label of a round or pointed one stays off the flow."""
 
-    shape: Shape
+    shape: DrawableShape
     direction: Direction
 
     @property
@@ -98,7 +98,7 @@ class Figure:
     def _half(self) -> int:
         if self.shape.kind in EVENTS:
             return EVENT_RADIUS
-        return CONDITION_HALF if self.shape.kind is Kind.CONDITION else RULE_HALF
+        return CONDITION_HALF if self.shape.kind is FigureKind.CONDITION else RULE_HALF
 
     def draw(self, x: int, y: int, is_selected: bool) -> str:
         """A group at a place, inside a link where there is one."""
@@ -159,52 +159,52 @@ def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> s
     return f'<text text-anchor="{anchor}" fill="{color}">{spans}</text>'
 
 
-def _event(kind: Kind, color: str) -> str:
+def _event(kind: FigureKind, color: str) -> str:
     """A thin ring starts, a double one stands between, a thick one ends."""
     line, ground = line_color(color), tint(color)
-    width = 4 if kind is Kind.END else 2
+    width = 4 if kind is FigureKind.END else 2
     radius = EVENT_RADIUS - width // 2
     ring = f'<circle r="{radius}" fill="{ground}" stroke="{line}" stroke-width="{width}"/>'
-    if kind is Kind.INTERMEDIATE:
+    if kind is FigureKind.INTERMEDIATE:
         ring += f'<circle r="{radius - 4}" fill="none" stroke="{line}" stroke-width="2"/>'
     return ring
 
 
 # Strokes inside the diamond: + all ways, × one way, O some ways; a condition says itself what it is.
 _SIGNS = {
-    Kind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
-    Kind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
-    Kind.OR: '<circle r="7"{}/>',
-    Kind.CONDITION: "",
+    FigureKind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
+    FigureKind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
+    FigureKind.OR: '<circle r="7"{}/>',
+    FigureKind.CONDITION: "",
 }
 
 
-def _rule(kind: Kind, color: str, half: int) -> str:
+def _rule(kind: FigureKind, color: str, half: int) -> str:
     line, ground = line_color(color), tint(color)
     sign = _SIGNS[kind].format(f' fill="none" stroke="{line}" stroke-width="3" stroke-linecap="round"')
     shape = f'd="M0 {1 - half}L{half - 1} 0L0 {half - 1}L{1 - half} 0Z"'
     return f'<path {shape} fill="{ground}" stroke="{line}" stroke-width="2" stroke-linejoin="round"/>{sign}'
 
 
-def _ground(kind: Kind, color: str) -> str:
-    if kind is Kind.PROCESS:
+def _ground(kind: FigureKind, color: str) -> str:
+    if kind is FigureKind.PROCESS:
         return solid(color)
-    return WHITE if kind is Kind.INTERFACE else tint(color)
+    return WHITE if kind is FigureKind.INTERFACE else tint(color)
 
 
-def _box(kind: Kind, color: str, box: Box) -> str:
+def _box(kind: FigureKind, color: str, box: Box) -> str:
     """Tasks are light and round at the corners, processes solid with a bar on each side, interfaces dashed, all others
     have a stripe on top."""
     line, ground = line_color(color), _ground(kind, color)
     wide, high = box.half_width, box.half_height
     inner = (1 - wide, 1 - high, wide - 1, high - 1)
     stroke = f'fill="{ground}" stroke="{line}" stroke-width="2"'
-    if kind is Kind.TASK:
+    if kind is FigureKind.TASK:
         return f"<rect {_rect(*inner, 10)} {stroke}/>"
-    if kind is Kind.PROCESS:
+    if kind is FigureKind.PROCESS:
         bars = f'<path d="M{8 - wide} {1 - high}V{high - 1}M{wide - 8} {1 - high}V{high - 1}"'
         return f'<rect {_rect(*inner, 3)} {stroke}/>{bars} stroke="{text_on(ground)}" stroke-opacity="0.7"/>'
-    if kind is Kind.INTERFACE:
+    if kind is FigureKind.INTERFACE:
         return f'<rect {_rect(*inner, 3)} {stroke} stroke-dasharray="7 4"/>'
     stripe = f'<rect {_rect(-wide, -high, wide, 6 - high)} fill="{line}"/>'
     return f"<rect {_rect(*inner)} {stroke}/>{stripe}"

@@ -48,7 +48,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Polyline:
     """An arrow as the corners it turns at, from the border of one figure to that of another."""
 
     source: int
@@ -58,10 +58,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DiagramPart:
     """A connected part of a diagram, laid out from (0, 0): the middles of its figures, its lines and its size."""
 
     middles: list[Point]
-    lines: list[Line]
+    lines: list[Polyline]
     across: int
     along: int

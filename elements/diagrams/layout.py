@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from elements.diagrams.effort import Share
-from elements.diagrams.frames import Frame, Line, Outline, Part, Point
+from elements.diagrams.frames import DiagramPart, Frame, Outline, Point, Polyline
 from elements.diagrams.lines import Router
 from elements.diagrams.network import build_network
 from elements.diagrams.order import order_layers
@@ -64,7 +64,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DiagramLayout:
     """In the order of the shapes, and of the shapes that arrows come from and lead to."""
 
     width: int
@@ -73,7 +73,7 @@ class Layout:
     arrows: tuple[Arrow, ...]
 
 
-def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direction: Direction) -> Layout:
+def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direction: Direction) -> DiagramLayout:
     """`predecessors` are pairs of what comes first and what follows it; pairs of unknown shapes are passed over."""
     ordered = sorted(boxes, key=lambda box: (box.rank, box.key))
     number = {box.key: place for place, box in enumerate(ordered)}
@@ -85,17 +85,17 @@ def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direc
         alone = grid([frames[node] for node in single], along_first=direction is Direction.HORIZONTAL)
         parts.append((single, alone))
     middles: dict[int, Point] = {}
-    lines: list[Line] = []
+    lines: list[Polyline] = []
     places, across, along = pack([part for _, part in parts])
     for (nodes, part), (right, down) in zip(parts, places, strict=True):
         for node, (x, y) in zip(nodes, part.middles, strict=True):
             middles[node] = (x + right, y + down)
         for line in part.lines:
             points = tuple((x + right, y + down) for x, y in line.points)
-            lines.append(Line(nodes[line.source], nodes[line.target], line.is_back, points))
+            lines.append(Polyline(nodes[line.source], nodes[line.target], line.is_back, points))
     lines.sort(key=lambda line: (line.source, line.target))
     is_turned = direction is Direction.HORIZONTAL
-    return Layout(
+    return DiagramLayout(
         along if is_turned else across,
         across if is_turned else along,
         tuple(Placed(box.key, *_turned(middles[place], is_turned)) for place, box in enumerate(ordered)),
@@ -148,7 +148,9 @@ def _parts(
     return [(members, own[first]) for first, members in nodes.items()], [x for x in range(size) if x not in joined]
 
 
-def _lay_out(nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share) -> Part:
+def _lay_out(
+    nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share
+) -> DiagramPart:
     own = [frames[node] for node in nodes]
     network = build_network(len(own), arrows, share)
     rows = order_layers(network, share)

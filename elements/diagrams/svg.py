@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE
-from elements.diagrams.figures import Figure, Shape
+from elements.diagrams.figures import DrawableShape, Figure
 from elements.diagrams.frames import Point
 from elements.diagrams.layout import Arrow, Direction, arrange
 from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
@@ -24,7 +24,7 @@ NOTICE_WIDTH = 320
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class DiagramTexts:
     """What the picture says of itself, in the language of its culture."""
 
     language: str
@@ -35,8 +35,8 @@ class Texts:
 
 
 def draw(
-    texts: Texts,
-    shapes: Iterable[Shape],
+    texts: DiagramTexts,
+    shapes: Iterable[DrawableShape],
     predecessors: Iterable[tuple[str, str]],
     direction: Direction,
     *,
@@ -54,7 +54,7 @@ def draw(
     return _picture(texts, layout.width + 2 * PADDING, layout.height + 2 * PADDING, body, has_links, with_style)
 
 
-def _notice(texts: Texts, with_style: bool) -> str:
+def _notice(texts: DiagramTexts, with_style: bool) -> str:
     lines = wrap(texts.notice, NOTICE_WIDTH, 3)
     width = max(map(width_of, lines), default=0) + 4 * PADDING
     spans = "".join(
@@ -65,7 +65,9 @@ def _notice(texts: Texts, with_style: bool) -> str:
     return _picture(texts, width, 2 * PADDING + len(lines) * LINE_HEIGHT, [text], False, with_style)
 
 
-def _picture(texts: Texts, width: int, height: int, body: Sequence[str], has_links: bool, with_style: bool) -> str:
+def _picture(
+    texts: DiagramTexts, width: int, height: int, body: Sequence[str], has_links: bool, with_style: bool
+) -> str:
     # An image has no parts for who cannot see it; a picture with links is a group of these.
     role = "group" if has_links else "img"
     language = quoteattr(texts.language)

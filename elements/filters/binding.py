@@ -27,7 +27,7 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 ANY_ATTRIBUTE = "attributes"
 
 
-class Field(StrEnum):
+class ElementField(StrEnum):
     """What an element has outside its attributes and contexts."""
 
     ID = "id"
@@ -39,12 +39,12 @@ class Field(StrEnum):
     FACET_NAME = "facetName"
 
 
-ID_FIELDS = frozenset({Field.ID, Field.VERSION_ID, Field.CREATION_ID})
-TEXT_FIELDS = frozenset(Field) - ID_FIELDS
-FIELDS = (*Field, ANY_ATTRIBUTE)
+ID_FIELDS = frozenset({ElementField.ID, ElementField.VERSION_ID, ElementField.CREATION_ID})
+TEXT_FIELDS = frozenset(ElementField) - ID_FIELDS
+FIELDS = (*ElementField, ANY_ATTRIBUTE)
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """How values compare. The text is what an error says they are."""
 
     TEXT = "texts"
@@ -57,39 +57,39 @@ class Kind(Enum):
 
 
 KINDS = {
-    DataType.SINGLE_LINE_TEXT: Kind.TEXT,
-    DataType.MULTI_LINE_TEXT: Kind.TEXT,
-    DataType.HTML: Kind.TEXT,
-    DataType.SELECTION_VALUE: Kind.TEXT,
-    DataType.URL: Kind.TEXT,
-    DataType.MULTI_SELECTION_VALUE: Kind.KEYS,
-    DataType.BOOLEAN: Kind.TRUTH,
-    DataType.INTEGER: Kind.NUMBER,
-    DataType.DECIMAL: Kind.NUMBER,
-    DataType.DATE: Kind.MOMENT,
-    DataType.DATE_TIME: Kind.MOMENT,
-    DataType.FILES: Kind.FILES,
+    DataType.SINGLE_LINE_TEXT: ValueKind.TEXT,
+    DataType.MULTI_LINE_TEXT: ValueKind.TEXT,
+    DataType.HTML: ValueKind.TEXT,
+    DataType.SELECTION_VALUE: ValueKind.TEXT,
+    DataType.URL: ValueKind.TEXT,
+    DataType.MULTI_SELECTION_VALUE: ValueKind.KEYS,
+    DataType.BOOLEAN: ValueKind.TRUTH,
+    DataType.INTEGER: ValueKind.NUMBER,
+    DataType.DECIMAL: ValueKind.NUMBER,
+    DataType.DATE: ValueKind.MOMENT,
+    DataType.DATE_TIME: ValueKind.MOMENT,
+    DataType.FILES: ValueKind.FILES,
 }
 EQUALITY = (Operator.EQ, Operator.NE, Operator.IN)
 # What can be asked of values of a kind. IsNull can be asked of all.
-TESTS: Mapping[Kind, tuple[Operator | TextFunction, ...]] = {
-    Kind.TEXT: (*Operator, *TextFunction),
-    Kind.KEYS: (*Operator, *TextFunction),
-    Kind.NUMBER: tuple(Operator),
-    Kind.TRUTH: EQUALITY,
-    Kind.MOMENT: tuple(Operator),
-    Kind.FILES: tuple(TextFunction),
-    Kind.ID: EQUALITY,
+TESTS: Mapping[ValueKind, tuple[Operator | TextFunction, ...]] = {
+    ValueKind.TEXT: (*Operator, *TextFunction),
+    ValueKind.KEYS: (*Operator, *TextFunction),
+    ValueKind.NUMBER: tuple(Operator),
+    ValueKind.TRUTH: EQUALITY,
+    ValueKind.MOMENT: tuple(Operator),
+    ValueKind.FILES: tuple(TextFunction),
+    ValueKind.ID: EQUALITY,
 }
 # What a literal must be to be compared with values of a kind.
 LITERALS = {
-    Kind.TEXT: "a text such as 'abc'",
-    Kind.KEYS: "a text such as 'abc'",
-    Kind.NUMBER: "a number such as 12 or -0.5",
-    Kind.TRUTH: "true or false",
-    Kind.MOMENT: "a date-time without zone such as 2026-03-02 or 2026-03-02T09:15:20",
-    Kind.FILES: "a text such as 'abc'",
-    Kind.ID: "a GUID such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+    ValueKind.TEXT: "a text such as 'abc'",
+    ValueKind.KEYS: "a text such as 'abc'",
+    ValueKind.NUMBER: "a number such as 12 or -0.5",
+    ValueKind.TRUTH: "true or false",
+    ValueKind.MOMENT: "a date-time without zone such as 2026-03-02 or 2026-03-02T09:15:20",
+    ValueKind.FILES: "a text such as 'abc'",
+    ValueKind.ID: "a GUID such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
 }
 
 Value = str | Decimal | bool | datetime | UUID
@@ -156,7 +156,7 @@ class AnyAttributeValues:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    field: Field
+    field: ElementField
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class ValueTest:
     """True when one of the values, which are all of one kind, passes the test. What is missing passes none."""
 
     values: Values
-    kind: Kind
+    kind: ValueKind
     test: Test
 
 
@@ -237,7 +237,7 @@ def bind_filter(expression: syntax.Expression, vocabulary: Vocabulary, source: s
 
 
 # Values that an operand may stand for. A name has several meanings where types define it differently.
-_Meaning = tuple[Kind, Values]
+_Meaning = tuple[ValueKind, Values]
 
 
 class _Binder:
@@ -335,23 +335,23 @@ class _Binder:
         if culture is not None:
             return self.attribute(name, self.definitions_in(operand, culture), (culture.lcid,))
         if name in ID_FIELDS or name in TEXT_FIELDS:
-            return [(Kind.ID if name in ID_FIELDS else Kind.TEXT, FieldValue(Field(name)))]
+            return [(ValueKind.ID if name in ID_FIELDS else ValueKind.TEXT, FieldValue(ElementField(name)))]
         if name == ANY_ATTRIBUTE:
             if not self.any_attribute:
                 raise self.wrong(operand.position, "the elements here have no attributes at all")
             return self.any_attribute
         found: list[_Meaning] = [*self.attribute(name, self.vocabulary.attributes.get(name, ()))]
         if name in self.vocabulary.contexts:
-            found.append((Kind.ID, TargetIds(name, self.vocabulary.contexts[name])))
+            found.append((ValueKind.ID, TargetIds(name, self.vocabulary.contexts[name])))
         if not found:
             raise self.unknown_name(operand)
         return found
 
     def attribute(
         self, name: str, definitions: Iterable[AttributeDefinition], cultures: tuple[int, ...] = ()
-    ) -> Sequence[tuple[Kind, AttributeValues]]:
+    ) -> Sequence[tuple[ValueKind, AttributeValues]]:
         """Definitions whose values compare alike and lie under the same cultures can be tested together."""
-        groups: dict[tuple[Kind, tuple[int, ...]], list[AttributeDefinition]] = {}
+        groups: dict[tuple[ValueKind, tuple[int, ...]], list[AttributeDefinition]] = {}
         for each in definitions:
             own = (INVARIANT_CULTURE,) if each.is_invariant_culture else self.vocabulary.cultures
             groups.setdefault((KINDS[each.data_type], cultures or own), []).append(each)
@@ -360,13 +360,13 @@ class _Binder:
     @cached_property
     def any_attribute(self) -> Sequence[_Meaning]:
         """Made once a filter, however often it says `attributes`."""
-        by_kind: dict[Kind, list[AttributeValues]] = {}
+        by_kind: dict[ValueKind, list[AttributeValues]] = {}
         for name, definitions in self.vocabulary.attributes.items():
             for kind, values in self.attribute(name, definitions):
                 by_kind.setdefault(kind, []).append(values)
         return [(kind, AnyAttributeValues(tuple(values))) for kind, values in by_kind.items()]
 
-    def definitions_in(self, operand: syntax.Operand, culture: syntax.Culture) -> Sequence[AttributeDefinition]:
+    def definitions_in(self, operand: syntax.Operand, culture: syntax.CultureLiteral) -> Sequence[AttributeDefinition]:
         """Of the attribute that is named, the definitions that have values in a culture."""
         name, lcid, cultures = operand.name, culture.lcid, self.vocabulary.cultures
         every = self.vocabulary.attributes.get(name)
@@ -407,20 +407,20 @@ class _Binder:
         return refusal(self.source, position, problem)
 
 
-def _value(literal: syntax.Literal, kind: Kind) -> Value | None:
+def _value(literal: syntax.Literal, kind: ValueKind) -> Value | None:
     """The literal as a value of a kind, or None. Date-times, being texts on the wire, may stand in quotes."""
     match kind, literal:
-        case ((Kind.TEXT | Kind.KEYS | Kind.FILES), (syntax.TextLiteral() | syntax.WordLiteral())):
+        case ((ValueKind.TEXT | ValueKind.KEYS | ValueKind.FILES), (syntax.TextLiteral() | syntax.WordLiteral())):
             return literal.value
-        case Kind.ID, (syntax.TextLiteral() | syntax.WordLiteral()):
+        case ValueKind.ID, (syntax.TextLiteral() | syntax.WordLiteral()):
             return read_id(literal.value)
-        case Kind.MOMENT, syntax.TextLiteral():
+        case ValueKind.MOMENT, syntax.TextLiteral():
             return read_moment(literal.value)
-        case Kind.MOMENT, syntax.MomentLiteral():
+        case ValueKind.MOMENT, syntax.MomentLiteral():
             return literal.value
-        case Kind.NUMBER, syntax.NumberLiteral():
+        case ValueKind.NUMBER, syntax.NumberLiteral():
             return literal.value
-        case Kind.TRUTH, syntax.TruthLiteral():
+        case ValueKind.TRUTH, syntax.TruthLiteral():
             return literal.value
     return None
 

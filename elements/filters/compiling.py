@@ -19,7 +19,7 @@ from elements.filters.binding import (
     BoundExpression,
     BoundNot,
     BoundOr,
-    Field,
+    ElementField,
     FieldValue,
     IsNull,
     TargetIds,
@@ -90,22 +90,22 @@ class FilterCompiler:
     def on(self, types: Iterable[str], *conditions: Condition) -> Condition:
         return all_of([of_types(self.configuration, types), *conditions])
 
-    def field(self, field: Field, probe: Probe) -> Condition:
+    def field(self, field: ElementField, probe: Probe) -> Condition:
         types = self.configuration.types
         match field:
-            case Field.ID:
+            case ElementField.ID:
                 return probe.id("e.id")
-            case Field.VERSION_ID:
+            case ElementField.VERSION_ID:
                 return self.on(self.versioned, probe.id("v.id"))
-            case Field.CREATION_ID:
+            case ElementField.CREATION_ID:
                 return self.on(self.unversioned, probe.id("e.creation_id"))
-            case Field.TYPE:
+            case ElementField.TYPE:
                 return self.on(key for key in types if probe.constant(key))
-            case Field.FACET_NAME:
+            case ElementField.FACET_NAME:
                 return self.on(key for key, type in types.items() if probe.constant(type.facet))
-            case Field.STATE:
+            case ElementField.STATE:
                 return self.on(self.versioned, probe.text("NULLIF(v.state, '')"))
-            case Field.STEREOTYPE:
+            case ElementField.STEREOTYPE:
                 return probe.text("NULLIF(v.stereotype, '')")
 
     def targets(self, context: str, types: Set[str], probe: Probe) -> Condition:

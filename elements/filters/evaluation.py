@@ -20,12 +20,12 @@ from elements.filters.binding import (
     Compare,
     FieldValue,
     IsNull,
-    Kind,
     OneOf,
     TargetIds,
     Test,
     TextMatch,
     Value,
+    ValueKind,
     Values,
     ValueTest,
 )
@@ -97,29 +97,29 @@ def _is_empty(value: Any) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip(BLANKS))
 
 
-def _comparable(values: Iterable[Any], kind: Kind) -> Iterator[Value]:
+def _comparable(values: Iterable[Any], kind: ValueKind) -> Iterator[Value]:
     """The values as those of a kind. What is missing, or is no such value, is not compared with anything."""
     for value in values:
-        for each in value if kind in (Kind.KEYS, Kind.FILES) and isinstance(value, list) else [value]:
-            if kind is Kind.FILES and isinstance(each, Mapping):
+        for each in value if kind in (ValueKind.KEYS, ValueKind.FILES) and isinstance(value, list) else [value]:
+            if kind is ValueKind.FILES and isinstance(each, Mapping):
                 yield from (text for text in (each.get("title"), each.get("address")) if isinstance(text, str))
             elif (converted := _as_kind(each, kind)) is not None:
                 yield converted
 
 
-def _as_kind(value: Any, kind: Kind) -> Value | None:
+def _as_kind(value: Any, kind: ValueKind) -> Value | None:
     match kind, value:
-        case Kind.TRUTH, bool():
+        case ValueKind.TRUTH, bool():
             return value
-        case Kind.NUMBER, bool():
+        case ValueKind.NUMBER, bool():
             return None
-        case Kind.NUMBER, int() | float() | Decimal():
+        case ValueKind.NUMBER, int() | float() | Decimal():
             return Decimal(str(value))
-        case ((Kind.TEXT | Kind.KEYS), str()):
+        case ((ValueKind.TEXT | ValueKind.KEYS), str()):
             return value
-        case Kind.MOMENT, str():
+        case ValueKind.MOMENT, str():
             return read_moment(value)
-        case Kind.ID, str():
+        case ValueKind.ID, str():
             return read_id(value)
     return None
 

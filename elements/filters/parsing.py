@@ -186,7 +186,7 @@ class _TreeBuilder(Transformer[Token, Expression]):
         lcid = culture[1]
         if not CULTURE.fullmatch(lcid):
             raise _Mistake(_start(lcid), f"expected a culture id such as 1031, not {printable(lcid, 40)}")
-        return Operand(_start(name), str(name), syntax.Culture(_start(lcid), int(lcid)))
+        return Operand(_start(name), str(name), syntax.CultureLiteral(_start(lcid), int(lcid)))
 
     def text(self, token: Token) -> Literal:
         quote = token[0]

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from elements.filters.binding import Compare, Kind, OneOf, Test, TextMatch
+from elements.filters.binding import Compare, OneOf, Test, TextMatch, ValueKind
 from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of, exists
 from elements.filters.evaluation import passes
 from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
@@ -81,48 +81,48 @@ class Filled:
 class Passes:
     """The value passes a test. Local times are those of the zone."""
 
-    kind: Kind
+    kind: ValueKind
     test: Test
     zone: ZoneInfo
 
     def constant(self, value: str) -> bool:
-        return self.kind in (Kind.TEXT, Kind.KEYS) and passes(self.test, value)
+        return self.kind in (ValueKind.TEXT, ValueKind.KEYS) and passes(self.test, value)
 
     def text(self, sql: str) -> Condition:
-        return _text(sql, self.test) if self.kind in (Kind.TEXT, Kind.KEYS) else NEVER
+        return _text(sql, self.test) if self.kind in (ValueKind.TEXT, ValueKind.KEYS) else NEVER
 
     def number(self, sql: str) -> Condition:
-        return _compared(sql, self.test, "numeric") if self.kind is Kind.NUMBER else NEVER
+        return _compared(sql, self.test, "numeric") if self.kind is ValueKind.NUMBER else NEVER
 
     def truth(self, condition: Condition) -> Condition:
-        passing = [each for each in (True, False) if self.kind is Kind.TRUTH and passes(self.test, each)]
+        passing = [each for each in (True, False) if self.kind is ValueKind.TRUTH and passes(self.test, each)]
         if len(passing) == 1:
             return condition if passing[0] else Condition(f"NOT ({condition.sql})", condition.parameters)
         return Condition(f"({condition.sql}) IS NOT NULL", condition.parameters) if passing else NEVER
 
     def instant(self, sql: str) -> Condition:
-        return _instant(sql, self.test, self.zone) if self.kind is Kind.MOMENT else NEVER
+        return _instant(sql, self.test, self.zone) if self.kind is ValueKind.MOMENT else NEVER
 
     def id(self, sql: str) -> Condition:
-        return _compared(sql, self.test, "uuid") if self.kind is Kind.ID else NEVER
+        return _compared(sql, self.test, "uuid") if self.kind is ValueKind.ID else NEVER
 
     def json(self, sql: str) -> Condition:
         """Guarded by what is really there: a cast that fails would fail the whole query."""
         match self.kind:
-            case Kind.TEXT:
+            case ValueKind.TEXT:
                 return _text(_json_text(sql), self.test)
-            case Kind.KEYS:
+            case ValueKind.KEYS:
                 return exists(f"{_json_items(sql)} AS k(item)", where=_text(_json_text("k.item"), self.test))
-            case Kind.FILES:
+            case ValueKind.FILES:
                 texts = "LATERAL (VALUES (k.item -> 'title'), (k.item -> 'address')) AS f(text)"
                 return exists(f"{_json_items(sql)} AS k(item), {texts}", where=_text(_json_text("f.text"), self.test))
-            case Kind.NUMBER:
+            case ValueKind.NUMBER:
                 return self.number(f"(CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END)")
-            case Kind.TRUTH:
+            case ValueKind.TRUTH:
                 return self.truth(Condition(f"CASE jsonb_typeof({sql}) WHEN 'boolean' THEN {sql}::boolean END", ()))
-            case Kind.MOMENT:
+            case ValueKind.MOMENT:
                 return _moment(_json_text(sql), self.test)
-            case Kind.ID:
+            case ValueKind.ID:
                 return NEVER
 
     def within(self, sql: str) -> Condition:
@@ -135,11 +135,11 @@ class Passes:
 
     def folded(self, sql: str) -> Condition:
         match self.kind, self.test:
-            case Kind.TEXT, Compare(operator=Operator.EQ, value=str() as text):
+            case ValueKind.TEXT, Compare(operator=Operator.EQ, value=str() as text):
                 return Condition(f"{sql} = %s::text", (_cut(text),))
-            case Kind.TEXT, OneOf(values=values):
+            case ValueKind.TEXT, OneOf(values=values):
                 return Condition(f"{sql} = ANY(%s::text[])", ([_cut(str(each)) for each in values],))
-            case Kind.TEXT, TextMatch(text=text) if text:
+            case ValueKind.TEXT, TextMatch(text=text) if text:
                 return _cut_match(sql, self.test)
         return ALWAYS
 

@@ -43,44 +43,44 @@ class TextFunction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     position: int
     """Index of its first character in the filter, from 0. A bracket around it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextLiteral(Node):
+class TextLiteral(SyntaxNode):
     """In quotes."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class WordLiteral(Node):
+class WordLiteral(SyntaxNode):
     """A bare word."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class NumberLiteral(Node):
+class NumberLiteral(SyntaxNode):
     value: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class TruthLiteral(Node):
+class TruthLiteral(SyntaxNode):
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MomentLiteral(Node):
+class MomentLiteral(SyntaxNode):
     """A date-time without zone; a date alone is its midnight."""
 
     value: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class NullLiteral(Node):
+class NullLiteral(SyntaxNode):
     pass
 
 
@@ -88,18 +88,18 @@ Literal = TextLiteral | WordLiteral | NumberLiteral | TruthLiteral | MomentLiter
 
 
 @dataclass(frozen=True, slots=True)
-class Culture(Node):
+class CultureLiteral(SyntaxNode):
     lcid: int
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(Node):
+class Operand(SyntaxNode):
     name: str
-    culture: Culture | None = None
+    culture: CultureLiteral | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Node):
+class Comparison(SyntaxNode):
     """`operator` is any but -in."""
 
     operand: Operand
@@ -109,7 +109,7 @@ class Comparison(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Membership(Node):
+class Membership(SyntaxNode):
     """`name -in ('a', 'b')`, with one literal at least."""
 
     operand: Operand
@@ -118,7 +118,7 @@ class Membership(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class TextTest(Node):
+class TextTest(SyntaxNode):
     """`Contains(name, 'a')`; the literal may still be of the wrong kind."""
 
     function: TextFunction
@@ -127,24 +127,24 @@ class TextTest(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class NullTest(Node):
+class NullTest(SyntaxNode):
     operand: Operand
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Node):
+class Not(SyntaxNode):
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class And(Node):
+class And(SyntaxNode):
     """Two operands at least; `a AND b AND c` is one node."""
 
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Node):
+class Or(SyntaxNode):
     operands: tuple[Expression, ...]
 
 

@@ -24,7 +24,7 @@ Texts = dict[str, str]
 
 
 @dataclass(slots=True)
-class Known:
+class KnownTargets:
     """What is known in one state. Only ever added to, so that several may read and add at the same time."""
 
     found: dict[str, Identity | None] = field(default_factory=dict)
@@ -34,20 +34,20 @@ class Known:
     """How much there was when it was weighed last."""
 
 
-class Shelf:
+class IdentityCache:
     """What is known in the states that were read last. It may hold more than allowed by what requests add just now."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, bool], Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, bool], KnownTargets] = OrderedDict()
         self._weight = 0
         self._lock = threading.Lock()
 
-    def take(self, key: tuple[str, bool]) -> Known:
+    def take(self, key: tuple[str, bool]) -> KnownTargets:
         with self._lock:
             # The one that was taken last has been added to since, and the one that is wanted perhaps, too.
             for each in {next(reversed(self._known), key), key} & self._known.keys():
                 self._weigh(self._known[each])
-            found = self._known.setdefault(key, Known())
+            found = self._known.setdefault(key, KnownTargets())
             self._known.move_to_end(key)
             while len(self._known) > 1 and (self._weight > MOST_KEPT or len(self._known) > MOST_STATES):
                 self._weight -= self._known.popitem(last=False)[1].weight
@@ -59,16 +59,16 @@ class Shelf:
             self._weight = 0
 
     @property
-    def states(self) -> list[Known]:
+    def states(self) -> list[KnownTargets]:
         return list(self._known.values())
 
-    def _weigh(self, known: Known) -> None:
+    def _weigh(self, known: KnownTargets) -> None:
         weight = len(known.found) + sum(len(each) for each in known.texts.values())
         self._weight += weight - known.weight
         known.weight = weight
 
 
-shelf = Shelf()
+shelf = IdentityCache()
 
 
 class Identities:

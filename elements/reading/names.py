@@ -45,7 +45,7 @@ def language_culture(language: str | None, cultures: CultureSet) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ElementNames:
     """Of some elements by id, and of some staff accounts by the label that callers have in logs."""
 
     elements: Mapping[UUID, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Names:
         return self.element(element) or self.staff.get(label) or label
 
 
-def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> Names:
+def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
     """Two statements for any number. An element has the name of its newest version; without one, its id stands."""
     sql = f"""SELECT e.id, v.attributes->'{NAME}' FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants of ours
@@ -68,7 +68,7 @@ def read_names(elements: Collection[UUID], labels: Collection[str], culture: int
     named = {
         element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows
     }
-    return Names(named, staff_names(labels))
+    return ElementNames(named, staff_names(labels))
 
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:

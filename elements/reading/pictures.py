@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from elements.diagrams.figures import Kind, Shape
+from elements.diagrams.figures import DrawableShape, FigureKind
 from elements.diagrams.layout import Direction
-from elements.diagrams.svg import Texts, draw
+from elements.diagrams.svg import DiagramTexts, draw
 from elements.diagrams.text import clean
 from elements.naming import NAME
 from elements.reading import rows
@@ -23,16 +23,16 @@ from storage.localisation.cultures import language_of, locale_name
 # Beyond these a picture helps nobody, and would keep a worker busy.
 MAX_SHAPES, MAX_ARROWS = 2_000, 6_000
 
-KINDS: Mapping[str, Kind] = {
-    "evStart": Kind.START,
-    "evIntermediate": Kind.INTERMEDIATE,
-    "evEnd": Kind.END,
-    "ruleAnd": Kind.AND,
-    "ruleOr": Kind.OR,
-    "ruleXor": Kind.XOR,
-    "condition": Kind.CONDITION,
-    "task": Kind.TASK,
-    "processInterfacePlaceholder": Kind.INTERFACE,
+KINDS: Mapping[str, FigureKind] = {
+    "evStart": FigureKind.START,
+    "evIntermediate": FigureKind.INTERMEDIATE,
+    "evEnd": FigureKind.END,
+    "ruleAnd": FigureKind.AND,
+    "ruleOr": FigureKind.OR,
+    "ruleXor": FigureKind.XOR,
+    "condition": FigureKind.CONDITION,
+    "task": FigureKind.TASK,
+    "processInterfacePlaceholder": FigureKind.INTERFACE,
 }
 
 
@@ -78,7 +78,7 @@ def draw_diagram(
     words = _WORDS.get(language_of(culture), _WORDS["en"])
     size = words.size.format(shapes=len(drawn.shapes), arrows=len(drawn.flows))
     is_too_large = len(drawn.shapes) > MAX_SHAPES or len(drawn.flows) > MAX_ARROWS
-    texts = Texts(
+    texts = DiagramTexts(
         (locale_name(culture) or "").replace("_", "-"),
         _name(reader, row, culture),
         size,
@@ -110,11 +110,13 @@ def _read(reader: Reader, row: VersionRow) -> _Drawn:
     return _Drawn(list(visible.values()), flows, versions)
 
 
-def _shape(reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None) -> Shape:
+def _shape(
+    reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None
+) -> DrawableShape:
     shape = drawn.shapes[rank]
     row = drawn.versions[shape.element]
     type = reader.types[row.type]
-    return Shape(
+    return DrawableShape(
         shape.shape,
         rank,
         kind_of(type),
@@ -125,9 +127,9 @@ def _shape(reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callabl
     )
 
 
-def kind_of(type: ElementType) -> Kind:
+def kind_of(type: ElementType) -> FigureKind:
     """How elements of a type look in diagrams; what has a diagram itself looks like a process."""
-    return KINDS.get(type.key) or (Kind.PROCESS if type.has_diagram else Kind.OTHER)
+    return KINDS.get(type.key) or (FigureKind.PROCESS if type.has_diagram else FigureKind.OTHER)
 
 
 def _name(reader: Reader, row: VersionRow, culture: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from elements.reading import rows
 from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.assembler import Assembler, Gathered, Reader, Wire, add_part
-from elements.reading.assembly.links import Links, read_links
+from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
@@ -61,7 +61,7 @@ class ReportAssembler(Assembler):
     def _below(self, targets: Iterable[Identity], gathered: Gathered) -> list[Wire]:
         return [self._element_below(gathered.below[target.version], gathered.links_below) for target in targets]
 
-    def _element_below(self, row: VersionRow, links: Links) -> Wire:
+    def _element_below(self, row: VersionRow, links: ReferenceLinks) -> Wire:
         shown = self.projection.types[row.type]
         found = self.reader.identity(row)
         attributes = self.reader.writer.attributes(row, shown, has_authors=links.has_authors(row))

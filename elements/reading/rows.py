@@ -72,7 +72,7 @@ class VersionRow(NamedTuple):
         return Identity(*self[:6])
 
 
-class KnownVersion(NamedTuple):
+class VersionSummary(NamedTuple):
     """One of the versions of an element, and whether it was ever released."""
 
     identity: Identity
@@ -231,7 +231,7 @@ def parents_of(elements: Collection[str]) -> Question[Parents]:
     return Question(sql if elements else "", [id_array(elements)], dict)
 
 
-Known = dict[str, list[KnownVersion]]
+Known = dict[str, list[VersionSummary]]
 
 
 def read_known_versions(audience: Audience, owners: Collection[VersionRow]) -> Known:
@@ -247,7 +247,7 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
         for element, version, state, stereotype, was_released in rows:
             owner = elements[element]
             identity = Identity(element, owner.creation, owner.type, version, state, stereotype)
-            found.setdefault(element, []).append(KnownVersion(identity, was_released))
+            found.setdefault(element, []).append(VersionSummary(identity, was_released))
         return found
 
     if not elements:

@@ -15,7 +15,7 @@ VALIDITY = {"validFrom": "valid_from", "validUntil": "valid_until"}
 
 
 @dataclass(slots=True)
-class Change:
+class PlannedChange:
     """A new or changed element. `row` is the stored version, or None for a new element."""
 
     place: str

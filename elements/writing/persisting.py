@@ -7,14 +7,14 @@ from typing import Any
 
 from elements.naming import sort_name
 from elements.writing import statements
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.deciding.making import first_state
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.writers import Writer
 from repository_site.core.rest.rendering import to_json
 
 
-def write_changes(writer: Writer, changes: Sequence[Change]) -> None:
+def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     positions = statements.next_positions(sorted({each.parent for each in changes if each.is_moved and each.parent}))
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, positions) for each in new])
@@ -30,13 +30,13 @@ def write_changes(writer: Writer, changes: Sequence[Change]) -> None:
     record(writer.author, [_entry(each) for each in changes])
 
 
-def _entry(change: Change) -> HistoryEntry:
+def _entry(change: PlannedChange) -> HistoryEntry:
     action = Action.CREATED if change.is_new else Action.UPDATED
     return HistoryEntry(change.element, change.version, action, change.before, change.after)
 
 
 def _element_row(
-    writer: Writer, change: Change, positions: dict[str, int]
+    writer: Writer, change: PlannedChange, positions: dict[str, int]
 ) -> tuple[str, str, str, str | None, int, str, str | None]:
     type_id = str(writer.configuration.type_ids[change.type.key])
     published = None if change.type.is_versioned or change.is_hidden else change.version
@@ -44,14 +44,14 @@ def _element_row(
     return change.element, change.element, type_id, *place, change.version, published
 
 
-def _version_row(writer: Writer, change: Change) -> tuple[Any, ...]:
+def _version_row(writer: Writer, change: PlannedChange) -> tuple[Any, ...]:
     number = (0, 1) if change.type.is_versioned else (None, None)
     state = first_state(writer.configuration, change.type)
     category = writer.configuration.category(change.type, state)
     return (change.version, change.element, state, category.value, *number, *_content(writer, change))
 
 
-def _content(writer: Writer, change: Change) -> tuple[Any, ...]:
+def _content(writer: Writer, change: PlannedChange) -> tuple[Any, ...]:
     return (
         change.stereotype,
         to_json(change.attributes).decode(),

@@ -1,4 +1,4 @@
-"""What the API answers of the configuration, for the preview: by the very functions that the API answers with."""
+"""API answers for the preview, rendered by the same functions as in the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.pages import storage_address
 
 
 def facet_answers(request: HttpRequest, configuration: Configuration, name: str) -> Iterator[ApiAnswer]:
-    """Operations 1 and 2, as at api-version 4.0."""
+    """Operations 1 and 2 at api-version 4.0."""
     address = f"{storage_address(request)}/_api/rest/facets"
     facets = list_facets(configuration, address, _names)
     yield ApiAnswer("rest/facets", _as_sent(counted("values", facets)))
@@ -31,13 +31,13 @@ def view_list(request: HttpRequest, configuration: Configuration, facet_name: st
 
 
 def view_answer(configuration: Configuration, facet_name: str, view_name: str) -> ApiAnswer:
-    """Operation 14, of all types of a view."""
+    """Operation 14 for all types of a view."""
     view = configuration.facet(facet_name).view(view_name)
     return ApiAnswer(_address(view), orjson.loads(render_view_configuration(configuration, view, None)))
 
 
 def type_answers(configuration: Configuration, type_key: str) -> Iterator[ApiAnswer]:
-    """Operation 14, of one type in each view that has it."""
+    """Operation 14 for one type, in each view that has it."""
     for facet in configuration.facets.values():
         for view in facet.views.values():
             if type_key in view.types:
@@ -54,5 +54,5 @@ def _names(names: dict[int, str]) -> dict[str, object]:
 
 
 def _as_sent(body: Any) -> Any:
-    """With keys as texts, as JSON has them."""
+    """Convert keys to text, as in JSON."""
     return orjson.loads(to_json(body))

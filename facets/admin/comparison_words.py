@@ -1,4 +1,4 @@
-"""The parts of a blueprint in the words of the forms, for people who compare configurations."""
+"""Names of the parts of a blueprint, as the forms label them, for the comparison with a template."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ WORDS = {
     "is_versioned": _("Versions"),
     "is_architectural": _("Architectural"),
     "has_diagram": _("Has a diagram"),
-    "lives_in_diagrams": _("Lives in diagrams only"),
+    "lives_in_diagrams": _("Exists in diagrams only"),
     "static_state": _("State without versions"),
     "release_cycle": _("Release cycle"),
     "parents": _("Allowed parents"),
-    "insertables": _("Can be drawn"),
+    "insertables": _("Insertable types"),
     "editable_in_released": _("Editable when released"),
     "attribute": _("Attribute"),
     "data_type": _("Data type"),
@@ -42,26 +42,26 @@ WORDS = {
     "related": _("Related elements"),
     "max_occurrence": _("At most"),
     "can_add_new": _("New elements"),
-    "read_only": _("Read only"),
+    "read_only": _("Read-only"),
     "category": _("Category"),
     "source": _("From"),
     "target": _("To"),
     "task": _("Task"),
     "ends_version": _("Ends the version"),
-    "takes_effect": _("Takes effect by itself"),
+    "takes_effect": _("Takes effect automatically"),
     "property": _("Property"),
     "severity": _("When not met"),
     "per_culture": _("In every mandatory culture"),
 }
-# What is inside these is told apart by names, which are no words of ours.
+# Entries of these lists have names, which are not translated.
 LISTS = frozenset({"views", "types", "layouts", "states", "transitions", "properties", "selectable_values"})
 
 
 def place_in_words(path: Sequence[str]) -> str:
-    """`path` is what comes after the name of an entry, such as a type."""
+    """Describe a path below an entry such as a type, for example `Properties › name › Tooltips`."""
     found, is_name = [], False
     for part in path:
         found.append(part if is_name else str(WORDS.get(part, part)))
-        # The properties of a type in a view, and the states of a rule, are plain names and end the path.
+        # Plain names, such as the properties of a type in a view or the states of a rule, end the path.
         is_name = not is_name and part in LISTS
     return " › ".join(found)

@@ -1,4 +1,4 @@
-"""Types of elements, with their properties in a table that is put in order by dragging."""
+"""Element types, with their properties in a table."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ class TypeForm(ConfigurationForm):
         label=_("Release cycle"),
         required=False,
         empty=_("No versions: changes take effect at once"),
-        help_text=_("With a cycle, elements of the type have versions that are released."),
+        help_text=_("With a release cycle, elements of this type have versions that are released."),
     )
     parents = ListField(
         label=_("Allowed parents"),
         depends_on="facet_id",
-        help_text=_("Types of the same facet below which elements of this type may stand in trees."),
+        help_text=_("Types of the same facet that can be parents of this type in trees."),
     )
     insertables = ListField(
-        label=_("Can be drawn"), help_text=_("Types whose elements may be drawn into the diagram of this one.")
+        label=_("Insertable types"), help_text=_("Types whose elements can be drawn into a diagram of this type.")
     )
     views = ListField(
         label=_("Views"),
         is_ordered=False,
         depends_on="facet_id",
-        help_text=_("Views that contain the type. A view to which it comes anew shows all of its properties."),
+        help_text=_("Views that contain this type. A view that you add shows all its properties."),
     )
 
     def prepare(self) -> None:
@@ -87,7 +87,7 @@ class TypeForm(ConfigurationForm):
             )
 
     def clean_color(self) -> str:
-        """Browsers write small letters."""
+        """Convert to capitals; browsers send lower case."""
         return str(self.cleaned_data["color"]).upper()
 
     def apply(self, draft: Draft) -> None:
@@ -114,7 +114,10 @@ class TypeForm(ConfigurationForm):
 @admin.register(models.ElementType, site=storage_office)
 class ElementTypeAdmin(ConfigurationAdmin):
     form = TypeForm
-    help = _("What an element is: its place in trees and diagrams, whether it has versions, and its properties.")
+    help = _(
+        "A type defines the properties of its elements, their place in trees and diagrams, and"
+        " whether they have versions."
+    )
     fieldsets = (
         (None, {"fields": ("facet_id", "key", "display_names", "descriptions", "color")}),
         (
@@ -136,29 +139,25 @@ class ElementTypeAdmin(ConfigurationAdmin):
         "color": _("Colour"),
         "is_architectural": _("Architectural"),
         "has_diagram": _("Has a diagram"),
-        "lives_in_diagrams": _("Lives in diagrams only"),
+        "lives_in_diagrams": _("Exists in diagrams only"),
         "static_state": _("State without versions"),
         "element_type_name": _("Element type name"),
         "entity_type_name": _("Entity type name"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("Clients know the type by it. It cannot change while there are elements of the type."),
-        "color": _("Of its shapes in diagrams, and typeColor of an element's info."),
-        "is_architectural": _("Only architects may create, change and delete such elements."),
-        "has_diagram": _("Elements of the type can be drawn into."),
-        "lives_in_diagrams": _("Elements come and go with their shapes, and have no versions of their own."),
-        "static_state": _("What elements without versions show as their state, such as show. May be left empty."),
-        "element_type_name": _("elementTypeName of an element's info."),
-        "entity_type_name": _("entityTypeName of an element's info."),
+        "key": _("Identifies the type in the API. It cannot change while elements of the type exist."),
+        "color": _("The colour of its shapes in diagrams; typeColor in the element info."),
+        "is_architectural": _("Only architects can create, change and delete elements of this type."),
+        "has_diagram": _("Each element of this type has a diagram."),
+        "lives_in_diagrams": _("Elements exist only as shapes in diagrams and have no versions of their own."),
+        "static_state": _("The state of elements without versions, for example show. Optional."),
+        "element_type_name": _("The elementTypeName in the element info."),
+        "entity_type_name": _("The entityTypeName in the element info."),
     }
 
     @admin.display(description=_("Key"))
     def marked_key(self, row: Any) -> SafeString:
         return format_html('<span class="config-marked">{} {}</span>', colour_mark(row.color), row.key)
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:

@@ -1,4 +1,4 @@
-"""A view of a facet: which types it has, what it shows of each, and in which order."""
+"""Views of a facet: their types, and the properties and layouts of each type."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
 from storage.back_office import storage_office
 
+VIEW_LABELS = {"name": _("Name in addresses"), "key": _("View key"), "is_hierarchical": _("Tree")}
+VIEW_HELPS = {
+    "name": _("Identifies the view in addresses: /views/{name}/."),
+    "key": _("The facetViewKey in the element info."),
+}
+
 
 class ViewForm(ConfigurationForm):
     places: ClassVar[dict[str, str]] = {
@@ -34,7 +40,7 @@ class ViewForm(ConfigurationForm):
     }
 
     facet_id = RowField(
-        label=_("Facet"), help_text=_("A view shows types of its facet only. It stays in its facet once it is made.")
+        label=_("Facet"), help_text=_("A view shows types of one facet. You cannot change the facet later.")
     )
 
     def prepare(self) -> None:
@@ -54,9 +60,11 @@ class ViewTypeForm(PartForm):
     type_id = RowField(label=_("Type"))
     shown = ListField(
         label=_("Properties"),
-        help_text=_("Those that the view shows of the type, in this order. Drag them, or move them with the arrows."),
+        help_text=_(
+            "Properties of the type that the view shows, in this order. Drag them, or move them with the arrows."
+        ),
     )
-    layouts = ListField(label=_("Layouts"), help_text=_("Those that the view offers for the type, in this order."))
+    layouts = ListField(label=_("Layouts"), help_text=_("Layouts that the view offers for the type, in this order."))
 
     def prepare(self) -> None:
         snapshot, row = self.snapshot, self.row
@@ -65,9 +73,9 @@ class ViewTypeForm(PartForm):
         self.offer("type_id", snapshot.options(in_facet))
         self.offer("layouts", snapshot.options(snapshot.rows.table(models.Layout)))
         if row is None:
-            # Which properties there are is known once the type is.
+            # The properties are known once a type is chosen.
             self.fields["shows_all"].initial = True
-            self.fields["shown"].help_text = _("Save first, then choose: the properties are those of the type.")
+            self.fields["shown"].help_text = _("Save first, then choose among the properties of the type.")
             return
         self.fields["type_id"].disabled = True
         self.offer("shown", snapshot.options(snapshot.rows.owned(models.Property, row.type_id)))
@@ -78,14 +86,14 @@ class ViewTypeForm(PartForm):
         )
 
     def _facet(self) -> str:
-        """Of the view; empty for one that is new."""
+        """Return the facet of the view; empty for a new view."""
         view = self.snapshot.views.get(str(self.owner.pk))
         return "" if view is None else str(view.facet_id)
 
     def apply(self, draft: Draft) -> None:
         self.instance.type_id = self.cleaned_data["type_id"]
         super().apply(draft)
-        # One that shows all names none: they would be forgotten when the configuration is exported.
+        # A type that shows all properties names none, since an export would lose them.
         chosen = [] if self.instance.shows_all else self.cleaned_data["shown"]
         draft.link(models.ViewProperty, self.instance.pk, chosen)
         draft.link(models.ViewLayout, self.instance.pk, self.cleaned_data["layouts"])
@@ -99,8 +107,8 @@ class ViewTypes(PartList):
     verbose_name_plural = _("Types in this view")
     labels: ClassVar[dict[str, Any]] = {"is_root": _("At the root"), "shows_all": _("Shows all properties")}
     helps: ClassVar[dict[str, Any]] = {
-        "is_root": _("Elements of the type may stand at the root of the tree. Of a view that is a tree."),
-        "shows_all": _("Every property of the type, in the order of the type, also those added later."),
+        "is_root": _("In a tree, elements of this type can be at the root."),
+        "shows_all": _("Shows every property of the type in the order of the type, including properties added later."),
     }
 
     def title(self, form: PartForm) -> str:
@@ -112,8 +120,8 @@ class ViewTypes(PartList):
 class FacetViewAdmin(ConfigurationAdmin):
     form = ViewForm
     help = _(
-        "A view is a selection of what a facet has: which types, and which of their properties. Other properties of a"
-        " type can still be asked for by name."
+        "A view selects types of a facet and the properties that it shows of them. Clients can still"
+        " request other properties by name."
     )
     fieldsets = ((None, {"fields": ("facet_id", "name", "key", "display_names", "is_hierarchical")}),)
     inlines = (ViewTypes,)
@@ -123,15 +131,10 @@ class FacetViewAdmin(ConfigurationAdmin):
     words = ("name",)
     ordering_field = None
     ordering = ("facet__position", "position")
-    labels: ClassVar[dict[str, Any]] = {
-        "name": _("Name in addresses"),
-        "key": _("View key"),
-        "is_hierarchical": _("Tree"),
-    }
+    labels = VIEW_LABELS
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /views/{name}/. Clients know the view by it."),
-        "key": _("facetViewKey of an element's info."),
-        "is_hierarchical": _("Lists elements as a tree. It needs at least one type that may stand at the root."),
+        **VIEW_HELPS,
+        "is_hierarchical": _("Lists elements as a tree, which needs at least one type at its root."),
     }
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
@@ -141,17 +144,9 @@ class FacetViewAdmin(ConfigurationAdmin):
         facet = models.Facet(id=row.facet_id, name=row.snapshot.facets[str(row.facet_id)].name)
         return [facets, (facet.name, change_address(facet))]
 
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.name))
-
     @admin.display(description=_("Tree"), boolean=True)
     def is_tree(self, row: Any) -> bool:
         return bool(row.is_hierarchical)
-
-    @admin.display(description=_("Name in addresses"))
-    def address_name(self, row: Any) -> str:
-        return str(row.name)
 
     @admin.display(description=_("Facet"))
     def facet_link(self, row: Any) -> SafeString:

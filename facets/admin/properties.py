@@ -1,4 +1,4 @@
-"""A property on a page of its own: texts, what it holds, and the values that can be selected."""
+"""A property on its own page: texts, content type and selectable values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PropertyForm(HoldsForm):
     related_types = ListField(
         label=_("Accepted types"),
         depends_on="holds",
-        help_text=_("Types of that facet that can be referred to. None ticked: every type of the facet."),
+        help_text=_("Types of the facet that the property can refer to. Select none to accept every type."),
     )
     max_occurrence = forms.IntegerField(
         label=_("At most"),
@@ -60,9 +60,9 @@ class PropertyForm(HoldsForm):
         min_value=1,
         max_value=MAX_INTEGER,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text=_("How many elements can be referred to. Empty: any number."),
+        help_text=_("The maximum number of references. Leave it empty for any number."),
     )
-    alike = forms.BooleanField(label=_("Other types as well"), required=False, widget=UnfoldBooleanSwitchWidget)
+    alike = forms.BooleanField(label=_("Change other types as well"), required=False, widget=UnfoldBooleanSwitchWidget)
 
     def prepare(self) -> None:
         super().prepare()
@@ -80,8 +80,9 @@ class PropertyForm(HoldsForm):
         if "alike" in self.fields and row is not None:
             keys = types_alike(snapshot, row)
             self.fields["alike"].help_text = ngettext(
-                "One other type has a property of exactly this definition: %(types)s. Change it alike.",
-                "%(count)d other types have a property of exactly this definition: %(types)s. Change them alike.",
+                "One other type has a property with the same definition: %(types)s. Make the same change there.",
+                "%(count)d other types have a property with the same definition: %(types)s."
+                " Make the same change there.",
                 len(keys),
             ) % {"count": len(keys), "types": ", ".join(keys)}
 
@@ -106,7 +107,7 @@ class ValueForm(PartForm):
     }
 
     def clean_key(self) -> str | None:
-        """The value without a key means that nothing is selected."""
+        """Store None for the value that means that nothing is selected."""
         return self.cleaned_data["key"] or None
 
 
@@ -119,14 +120,17 @@ class Values(PartTable):
     verbose_name_plural = _("Selectable values")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("What is stored. Left empty by the one value that means that nothing is selected.")
+        "key": _("The stored value. Leave it empty for the one value that means that nothing is selected.")
     }
 
 
 @admin.register(models.Property, site=storage_office)
 class PropertyAdmin(ConfigurationAdmin):
     form = PropertyForm
-    help = _("A property of one type: an attribute with values of its own, or a context of related elements.")
+    help = _(
+        "A property belongs to one type. It is an attribute with its own values, or a related"
+        " context with references to other elements."
+    )
     inlines = (Values,)
     list_display = ("row_key", "named", "type_link", "holds", "limits")
     list_filter = (TypeFacetFilter, PropertyTypeFilter, DataTypeFilter)
@@ -145,14 +149,14 @@ class PropertyAdmin(ConfigurationAdmin):
         "is_invariant_culture": _("Same in all cultures"),
         "editable_in_released": _("Editable when released"),
         "can_add_new": _("New elements"),
-        "read_only": _("Read only"),
+        "read_only": _("Read-only"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("Name of the attribute or context in the API. It cannot change while there are values."),
-        "is_invariant_culture": _("One value, not one a culture."),
-        "editable_in_released": _("May be changed in a published version, without a new one."),
-        "can_add_new": _("Editors may offer to create an element that can then be referred to."),
-        "read_only": _("Editors show it, but do not offer to change it."),
+        "key": _("Identifies the attribute or related context in the API. It cannot change while values exist."),
+        "is_invariant_culture": _("One value for all cultures instead of one per culture."),
+        "editable_in_released": _("Can be changed in a released version without creating a new version."),
+        "can_add_new": _("Editors can offer to create a new element to refer to."),
+        "read_only": _("Editors show the references but do not offer to change them."),
     }
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -161,7 +165,7 @@ class PropertyAdmin(ConfigurationAdmin):
         return (
             (None, {"fields": ("type_id", "key", *(("alike",) if shared else ()), "display_names")}),
             (
-                _("What it holds"),
+                _("Content type"),
                 {
                     "fields": (
                         "holds",
@@ -190,15 +194,11 @@ class PropertyAdmin(ConfigurationAdmin):
     def haystack(self, snapshot: ConfigurationSnapshot, row: Row) -> str:
         return f"{super().haystack(snapshot, row)}\n{snapshot.types[row.type_id].key.casefold()}"
 
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
-
     @admin.display(description=_("Type"))
     def type_link(self, row: Any) -> SafeString:
         return change_link(models.ElementType(id=row.type_id), row.type.key)
 
-    @admin.display(description=_("Holds"))
+    @admin.display(description=_("Content type"))
     def holds(self, row: Any) -> str:
         return shown_holds(row.snapshot, row)
 
@@ -208,7 +208,7 @@ class PropertyAdmin(ConfigurationAdmin):
             (row.is_invariant_culture, _("same in all cultures")),
             (row.editable_in_released, _("editable when released")),
             (row.max_occurrence == 1, _("one at most")),
-            (row.read_only, _("read only")),
+            (row.read_only, _("read-only")),
         ]
         return ", ".join(str(text) for holds, text in found if holds)
 

@@ -1,4 +1,4 @@
-"""What forms and table lines of properties share: whether one is an attribute or a related context is one choice."""
+"""Base of the forms and table lines of properties: one choice decides on attribute or related context."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from facets.template_format.nodes import MAX_INTEGER
 
 ATTRIBUTE, RELATED = "attribute", "related"
 DATA_TYPE_NAMES = {
-    DataType.SINGLE_LINE_TEXT: _("Text of one line"),
-    DataType.MULTI_LINE_TEXT: _("Text of several lines"),
+    DataType.SINGLE_LINE_TEXT: _("Single-line text"),
+    DataType.MULTI_LINE_TEXT: _("Multi-line text"),
     DataType.HTML: _("Formatted text (HTML)"),
-    DataType.SELECTION_VALUE: _("One of several values"),
-    DataType.MULTI_SELECTION_VALUE: _("Some of several values"),
+    DataType.SELECTION_VALUE: _("Single selection"),
+    DataType.MULTI_SELECTION_VALUE: _("Multiple selection"),
     DataType.BOOLEAN: _("Yes or no"),
     DataType.INTEGER: _("Whole number"),
     DataType.DECIMAL: _("Decimal number"),
@@ -48,18 +48,18 @@ def holds_of(row: Any) -> str:
 
 
 def shown_holds(snapshot: ConfigurationSnapshot, row: Any) -> str:
-    """For lists."""
+    """Describe the content type in lists."""
     if row.target_facet_id is not None:
         return f"→ {snapshot.facets[str(row.target_facet_id)].name}"
     return str(DATA_TYPE_NAMES[DataType(row.data_type)])
 
 
 class HoldsForm(ConfigurationForm):
-    """Sets those columns of a property that follow from what it holds."""
+    """Sets the columns of a property that depend on its content type."""
 
     holds = RowField(
-        label=_("Holds"),
-        help_text=_("A value of its own (attribute), or references to elements of a facet (related context)."),
+        label=_("Content type"),
+        help_text=_("Its own value (attribute) or references to elements of a facet (related context)."),
     )
 
     def prepare(self) -> None:
@@ -68,7 +68,7 @@ class HoldsForm(ConfigurationForm):
             self.start(holds=holds_of(self.row))
 
     def apply(self, draft: Draft) -> None:
-        """What belongs to the other kind is dropped: a template could not say it."""
+        """Clear the columns of the other kind, which a template could not express."""
         kind, _, chosen = str(self.cleaned_data["holds"]).partition(":")
         row: Any = self.instance
         if kind == ATTRIBUTE:
@@ -83,7 +83,7 @@ class HoldsForm(ConfigurationForm):
             draft.link(models.RelatedType, row.pk, [])
 
     def drop_values(self, draft: Draft) -> None:
-        """Only what is selected has values to select from."""
+        """Remove selectable values from an attribute that is not a selection."""
         row: Any = self.instance
         if not row.data_type or not DataType(row.data_type).has_selectable_values:
             for value in draft.owned(models.SelectableValue, row.pk):

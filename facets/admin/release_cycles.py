@@ -1,4 +1,4 @@
-"""Release cycles, with their states and transitions in tables, and the validation rules that guard them."""
+"""Release cycles, with their states and transitions in tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from storage.back_office import Entry, Group, storage_office
 
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
-    """States by the ids of their rows, so that they can be renamed; those that come with the form by their keys."""
+    """Offer states by row id, so they can be renamed, and states that the same form adds by their keys."""
     states = form.snapshot.rows.owned(models.CycleState, cycle_id) if cycle_id else []
     options = [Option(row.id, row.key) for row in states]
     typed = form.data.get(form.add_prefix(name)) if form.is_bound else None
@@ -49,12 +49,11 @@ class CycleForm(ConfigurationForm):
     places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "takesEffect": "takes_effect"}
 
     takes_effect = OpenRowField(
-        label=_("Takes effect by itself"),
+        label=_("Takes effect automatically"),
         required=False,
         empty=_("No"),
         help_text=_(
-            "A published state that a version in the first published state enters by itself, once its validFrom has"
-            " come."
+            "A released state that versions in the first released state enter automatically on their validFrom."
         ),
     )
 
@@ -86,10 +85,10 @@ class States(PartTable):
     verbose_name_plural = _("States")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "category": _("Category")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("What is stored and what the API shows. It cannot change while versions are in it."),
+        "key": _("The stored value, which the API shows. It cannot change while versions are in this state."),
         "category": _(
-            "Drafts can be changed, published versions are seen by everybody. The first state of each category is the"
-            " one that is entered by itself."
+            "Versions in process can be changed, and everyone can see released versions. Versions enter"
+            " the first state of a category automatically."
         ),
     }
 
@@ -140,9 +139,9 @@ class Transitions(PartTable):
     verbose_name_plural = _("Transitions")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "task": _("Task"), "ends_version": _("Ends the version")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("transitionId of the API."),
-        "task": _("Of published versions: the type of the task that must be accepted before the state changes."),
-        "ends_version": _("Who accepts the task ends the version on the day that was asked for."),
+        "key": _("The transitionId in the API."),
+        "task": _("For released versions: the type of the task that must be accepted before the state changes."),
+        "ends_version": _("Accepting the task ends the version on the requested day."),
     }
 
 
@@ -150,19 +149,15 @@ class Transitions(PartTable):
 class ReleaseCycleAdmin(ConfigurationAdmin):
     form = CycleForm
     help = _(
-        "The states that versions go through, and the ways between them. A cycle begins with a draft and needs a"
-        " published and a retired state."
+        "The states of versions and the transitions between them. The category of the first state"
+        " must be In process; a released and an expired state are required."
     )
     fieldsets = ((None, {"fields": ("key", "display_names", "takes_effect", "picture")}),)
     readonly_fields = ("picture",)
     inlines = (States, Transitions)
     list_display = ("row_key", "named", "state_names", "transition_count", "type_links")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
-    helps: ClassVar[dict[str, Any]] = {"key": _("Templates know the cycle by it.")}
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.snapshot.text(row.display_names, row.key))
+    helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the cycle in templates.")}
 
     @admin.display(description=_("States"))
     def state_names(self, row: Any) -> str:
@@ -181,9 +176,9 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
             ", ", "{}", ((change_link(models.ElementType(id=each.id), each.key),) for each in found)
         )
 
-    @admin.display(description=_("Ways"))
+    @admin.display(description=_("Transitions by state"))
     def picture(self, row: Any) -> SafeString | str:
-        """Each state with the ways out of it."""
+        """Show each state with its transitions."""
         if row._state.adding:
             return str(_("Add states and transitions below."))
         snapshot: ConfigurationSnapshot = row.snapshot
@@ -201,7 +196,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
         return SafeString(render_to_string("back_office/configuration/ways.html", {"states": shown}))
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """What a caller with every right is offered, state by state."""
+        """Yield the transitions of each state for a caller with all permissions."""
         cycle = next(each for each in configuration.blueprint.cycles if each.key == row.key)
         for state in cycle.states:
             offered = list_transitions(each for each in cycle.transitions if each.source == state.key)

@@ -1,7 +1,7 @@
-"""Properties that several types have in the same definition: a change can be made to all of them at once (D106).
+"""Properties with the same definition in several types, which one change can update together (D106).
 
-Each type has properties of its own. In a template they may stand once for many types, and people think of them so:
-who renames `name` rarely means the one of a single type.
+Each type has its own rows. Templates can define a property once for many types, and people think of it that way:
+renaming `name` is rarely meant for a single type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
 
 
 def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:
-    """The properties of other types that say the same."""
+    """Return the properties of other types with the same definition."""
     wanted = snapshot.definitions[row.id]
     found = [
         each for each in snapshot.properties.values() if each.id != row.id and snapshot.definitions[each.id] == wanted
@@ -29,7 +29,7 @@ def types_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[str]:
 
 
 def copy_definition(draft: Draft, snapshot: ConfigurationSnapshot, row: Row) -> None:
-    """To all that were alike before: what the draft now says of this one."""
+    """Copy the drafted definition to all properties that had the same definition before."""
     source = draft.row(models.Property, row.id)
     columns = {name: value for name, value in vars(source).items() if name not in OWN_COLUMNS}
     accepted = [each.type_id for each in draft.owned(models.RelatedType, row.id)]
@@ -40,7 +40,7 @@ def copy_definition(draft: Draft, snapshot: ConfigurationSnapshot, row: Row) -> 
 
 
 def _copy_values(draft: Draft, source_id: str, target_id: str) -> None:
-    """Nothing refers to the rows of values, so that those of the other can be made anew."""
+    """Replace the selectable values; no other row refers to them."""
     for value in draft.owned(models.SelectableValue, target_id):
         draft.remove(models.SelectableValue, value.id)
     for value in draft.owned(models.SelectableValue, source_id):

@@ -1,4 +1,4 @@
-"""Pages about the configuration as a whole: how it differs from its template, and the template that it would make."""
+"""Pages about the whole configuration: comparison with its template, and export as a template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from facets import models
 from facets.admin.comparison_words import place_in_words
 from facets.admin.drafting.admin_mixin import may_edit
 from facets.admin.drafting.row_links import change_address
-from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
 from facets.blueprint.differences import Difference, find_differences
 from facets.changing.changes import find_obstacles, rewrite_configuration
 from facets.changing.checking import check_blueprint
@@ -47,7 +47,7 @@ SECTION_MODELS: dict[str, type[ConfigurationModel]] = {
 
 
 def compare(request: HttpRequest) -> HttpResponseBase:
-    """The storage beside its template: what is only here, only there, and what both say differently."""
+    """Show entries that only the storage or only the template has, and those that differ."""
     storage, snapshot = storage_of(request), snapshot_of(request)
     _set_trail(request)
     context: dict[str, Any] = {
@@ -74,9 +74,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
 
 def _shown(snapshot: ConfigurationSnapshot, entry: ComparedEntry) -> dict[str, Any]:
     model = SECTION_MODELS[entry.section]
-    row = next(
-        (each for each in snapshot.rows.table(model) if (getattr(each, "name", None) or each.key) == entry.name), None
-    )
+    row = next((each for each in snapshot.rows.table(model) if name_of(each) == entry.name), None)
     return {
         "entry": entry,
         "name": entry.name or _("Order"),
@@ -92,14 +90,14 @@ def _line(difference: Difference) -> dict[str, Any]:
         "place": place_in_words(difference.path[2:]) or _("order"),
         "sign": difference.sign,
         "is_order": difference.is_order,
-        # Of texts only the cultures that differ; a list shows all that it names.
+        # Texts show only the cultures that differ; lists show all entries.
         "before": [part for part in before if not part[0] or part not in shared],
         "after": [part for part in after if not part[0] or part not in shared],
     }
 
 
 def _value(value: Any) -> list[tuple[str, str]]:
-    """Texts a culture each, lists one name each, and whatever else there is."""
+    """Split a value into pairs of culture and text; the culture is empty unless the value has texts by culture."""
     if isinstance(value, tuple):
         return [(str(part[0]), part[1]) if isinstance(part, tuple) else ("", str(part)) for part in value]
     if isinstance(value, bool):
@@ -108,7 +106,7 @@ def _value(value: Any) -> list[tuple[str, str]]:
 
 
 def take(request: HttpRequest) -> HttpResponseBase:
-    """Bring one entry back to what the template says: shown first, done when it is posted."""
+    """Restore one entry from the template: GET shows the changes, POST applies them."""
     require_administrator(request)
     storage, snapshot = storage_of(request), snapshot_of(request)
     section, name = request.GET.get("section", ""), request.GET.get("name", "")
@@ -120,7 +118,7 @@ def take(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         try:
             rewrite_configuration(storage, lambda current: take_over(current, template, section, name))
-            messages.success(request, _("%(name)s is as in the template again.") % {"name": name})
+            messages.success(request, _("%(name)s matches the template again.") % {"name": name})
             return HttpResponseRedirect(reverse("admin:configuration_compare"))
         except Invalid as problem:
             problems = list(problem.details)
@@ -143,7 +141,7 @@ def _set_trail(request: HttpRequest, *last: str) -> None:
 
 
 def export(request: HttpRequest) -> HttpResponseBase:
-    """What `manage.py export_template` prints, as a file."""
+    """Download the output of `manage.py export_template`."""
     storage = storage_of(request)
     response = HttpResponse(export_template(storage), content_type=JSON_TYPE)
     name = re.sub(r"[^\w.-]", "-", f"{storage.collection.key}-{storage.key}")

@@ -1,4 +1,4 @@
-"""Validation rules: what must be filled in before a version may go on."""
+"""Validation rules, which require values before a version enters a state or takes a transition."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from facets.rows.reading import Row, Rows
 from storage.back_office import Entry, Group, storage_office
 
 SEVERITY_NAMES = {
-    Severity.ERROR: _("Error: the version cannot go on"),
-    Severity.WARNING: _("Warning: it can, if the caller insists"),
+    Severity.ERROR: _("Error: the transition is refused"),
+    Severity.WARNING: _("Warning: the caller can ignore it"),
 }
 
 
@@ -37,17 +37,21 @@ class RuleForm(ConfigurationForm):
 
     property = RowField(
         label=_("Property"),
-        help_text=_("It must have a value. Types without the property are not concerned."),
+        help_text=_("The property that must have a value. The rule does not apply to types without it."),
     )
     states = ListField(
-        label=_("When entering"), is_ordered=False, help_text=_("States of any release cycle that the rule guards.")
+        label=_("On entering"),
+        is_ordered=False,
+        help_text=_("The rule is checked when a version enters one of these states, in any release cycle."),
     )
     transitions = ListField(
-        label=_("On transitions"), is_ordered=False, help_text=_("Transitions of any cycle that the rule guards.")
+        label=_("On transitions"),
+        is_ordered=False,
+        help_text=_("The rule is checked on these transitions, in any release cycle."),
     )
 
     def prepare(self) -> None:
-        """By their keys: a rule holds wherever there is something of that name."""
+        """Offer keys, since a rule applies to everything with that key."""
         snapshot = self.snapshot
         versioned = {row.id for row in snapshot.types.values() if row.is_versioned}
         properties: dict[str, str] = {}
@@ -59,7 +63,7 @@ class RuleForm(ConfigurationForm):
             self._offer(name, {row.key: snapshot.label(row) for row in snapshot.rows.table(model)})
 
     def _offer(self, name: str, labels: dict[str, str]) -> None:
-        """What the rule names stays an option, also when nothing has that name any more."""
+        """Keep the current choice as an option, even if nothing has that key any more."""
         named = getattr(self.instance, name)
         for key in [named] if isinstance(named, str) else named or []:
             labels.setdefault(key, key)
@@ -72,7 +76,7 @@ class RuleForm(ConfigurationForm):
 @admin.register(models.ValidationRule, site=storage_office)
 class ValidationRuleAdmin(ConfigurationAdmin):
     form = RuleForm
-    help = _("What must be filled in before a version may enter a state or take a transition.")
+    help = _("A validation rule requires a value before a version enters a state or takes a transition.")
     fields = ("key", "property", "per_culture", "severity", "messages", "states", "transitions")
     list_display = ("row_key", "property_key", "severity_name", "told", "guarded")
     labels: ClassVar[dict[str, Any]] = {
@@ -81,8 +85,8 @@ class ValidationRuleAdmin(ConfigurationAdmin):
         "per_culture": _("In every mandatory culture"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("Templates know the rule by it."),
-        "per_culture": _("A value in each mandatory culture, not just in any."),
+        "key": _("Identifies the rule in templates."),
+        "per_culture": _("Requires a value in each mandatory culture, not just in any culture."),
     }
     words = ("key", "property")
 
@@ -102,12 +106,12 @@ class ValidationRuleAdmin(ConfigurationAdmin):
     def told(self, row: Any) -> str:
         return str(row.snapshot.text(row.messages, row.key))
 
-    @admin.display(description=_("Guards"))
+    @admin.display(description=_("Checked on"))
     def guarded(self, row: Any) -> str:
         return ", ".join([*row.states, *row.transitions])
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """No operation answers rules; they show in what a transition is refused with."""
+        """No operation lists rules; their messages appear when a transition is refused."""
         return ()
 
 

@@ -48,8 +48,7 @@ def check(
         counts = [_errors(errors), *([_warnings(warnings)] if warnings else [])]
         raise Invalid(_("The element has %(counts)s.") % {"counts": listed(counts, _("and"))}, errors + warnings)
     if warnings and not ignore_warnings:
-        text = _("The element has %(counts)s. To apply the transition anyway, add ignoreWarnings=true.")
-        raise Warned(text % {"counts": _warnings(warnings)}, warnings)
+        raise Warned(_("The element has %(counts)s.") % {"counts": _warnings(warnings)}, warnings)
     # The log has the warnings in one language, whatever the caller prefers.
     return [each.text for each in find(current, transition, now)] if warnings else []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-import psutil
 import structlog
 
 # Only Linux lists the allowed cores; on other systems no process is bound.
@@ -41,6 +40,8 @@ def run_anywhere() -> None:
 
 def all_run_anywhere() -> None:
     """Release every thread of a process that is about to end."""
+    import psutil  # takes 40 ms; only workers need it
+
     for thread in psutil.Process().threads():
         _bind(thread.id, ALLOWED)
 

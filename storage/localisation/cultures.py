@@ -45,7 +45,7 @@ def culture_set(data: Sequence[int], default: int | None = None, mandatory: Sequ
     if not data:
         raise CultureProblem(_("a storage needs at least one data culture, such as 1033"))
     if len(set(data)) != len(data):
-        raise CultureProblem(_("a data culture is named twice"))
+        raise CultureProblem(_("a data culture occurs twice"))
     for lcid in data:
         if locale_name(lcid) is None:
             text = _("%(id)s is not a culture id; use for example 1031 (German) or 1033 (English)")

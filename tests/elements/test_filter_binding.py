@@ -24,13 +24,13 @@ from elements.filters.binding import (
     BoundNot,
     BoundOr,
     Compare,
-    Field,
+    ElementField,
     FieldValue,
     IsNull,
-    Kind,
     OneOf,
     TargetIds,
     TextMatch,
+    ValueKind,
     ValueTest,
     Vocabulary,
 )
@@ -165,42 +165,42 @@ def test_the_mistakes_of_the_reference() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("name -eq 'X'", ValueTest(NAME, Kind.TEXT, Compare(Operator.EQ, "X"))),
-        ("name[1031] -gt x", ValueTest(NAME_1031, Kind.TEXT, Compare(Operator.GT, "x"))),
-        ("name -ne 'x'", BoundNot(ValueTest(NAME, Kind.TEXT, Compare(Operator.EQ, "x")))),
-        ("name -in (x, 'y', x)", ValueTest(NAME, Kind.TEXT, OneOf(("x", "y")))),
-        ("name -in (x, null)", BoundOr((ValueTest(NAME, Kind.TEXT, OneOf(("x",))), IsNull(NAME)))),
+        ("name -eq 'X'", ValueTest(NAME, ValueKind.TEXT, Compare(Operator.EQ, "X"))),
+        ("name[1031] -gt x", ValueTest(NAME_1031, ValueKind.TEXT, Compare(Operator.GT, "x"))),
+        ("name -ne 'x'", BoundNot(ValueTest(NAME, ValueKind.TEXT, Compare(Operator.EQ, "x")))),
+        ("name -in (x, 'y', x)", ValueTest(NAME, ValueKind.TEXT, OneOf(("x", "y")))),
+        ("name -in (x, null)", BoundOr((ValueTest(NAME, ValueKind.TEXT, OneOf(("x",))), IsNull(NAME)))),
         ("name -in (null)", IsNull(NAME)),
-        ("Contains(name, 'ÄB')", ValueTest(NAME, Kind.TEXT, TextMatch(TextFunction.CONTAINS, "äb"))),
+        ("Contains(name, 'ÄB')", ValueTest(NAME, ValueKind.TEXT, TextMatch(TextFunction.CONTAINS, "äb"))),
         ("IsNull(name)", IsNull(NAME)),
         ("IsNull(name[1031])", IsNull(NAME_1031)),
         ("name -eq null", IsNull(NAME)),
         ("name -ne null", BoundNot(IsNull(NAME))),
         # fields
-        ("type -eq box", ValueTest(FieldValue(Field.TYPE), Kind.TEXT, Compare(Operator.EQ, "box"))),
-        ("StartsWith(state, In)", ValueTest(FieldValue(Field.STATE), Kind.TEXT, TextMatch(TextFunction.STARTS_WITH, "in"))),
-        ("facetName -le 'x'", ValueTest(FieldValue(Field.FACET_NAME), Kind.TEXT, Compare(Operator.LE, "x"))),
-        (f"id -eq {ANNA.upper()}", ValueTest(FieldValue(Field.ID), Kind.ID, Compare(Operator.EQ, UUID(ANNA)))),
-        (f"versionId -in ('{ANNA}', {BEN})", ValueTest(FieldValue(Field.VERSION_ID), Kind.ID, OneOf((UUID(ANNA), UUID(BEN))))),
-        ("IsNull(creationId)", IsNull(FieldValue(Field.CREATION_ID))),
-        ("stereotype -ne null", BoundNot(IsNull(FieldValue(Field.STEREOTYPE)))),
+        ("type -eq box", ValueTest(FieldValue(ElementField.TYPE), ValueKind.TEXT, Compare(Operator.EQ, "box"))),
+        ("StartsWith(state, In)", ValueTest(FieldValue(ElementField.STATE), ValueKind.TEXT, TextMatch(TextFunction.STARTS_WITH, "in"))),
+        ("facetName -le 'x'", ValueTest(FieldValue(ElementField.FACET_NAME), ValueKind.TEXT, Compare(Operator.LE, "x"))),
+        (f"id -eq {ANNA.upper()}", ValueTest(FieldValue(ElementField.ID), ValueKind.ID, Compare(Operator.EQ, UUID(ANNA)))),
+        (f"versionId -in ('{ANNA}', {BEN})", ValueTest(FieldValue(ElementField.VERSION_ID), ValueKind.ID, OneOf((UUID(ANNA), UUID(BEN))))),
+        ("IsNull(creationId)", IsNull(FieldValue(ElementField.CREATION_ID))),
+        ("stereotype -ne null", BoundNot(IsNull(FieldValue(ElementField.STEREOTYPE)))),
         # related contexts
-        (f"owner -ne {ANNA}", BoundNot(ValueTest(OWNER, Kind.ID, Compare(Operator.EQ, UUID(ANNA))))),
+        (f"owner -ne {ANNA}", BoundNot(ValueTest(OWNER, ValueKind.ID, Compare(Operator.EQ, UUID(ANNA))))),
         ("IsNull(owner)", IsNull(OWNER)),
         # names that types define differently: only what fits, the types with it
-        ("size -gt 5", ValueTest(BOX_SIZE, Kind.NUMBER, Compare(Operator.GT, Decimal(5)))),
-        ("size -gt 'm'", ValueTest(BAG_SIZE, Kind.TEXT, Compare(Operator.GT, "m"))),
-        ("size -in (5, m)", BoundOr((ValueTest(BOX_SIZE, Kind.NUMBER, OneOf((Decimal(5),))), ValueTest(BAG_SIZE, Kind.TEXT, OneOf(("m",)))))),
+        ("size -gt 5", ValueTest(BOX_SIZE, ValueKind.NUMBER, Compare(Operator.GT, Decimal(5)))),
+        ("size -gt 'm'", ValueTest(BAG_SIZE, ValueKind.TEXT, Compare(Operator.GT, "m"))),
+        ("size -in (5, m)", BoundOr((ValueTest(BOX_SIZE, ValueKind.NUMBER, OneOf((Decimal(5),))), ValueTest(BAG_SIZE, ValueKind.TEXT, OneOf(("m",)))))),
         ("IsNull(size)", BoundAnd((IsNull(BOX_SIZE), IsNull(BAG_SIZE)))),
-        ("note -eq x", BoundOr((ValueTest(BAG_NOTE, Kind.TEXT, Compare(Operator.EQ, "x")), ValueTest(BOX_NOTE, Kind.TEXT, Compare(Operator.EQ, "x"))))),
-        ("note[127] -eq x", ValueTest(BOX_NOTE, Kind.TEXT, Compare(Operator.EQ, "x"))),
-        ("held -eq 2026-03-02", ValueTest(BAG_HELD, Kind.MOMENT, Compare(Operator.EQ, datetime(2026, 3, 2)))),
-        (f"held -eq '{ANNA}'", ValueTest(HELD, Kind.ID, Compare(Operator.EQ, UUID(ANNA)))),
+        ("note -eq x", BoundOr((ValueTest(BAG_NOTE, ValueKind.TEXT, Compare(Operator.EQ, "x")), ValueTest(BOX_NOTE, ValueKind.TEXT, Compare(Operator.EQ, "x"))))),
+        ("note[127] -eq x", ValueTest(BOX_NOTE, ValueKind.TEXT, Compare(Operator.EQ, "x"))),
+        ("held -eq 2026-03-02", ValueTest(BAG_HELD, ValueKind.MOMENT, Compare(Operator.EQ, datetime(2026, 3, 2)))),
+        (f"held -eq '{ANNA}'", ValueTest(HELD, ValueKind.ID, Compare(Operator.EQ, UUID(ANNA)))),
         ("IsNull(held)", BoundAnd((IsNull(BAG_HELD), IsNull(HELD)))),
         # the attribute `id`, not the field
-        ("id[127] -lt 5", ValueTest(AttributeValues("id", (127,), (defined(DataType.INTEGER, "bag"),)), Kind.NUMBER, Compare(Operator.LT, Decimal(5)))),
+        ("id[127] -lt 5", ValueTest(AttributeValues("id", (127,), (defined(DataType.INTEGER, "bag"),)), ValueKind.NUMBER, Compare(Operator.LT, Decimal(5)))),
         # joints
-        ("NOT IsNull(name) AND (IsNull(owner) OR IsNull(id))", BoundAnd((BoundNot(IsNull(NAME)), BoundOr((IsNull(OWNER), IsNull(FieldValue(Field.ID))))))),
+        ("NOT IsNull(name) AND (IsNull(owner) OR IsNull(id))", BoundAnd((BoundNot(IsNull(NAME)), BoundOr((IsNull(OWNER), IsNull(FieldValue(ElementField.ID))))))),
     ],
 )  # fmt: skip
 def test_meanings(text: str, expected: BoundExpression) -> None:
@@ -214,10 +214,14 @@ def test_any_attribute_means_all_that_can_be_asked() -> None:
         BAG_HELD,
     )
     test = Compare(Operator.LT, datetime(2026, 3, 2))
-    assert bind("attributes -lt 2026-03-02") == ValueTest(AnyAttributeValues(moments), Kind.MOMENT, test)
+    assert bind("attributes -lt 2026-03-02") == ValueTest(AnyAttributeValues(moments), ValueKind.MOMENT, test)
     both = bind("attributes -lt '2026-03-02'")
     assert isinstance(both, BoundOr)
-    assert {each.kind for each in both.operands if isinstance(each, ValueTest)} == {Kind.TEXT, Kind.KEYS, Kind.MOMENT}
+    assert {each.kind for each in both.operands if isinstance(each, ValueTest)} == {
+        ValueKind.TEXT,
+        ValueKind.KEYS,
+        ValueKind.MOMENT,
+    }
     empty = bind("IsNull(attributes)")
     assert isinstance(empty, BoundAnd)
     names = {each.name for part in empty.operands for each in part.values.attributes}  # type: ignore[union-attr]

@@ -23,7 +23,7 @@ from elements.filters.parsing import parse_filter
 from elements.filters.syntax import (
     And,
     Comparison,
-    Culture,
+    CultureLiteral,
     Expression,
     Literal,
     Membership,
@@ -66,12 +66,12 @@ def one(position: int, name: str) -> Comparison:
     [
         ("name -eq 'x'", eq(0, "name", 5, TextLiteral(9, "x"))),
         ("  name\n-eq\t'x' ", eq(2, "name", 7, TextLiteral(11, "x"))),
-        ("name[1031]-eq'x'", Comparison(0, Operand(0, "name", Culture(5, 1031)), Operator.EQ, 10, TextLiteral(13, "x"))),
-        ("name [ 127 ] eq x", Comparison(0, Operand(0, "name", Culture(7, 127)), Operator.EQ, 13, WordLiteral(16, "x"))),
+        ("name[1031]-eq'x'", Comparison(0, Operand(0, "name", CultureLiteral(5, 1031)), Operator.EQ, 10, TextLiteral(13, "x"))),
+        ("name [ 127 ] eq x", Comparison(0, Operand(0, "name", CultureLiteral(7, 127)), Operator.EQ, 13, WordLiteral(16, "x"))),
         ("a -in ('x')", Membership(0, Operand(0, "a"), 2, (TextLiteral(7, "x"),))),
         ("a IN(x,2,null)", Membership(0, Operand(0, "a"), 2, (WordLiteral(5, "x"), NumberLiteral(7, Decimal(2)), NullLiteral(9)))),
         ("Contains(a, 'x')", TextTest(0, TextFunction.CONTAINS, Operand(9, "a"), TextLiteral(12, "x"))),
-        ("STARTSWITH (a[1031],x)", TextTest(0, TextFunction.STARTS_WITH, Operand(12, "a", Culture(14, 1031)), WordLiteral(20, "x"))),
+        ("STARTSWITH (a[1031],x)", TextTest(0, TextFunction.STARTS_WITH, Operand(12, "a", CultureLiteral(14, 1031)), WordLiteral(20, "x"))),
         ("endswith(a, 'x')", TextTest(0, TextFunction.ENDS_WITH, Operand(9, "a"), TextLiteral(12, "x"))),
         ("isNull( a )", NullTest(0, Operand(8, "a"))),
         ("not a eq 1", Not(0, one(4, "a"))),
@@ -168,7 +168,7 @@ def test_names_may_hold_dots_and_hyphens_and_be_like_keywords(name: str) -> None
     assert parse_filter(f"{name} -eq 1") == eq(0, name, end + 1, NumberLiteral(end + 5, Decimal(1)))
     assert parse_filter(f"NOT {name} -eq 1") == Not(0, eq(4, name, end + 5, NumberLiteral(end + 9, Decimal(1))))
     assert parse_filter(f"{name}[1031] -in (1)") == Membership(
-        0, Operand(0, name, Culture(end + 1, 1031)), end + 7, (NumberLiteral(end + 12, Decimal(1)),)
+        0, Operand(0, name, CultureLiteral(end + 1, 1031)), end + 7, (NumberLiteral(end + 12, Decimal(1)),)
     )
     assert parse_filter(f"IsNull({name})") == NullTest(0, Operand(7, name))
     assert parse_filter(f"Contains({name},x)") == TextTest(
@@ -391,7 +391,7 @@ class Writer:
             return Operand(position, name)
         self.put("[")
         lcid = self.draw(st.integers(0, 99_999))
-        culture = Culture(self.put(str(lcid)), lcid)
+        culture = CultureLiteral(self.put(str(lcid)), lcid)
         self.put("]")
         return Operand(position, name, culture)
 

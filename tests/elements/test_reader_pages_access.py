@@ -188,7 +188,7 @@ def test_what_is_another_tenants_is_not_there(handbook: Storage, house: Storage)
 
 
 def test_readers_without_a_name_are_throttled(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
     client = Client()
     assert [client.get(f"{ROOT}/1031/").status_code for _ in range(3)] == [200, 200, 429]
     response = client.get(f"{ROOT}/1033/it/")

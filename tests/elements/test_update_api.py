@@ -519,12 +519,12 @@ FORMS = [
         at("owner[1]: id", "'y' is not a GUID")]),
     ([order(rootPath={})], [at("rootPath", 'expected a list of references, such as [{"id": "…"}]')]),
     ('{"elements":', ["The body is not JSON: expecting value at line 1, column 13."]),
-    ('{"elements":[],"elements":[]}', ["The body is ambiguous: the key 'elements' stands twice in one object."]),
-    ('{"elements":[NaN]}', ["The body is not JSON: NaN is no JSON number."]),
+    ('{"elements":[],"elements":[]}', ["The body is ambiguous: the key 'elements' occurs twice in one object."]),
+    ('{"elements":[NaN]}', ["The body is not JSON: NaN is not a JSON number."]),
     ('{"elements":' + "[" * 64 + "]" * 64 + "}", ["The body is nested deeper than 64 levels."]),
-    (json.dumps({"elements": [texts(scope={"1033": "a\0b"})]}), ["The body holds a NUL character."]),
-    (json.dumps({"elements": [texts(scope={"1033": "\ud800"})]}), ["The body holds half of a surrogate pair, which is no character."]),
-    (b'{"elements":["\xff"]}', ["The body is not UTF-8: byte 15 is wrong."]),
+    (json.dumps({"elements": [texts(scope={"1033": "a\0b"})]}), ["The body contains a NUL character."]),
+    (json.dumps({"elements": [texts(scope={"1033": "\ud800"})]}), ["The body contains half of a surrogate pair, which is not a character."]),
+    (b'{"elements":["\xff"]}', ["The body is not UTF-8: byte 15 is invalid."]),
 ]  # fmt: skip
 
 
@@ -534,9 +534,11 @@ def test_what_cannot_be_read_is_refused(desk: Desk, body: Any, problems: list[st
 
 
 def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
-    desk.refuse(415, "elements", "Bodies must be application/json.", content_type="text/plain")
+    desk.refuse(
+        415, "elements", "The request body must have the Content-Type application/json.", content_type="text/plain"
+    )
     settings.MAX_ELEMENTS = 2
-    many = "3 elements are too many for one request; at most 2 are possible."
+    many = "3 elements are too many for one request. Split it into requests of at most 2."
     desk.refuse(413, [order(), {"id": ID["invoice"]}, {"id": UNKNOWN}], many)
     assert len(desk.update(order(), {"id": ID["invoice"]})) == 2
     settings.BODY_LIMIT = 100
@@ -621,6 +623,27 @@ def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
 def test_changing_needs_a_permission(desk: Desk, role: Role | None) -> None:
     token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
     desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
+    new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
+    desk.refuse(status, [new], "This needs the permission NewElement.", token=token)
+    desk.refuse(status, [new, {"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
+    desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
+
+
+def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Desk) -> None:
+    response = desk.api.post(
+        f"{RESTS}/processes/views/detail/elements/{ID['invoice']}/",
+        json.dumps({"elements": [{"id": ID["invoice"]}]}),
+        content_type="application/json",
+        token=desk.anna,
+    )
+    message = (
+        "This operation only reads and takes no body. To update the element, send it to POST .../elements/, without the"
+        " id in the address."
+    )
+    assert (response.status_code, response.json()) == (
+        400,
+        {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]},
+    )
 
 
 def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
@@ -707,9 +730,12 @@ def test_if_match_refuses_what_was_read_before_another_change(desk: Desk) -> Non
     desk.refuse(412, {"elements": [{"type": "subProcess"}]}, stale, headers={"If-Match": "*"})
     for tag in (second[1:-1], "", '"', '"a" "b"'):
         desk.refuse(
-            400, body, 'If-Match must be * or a list of tags in quotes, such as "1a2b.3".', headers={"If-Match": tag}
+            400,
+            body,
+            'If-Match: expected * or a list of entity tags in quotes, such as "1a2b.3".',
+            headers={"If-Match": tag},
         )
-    two = "If-Match is possible in a request with one element only."
+    two = "If-Match: only a request with one element can have this header."
     desk.refuse(400, [order(), {"id": ID["invoice"]}], two, headers={"If-Match": "*"})
     assert [change("b", f'"x" , {second}').status_code, change("c", " * ").status_code] == [200, 200]
     assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})

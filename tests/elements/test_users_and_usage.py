@@ -27,7 +27,7 @@ from storage.models.roles import Role
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.test_transfer import guid, line, reference, version, write
+from tests.elements.transfer_files import guid, line, reference, version, write
 from tests.factories import StorageFactory, storage_context
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -178,7 +178,7 @@ def retire(document: dict[str, Any]) -> None:
                 "subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",
             ),
         ),
-        (retire, ("subProcess.requestToExpire: the state gets another category, but 1 version(s) are in it.",)),
+        (retire, ("subProcess.requestToExpire: the category of the state changes, but 1 version(s) are in it.",)),
         (
             lambda document: use_second_cycle(document, "inReview", "inEffect"),
             ("subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",),

@@ -60,7 +60,7 @@ def run(*words: str) -> tuple[str, str]:
         ({"types.Thing.insertables": []}, ["~ types.Thing.insertables: [dot] -> nothing"]),
         (
             {"types.person.properties": list(reversed(SMALL["types"]["person"]["properties"]))},
-            ["~ types.person.properties: another order"],
+            ["~ types.person.properties: different order"],
         ),
         (
             {"properties.größe.attribute.selectableValues.0.displayNames": {"1033": "Whatever"}},
@@ -95,9 +95,9 @@ def test_what_comes_and_goes() -> None:
         ({"types.box.color": "#FFFFFF"}, []),
         (
             {"types.Thing.hasDiagram": False, "types.Thing.insertables": []},
-            [Hazard("the type ceases to have a diagram", "Thing")],
+            [Hazard("the type no longer has a diagram", "Thing")],
         ),
-        ({"types.dot.livesInDiagrams": False}, [Hazard("the type begins or ceases to live in diagrams only", "dot")]),
+        ({"types.dot.livesInDiagrams": False}, [Hazard("the type starts or stops existing in diagrams only", "dot")]),
         (
             {
                 "types.Thing.properties.1": None,
@@ -108,11 +108,11 @@ def test_what_comes_and_goes() -> None:
         ),
         (
             {"types.person.properties.1.attribute.dataType": "Decimal"},
-            [Hazard("the attribute gets another data type", "person", "age")],
+            [Hazard("the data type of the attribute changes", "person", "age")],
         ),
         (
             {"types.person.properties.1.attribute.isInvariantCulture": False},
-            [Hazard("the attribute changes between one value and one a culture", "person", "age")],
+            [Hazard("the attribute changes between one value for all cultures and one per culture", "person", "age")],
         ),
         (
             {"properties.größe.attribute.selectableValues.1": None},
@@ -120,7 +120,7 @@ def test_what_comes_and_goes() -> None:
         ),
         (
             {"types.box.isVersioned": True, "types.box.staticState": None},
-            [Hazard("the type begins or ceases to have versions", "box")],
+            [Hazard("the type starts or stops having versions", "box")],
         ),
         (
             {
@@ -134,7 +134,7 @@ def test_what_comes_and_goes() -> None:
         ),
         (
             {"types.person.properties.2.related.facet": "things, étc."},
-            [Hazard("the context points to another facet", "person", "friends")],
+            [Hazard("the related context refers to another facet", "person", "friends")],
         ),
     ],
 )

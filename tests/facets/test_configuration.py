@@ -141,7 +141,7 @@ def test_a_table_whose_changes_would_go_unseen_is_found(damage: str) -> None:
     (problem,) = check_configuration_triggers(None, databases=["default"])
     assert (problem.id, problem.msg) == (
         "facets.E001",
-        "facets_layout: changes do not bump the configuration revision.",
+        "facets_layout: changes do not increment the configuration revision.",
     )
 
 

@@ -62,7 +62,7 @@ def test_what_differs_from_the_template_side_by_side(small: Storage, office: Off
     shown = [re.sub(r"(<[^>]*>\s*)+", "|", row).strip("|") for row in rows]
     assert shown == [
         "Has a diagram|yes|no",
-        "Can be drawn|dot|nothing",
+        "Insertable types|dot|nothing",
         "Names|nothing|1031|Kiste",
         "Properties › age|only there|–",
     ]
@@ -98,7 +98,7 @@ def test_a_template_that_is_gone_is_said(small_file: Path, office: Office) -> No
     small_file.rename(small_file.with_name("other.json"))
     page = office.page("configuration/compare/")
     assert "The template cannot be read, so there is nothing to compare with." in page
-    assert "There is no template &#x27;small&#x27; in this installation, which has other." in page
+    assert "This installation has no template &#x27;small&#x27;. Its templates are: other." in page
 
 
 def counted(office: Office, path: str) -> int:

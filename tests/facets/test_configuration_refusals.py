@@ -29,7 +29,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
         (models.ElementType, {"key": "box"}, {"color": "red"}, "Enter a valid value."),
         (models.ElementType, {"key": "Thing"}, {"lives_in_diagrams": "on"}, "has no versions of its own"),
         (models.Property, {"key": "age"}, {"key": "my age"}, "cannot be a key"),
-        (models.Property, {"key": "age"}, {"key": "version"}, "version is derived by the server, as SingleLineText"),
+        (
+            models.Property,
+            {"key": "age"},
+            {"key": "version"},
+            "The server derives version, so its data type must be SingleLineText",
+        ),
         (models.Facet, {"name": "people"}, {"name": "THINGS, étc."}, "in letter case only"),
         (models.ReleaseCycle, {"key": "slow"}, {"takes_effect": ""}, None),
         (models.Layout, {"key": "flat"}, {"key": "Wide & high"}, "Stands twice"),
@@ -91,7 +96,7 @@ def test_what_would_orphan_content_is_refused_and_everything_typed_stays(
             models.Property,
             {"key": "age"},
             {"holds": "attribute:Decimal"},
-            "person.age: the attribute gets another data type, but 7 versions have it.",
+            "person.age: the data type of the attribute changes, but 7 versions have it.",
         ),
         (
             models.ReleaseCycle,
@@ -154,7 +159,7 @@ def test_a_row_that_somebody_has_removed_meanwhile(small: Storage, office: Offic
     document = small_template(**{"types.person.properties.2": None})
     change_configuration(small, read_template(document))
     page = office.save(path, form).content.decode()
-    assert "Somebody has removed this entry meanwhile. Mark it for deletion and save again." in page
+    assert "Someone else has removed this entry in the meantime. Mark it for deletion and save again." in page
     assert stored(small) == read_template(document)
 
 
@@ -211,12 +216,16 @@ def test_deleting_says_what_else_goes(small: Storage, office: Office) -> None:
 @pytest.mark.parametrize(
     ("model", "wanted", "reason"),
     [
-        (models.ElementType, {"key": "person"}, "accepts no other type than person, and without it would accept any"),
+        (
+            models.ElementType,
+            {"key": "person"},
+            "accepts only the type person; without it, every type would be accepted",
+        ),
         (models.Property, {"key": "age"}, "person.age: the property is removed, but 7 versions have it."),
         (models.Property, {"key": "holder"}, "no versioned type has a property &quot;holder&quot;"),
         (models.Facet, {"name": "people"}, "has types: person"),
         (models.FacetView, {"facet__name": "people"}, "a facet needs at least one view"),
-        (models.ReleaseCycle, {"key": "slow"}, "is the cycle of the types Thing"),
+        (models.ReleaseCycle, {"key": "slow"}, "types use this release cycle: Thing"),
     ],
 )
 def test_what_stands_in_the_way_of_deleting(

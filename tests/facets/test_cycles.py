@@ -30,7 +30,7 @@ NAMES = {"1033": "X"}
 CYCLE, STATES = "releaseCycles.slow", "releaseCycles.slow.states"
 WAYS = "releaseCycles.slow.transitions"
 EXPECTED_TEXTS = 'expected texts by culture id, such as {"1031": "Prozess", "1033": "Process"}'
-NO_TASK = "only a transition by task asks for the end of a version"
+NO_TASK = "only a transition with a task can end a version"
 SLOW: dict[str, Any] = SMALL["releaseCycles"]["slow"]
 NAMED: dict[str, Any] = SMALL["validationRules"]["named"]
 
@@ -94,31 +94,31 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({"types.Thing.releaseCycle": "Slow"}, ['types.Thing.releaseCycle: unknown release cycle "Slow"']),
         ({"types.Thing.releaseCycle": 7}, ["types.Thing.releaseCycle: expected a text"]),
         ({"types.Thing.releaseCycle": ""}, ["types.Thing.releaseCycle: expected a text"]),
-        ({"types.box.releaseCycle": "slow"}, ["types.box.releaseCycle: only a versioned type has a release cycle"]),
+        ({"types.box.releaseCycle": "slow"}, ["types.box.releaseCycle: only a versioned type can have a release cycle"]),
         (
             {"releaseCycles": None, "validationRules": None},
-            ["types.Thing.releaseCycle: a versioned type needs a release cycle; the template has none (releaseCycles)"],
+            ["types.Thing.releaseCycle: a versioned type needs a release cycle; define one under releaseCycles"],
         ),
         # Of a cycle as a whole.
         ({"releaseCycles.quick": 7, "validationRules": None}, [
             "releaseCycles.quick: expected an object",
-            "releaseCycles.quick.states: a cycle needs a state of the category draft",
-            "releaseCycles.quick.states: a cycle needs a state of the category published",
-            "releaseCycles.quick.states: a cycle needs a state of the category retired",
+            "releaseCycles.quick.states: a release cycle needs a state of the category draft",
+            "releaseCycles.quick.states: a release cycle needs a state of the category published",
+            "releaseCycles.quick.states: a release cycle needs a state of the category retired",
             f"releaseCycles.quick.displayNames: {EXPECTED_TEXTS}",
         ]),
-        ({f"{CYCLE}.colour": "red"}, [f"{CYCLE}.colour: unknown field; known are displayNames, states, transitions, takesEffect"]),
+        ({f"{CYCLE}.colour": "red"}, [f"{CYCLE}.colour: unknown field; the fields are displayNames, states, transitions, takesEffect"]),
         ({f"{CYCLE}.displayNames": None}, [f"{CYCLE}.displayNames: {EXPECTED_TEXTS}"]),
         ({"releaseCycles|very slow": SLOW}, [f"releaseCycles.very slow: 'very slow' {BAD_KEY}"]),
         ({"releaseCycles.SLOW": SLOW}, ['releaseCycles.SLOW: differs from "slow" in letter case only']),
         # Of its states.
         ({STATES: [], WAYS: {}, f"{CYCLE}.takesEffect": None, "validationRules": None}, [
             f"{STATES}: expected an object",
-            f"{STATES}: a cycle needs a state of the category draft",
-            f"{STATES}: a cycle needs a state of the category published",
-            f"{STATES}: a cycle needs a state of the category retired",
+            f"{STATES}: a release cycle needs a state of the category draft",
+            f"{STATES}: a release cycle needs a state of the category published",
+            f"{STATES}: a release cycle needs a state of the category retired",
         ]),
-        ({f"{STATES}.draft.color": "red"}, [f"{STATES}.draft.color: unknown field; known are category, displayNames"]),
+        ({f"{STATES}.draft.color": "red"}, [f"{STATES}.draft.color: unknown field; the fields are category, displayNames"]),
         ({f"{STATES}.draft.category": None}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
         ({f"{STATES}.draft.category": "static"}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
         ({f"{STATES}.draft.category": ["draft"]}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
@@ -127,15 +127,15 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{STATES}|1st".replace(".", "|"): SLOW["states"]["checked"]}, [f"{STATES}.1st: '1st' {BAD_KEY}"]),
         ({f"{STATES}.OUT": SLOW["states"]["out"]}, [f'{STATES}.OUT: differs from "out" in letter case only']),
         ({f"{STATES}.draft.category": "review"}, [
-            f"{STATES}: the first state is the one of new versions, so its category must be draft",
-            f"{STATES}: a cycle needs a state of the category draft",
+            f"{STATES}: new versions start in the first state, so its category must be draft",
+            f"{STATES}: a release cycle needs a state of the category draft",
         ]),
         ({STATES: {"checked": SLOW["states"]["checked"], **{key: each for key, each in SLOW["states"].items() if key != "checked"}}}, [
-            f"{STATES}: the first state is the one of new versions, so its category must be draft",
+            f"{STATES}: new versions start in the first state, so its category must be draft",
         ]),
-        ({f"{STATES}.gone": None, f"{WAYS}.End": None}, [f"{STATES}: a cycle needs a state of the category retired"]),
+        ({f"{STATES}.gone": None, f"{WAYS}.End": None}, [f"{STATES}: a release cycle needs a state of the category retired"]),
         ({f"{STATES}.out.category": "review", f"{STATES}.valid.category": "review", f"{WAYS}.End": None, f"{CYCLE}.takesEffect": None}, [
-            f"{STATES}: a cycle needs a state of the category published",
+            f"{STATES}: a release cycle needs a state of the category published",
         ]),
         # Of its transitions.
         ({WAYS: []} | {"validationRules.held": None}, [f"{WAYS}: expected an object"]),
@@ -145,7 +145,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             f"{WAYS}.Check.to: is missing",
             f"{WAYS}.Check.displayNames: {EXPECTED_TEXTS}",
         ]),
-        ({f"{WAYS}.Check.role": "editor"}, [f"{WAYS}.Check.role: unknown field; known are displayNames, from, to, task, endsVersion"]),
+        ({f"{WAYS}.Check.role": "editor"}, [f"{WAYS}.Check.role: unknown field; the fields are displayNames, from, to, task, endsVersion"]),
         ({f"{WAYS}.Check.from": None}, [f"{WAYS}.Check.from: is missing"]),
         ({f"{WAYS}.Check.to": ""}, [f"{WAYS}.Check.to: expected a text"]),
         ({f"{WAYS}.Check.from": "Draft", f"{WAYS}.Check.to": "open"}, [
@@ -163,14 +163,14 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{WAYS}.Check.displayNames": None}, [f"{WAYS}.Check.displayNames: {EXPECTED_TEXTS}"]),
         ({f"{WAYS}|To check".replace(".", "|"): way("draft", "checked")}, [f"{WAYS}.To check: 'To check' {BAD_KEY}"]),
         ({f"{WAYS}.check": way("draft", "checked")}, [f'{WAYS}.check: differs from "Check" in letter case only']),
-        ({f"{WAYS}.Stay": way("draft", "draft")}, [f"{WAYS}.Stay.to: a transition leads to another state"]),
-        ({f"{WAYS}.Wake": way("gone", "draft")}, [f"{WAYS}.Wake.from: what is retired stays so; a new version is made of it instead"]),
-        ({f"{WAYS}.Wake": way("gone", "valid")}, [f"{WAYS}.Wake.from: what is retired stays so; a new version is made of it instead"]),
-        ({f"{WAYS}.Back": way("valid", "draft")}, [f"{WAYS}.Back.to: what is published is not taken back; a new version is made of it instead"]),
-        ({f"{WAYS}.Back": way("out", "checked")}, [f"{WAYS}.Back.to: what is published is not taken back; a new version is made of it instead"]),
-        ({f"{WAYS}.Drop": way("draft", "gone")}, [f"{WAYS}.Drop.to: only what is published can be retired"]),
-        ({f"{WAYS}.Drop": way("checked", "gone")}, [f"{WAYS}.Drop.to: only what is published can be retired"]),
-        ({f"{WAYS}.Check.task": "Approve"}, [f"{WAYS}.Check.task: a task is possible on published versions only"]),
+        ({f"{WAYS}.Stay": way("draft", "draft")}, [f"{WAYS}.Stay.to: a transition must lead to another state"]),
+        ({f"{WAYS}.Wake": way("gone", "draft")}, [f"{WAYS}.Wake.from: no transition can leave a retired state; create a new version instead"]),
+        ({f"{WAYS}.Wake": way("gone", "valid")}, [f"{WAYS}.Wake.from: no transition can leave a retired state; create a new version instead"]),
+        ({f"{WAYS}.Back": way("valid", "draft")}, [f"{WAYS}.Back.to: a published version cannot return to draft or review; create a new version instead"]),
+        ({f"{WAYS}.Back": way("out", "checked")}, [f"{WAYS}.Back.to: a published version cannot return to draft or review; create a new version instead"]),
+        ({f"{WAYS}.Drop": way("draft", "gone")}, [f"{WAYS}.Drop.to: only a published version can be retired"]),
+        ({f"{WAYS}.Drop": way("checked", "gone")}, [f"{WAYS}.Drop.to: only a published version can be retired"]),
+        ({f"{WAYS}.Check.task": "Approve"}, [f"{WAYS}.Check.task: only a transition from a published state can have a task"]),
         # Of what the clock does.
         *(
             ({f"{CYCLE}.takesEffect": state}, [f"{CYCLE}.takesEffect: expected a published state other than the first published one"])
@@ -188,9 +188,9 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             "validationRules.named.property: is missing",
             "validationRules.named.severity: expected one of error, warning",
             f"validationRules.named.messages: {EXPECTED_TEXTS}",
-            "validationRules.named: guards nothing: name states or transitions",
+            "validationRules.named: name at least one state or transition",
         ]),
-        ({"validationRules.named.message": "x"}, ["validationRules.named.message: unknown field; known are property, severity, messages, states, transitions, perCulture"]),
+        ({"validationRules.named.message": "x"}, ["validationRules.named.message: unknown field; the fields are property, severity, messages, states, transitions, perCulture"]),
         ({"validationRules|is named": NAMED}, [f"validationRules.is named: 'is named' {BAD_KEY}"]),
         ({"validationRules.Named": NAMED}, ['validationRules.Named: differs from "named" in letter case only']),
         ({"validationRules.named.property": "nmae"}, ['validationRules.named.property: no versioned type has a property "nmae"']),
@@ -201,12 +201,12 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({"validationRules.named.messages": {}}, [f"validationRules.named.messages: {EXPECTED_TEXTS}"]),
         ({"validationRules.named.states": ["checked", "Out", "open"]}, ['validationRules.named.states[1]: unknown state "Out"']),
         ({"validationRules.held.transitions": ["publish"]}, ['validationRules.held.transitions[0]: unknown transition "publish"']),
-        ({"validationRules.named.states": ["out", "out"]}, ["validationRules.named.states[1]: 'out' stands twice"]),
+        ({"validationRules.named.states": ["out", "out"]}, ["validationRules.named.states[1]: 'out' occurs twice"]),
         ({"validationRules.named.transitions": "Go"}, ["validationRules.named.transitions: expected a list"]),
-        ({"validationRules.named.states": None}, ["validationRules.named: guards nothing: name states or transitions"]),
+        ({"validationRules.named.states": None}, ["validationRules.named: name at least one state or transition"]),
         ({"validationRules.named.perCulture": "yes"}, ["validationRules.named.perCulture: expected true or false"]),
-        ({"validationRules.named.property": "größe"}, ["validationRules.named.perCulture: größe has no values by culture"]),
-        ({"validationRules.held.perCulture": True}, ["validationRules.held.perCulture: holder has no values by culture"]),
+        ({"validationRules.named.property": "größe"}, ["validationRules.named.perCulture: größe does not have values by culture"]),
+        ({"validationRules.held.perCulture": True}, ["validationRules.held.perCulture: holder does not have values by culture"]),
     ],
 )  # fmt: skip
 def test_mistakes(changes: dict[str, Any], problems: list[str]) -> None:
@@ -241,7 +241,9 @@ def rule_about(key: str) -> dict[str, Any]:
 def test_nobody_can_fill_in_what_the_server_derives(key: str) -> None:
     with pytest.raises(Invalid) as caught:
         read_template(rule_about(key))
-    assert list(caught.value.details) == [f"validationRules.extra.property: {key} is derived by the server"]
+    assert list(caught.value.details) == [
+        f"validationRules.extra.property: the server derives {key}, so no rule can require it"
+    ]
 
 
 @pytest.mark.parametrize("key", ["validFrom", "validUntil", "stereotype", "owner", "purp"])
@@ -402,7 +404,7 @@ def changed(**changes: Any) -> Blueprint:
             "~ cycles.slow.transitions.End.ends_version: True -> False",
         ]),
         ({f"{WAYS}.End.endsVersion": None}, ["~ cycles.slow.transitions.End.ends_version: True -> False"]),
-        ({WAYS: dict(reversed(SLOW["transitions"].items()))}, ["~ cycles.slow.transitions: another order"]),
+        ({WAYS: dict(reversed(SLOW["transitions"].items()))}, ["~ cycles.slow.transitions: different order"]),
         ({f"{CYCLE}.takesEffect": None}, ["~ cycles.slow.takes_effect: valid -> nothing"]),
         ({"types.Thing.releaseCycle": "quick"}, ["~ types.Thing.release_cycle: slow -> quick"]),
         ({"releaseCycles.third": SLOW}, ["+ cycles.third"]),
@@ -417,7 +419,7 @@ def test_differences_in_words(changes: dict[str, Any], lines: list[str]) -> None
     assert describe_differences(OLD, changed(**changes)) == lines
 
 
-REMOVED, RECATEGORISED = "the state is removed from its release cycle", "the state gets another category"
+REMOVED, RECATEGORISED = "the state is removed from its release cycle", "the category of the state changes"
 
 
 @pytest.mark.parametrize(
@@ -461,5 +463,5 @@ def test_each_type_of_a_cycle_is_a_hazard_of_its_own() -> None:
 
 def test_a_type_that_begins_or_ceases_to_have_versions_is_told_once() -> None:
     plain = changed(**{"types.Thing.isVersioned": None, "types.Thing.releaseCycle": None, "validationRules": None})
-    hazard = Hazard("the type begins or ceases to have versions", "Thing")
+    hazard = Hazard("the type starts or stops having versions", "Thing")
     assert hazards(OLD, plain) == hazards(plain, OLD) == [hazard]

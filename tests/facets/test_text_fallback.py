@@ -27,12 +27,8 @@ def houses(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
     """The standard template in its own two languages, in French and English, and in French alone."""
     with django_db_blocker.unblock():
         made = [
-            StorageFactory.create(key=key, template="standard", anonymous="read", **cultures)
-            for key, cultures in {
-                "house": {},
-                "maison": {"cultures": [FRENCH, ENGLISH], "default_culture": FRENCH},
-                "seule": {"cultures": [FRENCH]},
-            }.items()
+            StorageFactory.create(key=key, template="standard", anonymous="read", cultures=cultures)
+            for key, cultures in {"house": None, "maison": [FRENCH, ENGLISH], "seule": [FRENCH]}.items()
         ]
     yield made
     with django_db_blocker.unblock():

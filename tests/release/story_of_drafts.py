@@ -83,7 +83,8 @@ class DraftStory(Witness):
         ]
         for ending in ("", "?ignoreWarnings=false", "/false"):
             assert self.ben.refused(path + ending) == (
-                422, refusal("The element has 2 warnings. To apply the transition anyway, add ignoreWarnings=true.", "warning", data=warnings))  # fmt: skip
+                422, refusal("The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+                             "warning", data=warnings))  # fmt: skip
         self.check_views(self.first, shown=None)
         self.check_records()
         assert self.read(self.first) == before

@@ -306,4 +306,5 @@ def test_every_operation_is_counted() -> None:
     """A new operation of this app must join the list."""
     known = {name.partition(",")[0] for name in OPERATIONS}
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
-    assert {view.cls.operation_id for view in views} <= known
+    actions = [getattr(view.cls, action) for view in views for action in view.actions.values()]
+    assert {action.operation.id for action in actions} <= known

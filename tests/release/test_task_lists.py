@@ -21,9 +21,9 @@ from tests.release.task_calls import TYPE, refused, wire
 
 pytestmark = pytest.mark.django_db
 END = "Approve end"
-KNOWN = "there are state, type, element, assignee, requester and stuck"
+KNOWN = "use state, type, element, assignee, requester or stuck"
 SUBJECT = "expected the id of an element or a version"
-PERSON = "expected me, all or the id of an element"
+PERSON = "expected me, all or the id of a user or group"
 # Each with version, assignee and requester. The decided tasks have one time and no defined order.
 TASKS: dict[str, dict[str, Any]] = {
     "bens": {"version": "released-1", "assignee": "ben", "requester": "anna", "hour": 8},
@@ -236,13 +236,13 @@ class TestFilters:
             ("type=%00", ["type: Null characters are not allowed."]),
             ("asignee=all", [f"asignee: unknown parameter; {KNOWN}."]),
             ("$filter=state -eq open", ["$filter: this operation takes $page and $pageSize."]),
-            ("$page=0", ["$page: must be a whole number from 1 to 1000000000, not '0'."]),
-            ("$pageSize=1001", ["$pageSize: must be a whole number from 1 to 1000, not '1001'."]),
+            ("$page=0", ["$page: expected a whole number from 1 to 1000000000, not '0'."]),
+            ("$pageSize=1001", ["$pageSize: expected a whole number from 1 to 1000, not '1001'."]),
             (
                 "$top=1&$page=x&stat=open&state=x&element=x&assignee=x&requester=x&stuck=x&type=%00",
                 [
                     "$top: this operation takes $page and $pageSize.",
-                    "$page: must be a whole number from 1 to 1000000000, not 'x'.",
+                    "$page: expected a whole number from 1 to 1000000000, not 'x'.",
                     f"stat: unknown parameter; {KNOWN}.",
                     "state: Select a valid choice. x is not one of the available choices.",
                     "type: Null characters are not allowed.",
@@ -258,7 +258,7 @@ class TestFilters:
 
     def refuse(self, response: Any, errors: list[str]) -> None:
         """Check that all problems are reported at once."""
-        message = errors[0] if len(errors) == 1 else f"{len(errors)} parameters cannot be used."
+        message = errors[0] if len(errors) == 1 else f"{len(errors)} parameters are invalid."
         data = [{"error": each} for each in errors]
         assert response.json() == {"message": message, "output": "inline", "type": "error", "data": data}
         assert response.status_code == 400
@@ -366,7 +366,7 @@ class TestPages:
             assert (head.status_code, head.content) == (200, b"")
             for name in ("X-Total-Count", "Link"):
                 assert head.get(name) == posted.get(name) == read.get(name)
-            refused(ben.post(path, {"state": "open"}), 400, "This operation reads: send no body.")
+            refused(ben.post(path, {"state": "open"}), 400, "This operation only reads and takes no body.")
 
 
 class TestSummary:

@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 UNKNOWN = "InProcessToNowhere"
-NO_TOKEN = "This needs a credential: send an API token as Authorization: Bearer <token>."
+NO_TOKEN = "This needs a credential. Send an API token: Authorization: Bearer <token>."
 LOCAL_NOW, TODAY = "2026-07-02T00:30:00.25", "2026-07-02T00:00:00"
 
 

@@ -284,7 +284,7 @@ def test_staff_keep_the_author(house: Storage, desk: MakeClient) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
-        ("release/nonsense/createversion", None, 400, "'nonsense' is no GUID."),
+        ("release/nonsense/createversion", None, 400, "'nonsense' is not a GUID."),
         (f"release/{UNKNOWN}/createversion" if (UNKNOWN := "ffffffff-0000-4000-8000-000000000000") else "", None, 404,
          f"There is no element {UNKNOWN}."),
         (f"release/{ID['order']}/createversion", {"comment": "x"}, 400, "This operation takes no body."),

@@ -50,7 +50,8 @@ def at(text: str, name: str = "inProcess-1", type: str = "subProcess") -> str:
 def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] = (), message: str = "") -> None:
     """Check the whole body of the findings, errors first."""
     kind = {"output": "inline", "type": "error"} if errors else {"output": "dialog", "type": "warning"}
-    expected = {"message": message, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
+    hint = "" if errors else " To apply the transition anyway, send ignoreWarnings=true."
+    expected = {"message": message + hint, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
     assert (response.status_code, response.json()) == (422, expected)
 
 

@@ -44,7 +44,7 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     server.start("demo")
     status, info = server.request("GET", INFO)
     assert (status, info["type"], info["title"]) == (200, "IStorageContext", "Showcase")
-    assert info["apiUrl"] == f"http://127.0.0.1:{server.port}/demo/showcase/_api"
+    assert info["apiUrl"] == f"http://127.0.0.1:{server.port}/demo/showcase/_api/"
     token = server.log.read_text().partition("Token")[2].split()[0]
     assert server.request("GET", INFO, headers={"Authorization": f"Bearer {token}"})[0] == 200
     assert server.request("GET", INFO, headers={"Authorization": "Bearer crt_wrong"})[0] == 401
@@ -128,7 +128,7 @@ def test_bodies_over_real_http(server: Server) -> None:
     assert server.request("POST", INFO, b"")[0] == 200
     assert server.request("POST", INFO, [b""], {**json_type, "Transfer-Encoding": "chunked"})[0] == 200
     chunked = server.request("POST", INFO, [b'{"a":', b"1}"], {**json_type, "Transfer-Encoding": "chunked"})
-    assert (chunked[0], chunked[1]["message"]) == (400, "This operation reads: send no body.")
+    assert (chunked[0], chunked[1]["message"]) == (400, "This operation only reads and takes no body.")
     assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
     too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
     assert too_long[0] == 413

@@ -170,7 +170,7 @@ def test_ctrl_c_is_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -
         raise KeyboardInterrupt
 
     monkeypatch.setattr("builtins.input", interrupt)
-    with pytest.raises(CommandError, match="interrupted") as caught:
+    with pytest.raises(CommandError, match="Interrupted") as caught:
         run("remove_storage", "acme", "handbook")
     assert caught.value.returncode == 130
     assert Storage.objects.filter(pk=storage.pk).exists()
@@ -189,7 +189,7 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
         ("list_storages nowhere", "There is no collection nowhere."),
         ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too far away"),
         (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
-        ("issue_token acme handbook --role viewer --name \udcff", "an argument is not UTF-8"),
+        ("issue_token acme handbook --role viewer --name \udcff", "An argument is not valid UTF-8"),
         (f"provision_storage acme new --title {'x' * 201}", "title: longer than 200 characters"),
         ("provision_storage acme new --default-culture 0", "the default culture 0 is not among the data cultures"),
         ("serve --bind nonsense", "'nonsense' is no address to bind"),

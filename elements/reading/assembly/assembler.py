@@ -14,7 +14,7 @@ from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.addresses import DETAIL, Addresses
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
-from elements.reading.assembly.links import NO_LINKS, Links, ask_links, read_links
+from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
 from elements.reading.assembly.projection import (
     ATTRIBUTES,
     CHILDREN,
@@ -96,14 +96,14 @@ class Reader:
 class Gathered:
     """Everything that the elements of one batch are made of."""
 
-    links: Links
+    links: ReferenceLinks
     children: Mapping[str, Sequence[Identity]]
     shapes: Mapping[str, Sequence[ShapeRow]]
     parents: Mapping[str, str | None]
     expansions: Expansions
     below: Mapping[str, VersionRow] = field(default_factory=dict)
     """For reporting: children and what diagrams show, by version, and what those refer to."""
-    links_below: Links = NO_LINKS
+    links_below: ReferenceLinks = NO_LINKS
 
     def drawn(self, row: VersionRow) -> list[Identity]:
         """What the diagram of a version shows, as far as the reader gets to see it."""
@@ -177,7 +177,7 @@ class Assembler:
         types = self.reader.types
         return [row.version for row in batch if types[row.type].has_diagram]
 
-    def _expand(self, batch: Sequence[VersionRow], links: Links) -> Expansions:
+    def _expand(self, batch: Sequence[VersionRow], links: ReferenceLinks) -> Expansions:
         if not self.wanted.expand:
             return {}
         targets = {

@@ -9,7 +9,7 @@ from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.projection import Projection
 from elements.reading.identities import Identities
-from elements.reading.rows import Identity, KnownVersion, VersionRow
+from elements.reading.rows import Identity, VersionRow, VersionSummary
 from repository_site.core.database.statements import Inquiry
 
 # The columns of a row that hold callers, in the order of contexts.
@@ -18,11 +18,11 @@ NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class ReferenceLinks:
     """`identities` holds every target that the reader gets to see; the others are passed over."""
 
     references: Mapping[str, Mapping[str, Sequence[str]]]
-    known: Mapping[str, Sequence[KnownVersion]]
+    known: Mapping[str, Sequence[VersionSummary]]
     identities: Mapping[str, Identity]
 
     def related(self, row: VersionRow, contexts: Iterable[str]) -> dict[str, list[Identity]]:
@@ -50,10 +50,10 @@ class Links:
         return any(context in held for context in derived.AUTHOR_CONTEXTS)
 
 
-NO_LINKS = Links({}, {}, {})
+NO_LINKS = ReferenceLinks({}, {}, {})
 
 
-def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> Links:
+def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> ReferenceLinks:
     """What these versions refer to, on its own."""
     inquiry = Inquiry()
     links = ask_links(inquiry, identities, versions, projection)
@@ -68,7 +68,7 @@ def ask_links(
     projection: Projection,
     *,
     all_versions: bool = False,
-) -> Callable[[Iterable[str]], Links]:
+) -> Callable[[Iterable[str]], ReferenceLinks]:
     """Two questions more. What to call, once they have been asked, asks a third: for the identities of all targets, and
     of other elements that are given to it."""
     references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
@@ -77,12 +77,12 @@ def ask_links(
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
     known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
 
-    def find(others: Iterable[str]) -> Links:
+    def find(others: Iterable[str]) -> ReferenceLinks:
         held = references()
         targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-        return Links(held, known(), identities.read(targets))
+        return ReferenceLinks(held, known(), identities.read(targets))
 
     return find
 

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from elements import derived
-from elements.reading.assembly.links import CALLER_FIELDS, NOT_STORED, Links
+from elements.reading.assembly.links import CALLER_FIELDS, NOT_STORED, ReferenceLinks
 from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.rows import Identity, VersionRow
 
@@ -44,7 +44,7 @@ class ReferenceWriter:
         return _list(texts) if texts else None
 
     def related(
-        self, row: VersionRow, contexts: Iterable[str], links: Links, texts: Texts
+        self, row: VersionRow, contexts: Iterable[str], links: ReferenceLinks, texts: Texts
     ) -> dict[str, orjson.Fragment]:
         """What `Links.related` says of a version, written. `texts` are what was written before in the same way."""
         found: dict[str, orjson.Fragment] = {}

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from elements import derived
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.values.html import html_value
-from elements.writing.changes import VALIDITY, Change
+from elements.writing.changes import VALIDITY, PlannedChange
 from elements.writing.deciding.lookups import similar
 from elements.writing.findings import Finding, Findings, invalid
 from facets.blueprint.data_types import DataType
@@ -36,7 +36,7 @@ class AttributeRules:
         self.findings = findings
         self.cultures = {str(lcid) for lcid in configuration.cultures.data}
 
-    def apply(self, change: Change, stereotype: str | None, attributes: Mapping[str, Mapping[str, Any]]) -> None:
+    def apply(self, change: PlannedChange, stereotype: str | None, attributes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set the stereotype, and merge attributes by name and culture: null removes a value, other values stay."""
         known = {each.key: each.attribute for each in change.type.properties if each.attribute}
         has_stereotype = derived.STEREOTYPE in known
@@ -56,7 +56,7 @@ class AttributeRules:
                 text = _("the type %(type)s has no such attribute") % {"type": change.type.key}
                 self.findings.note(invalid(place, text + similar(name, known)))
 
-    def _set_stereotype(self, change: Change, field: str | None, attribute: Mapping[str, Any]) -> None:
+    def _set_stereotype(self, change: PlannedChange, field: str | None, attribute: Mapping[str, Any]) -> None:
         """A stereotype is a field and an attribute of an element, where null removes it. Clients that read an element
         and change one of the two mean the one that differs from the stored value."""
         place = f"{change.place}: {derived.STEREOTYPE}"
@@ -80,7 +80,7 @@ class AttributeRules:
         change.stereotype = new
 
     def _set_value(
-        self, change: Change, name: str, attribute: Attribute, culture: str, value: Any, attribute_place: str
+        self, change: PlannedChange, name: str, attribute: Attribute, culture: str, value: Any, attribute_place: str
     ) -> None:
         allowed = {INVARIANT} if attribute.is_invariant_culture else self.cultures
         if culture not in allowed:
@@ -105,7 +105,7 @@ class AttributeRules:
         else:
             change.attributes.pop(name, None)
 
-    def _set_validity(self, change: Change, name: str, value: Any, place: str) -> None:
+    def _set_validity(self, change: PlannedChange, name: str, value: Any, place: str) -> None:
         old: datetime | None = getattr(change, VALIDITY[name])
         new = None if value is None else self._instant(value, place)
         if old != new:

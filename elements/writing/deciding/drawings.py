@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from elements.locks import Lock
 from elements.reading.rows import ShapeRow, VersionRow
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.deciding.making import described_change
@@ -35,7 +35,7 @@ class DiagramState:
 
 @dataclass(frozen=True, slots=True)
 class DrawingPlan:
-    changes: Sequence[Change]
+    changes: Sequence[PlannedChange]
     """New elements."""
     drawn: Sequence[tuple[str, str]]
     """New shapes, each with its element."""
@@ -130,7 +130,7 @@ class _DrawingDecision:
         self.targets = targets
         self.findings = findings
         self.attributes = AttributeRules(self.configuration, writer.zone, findings)
-        self.changes: list[Change] = []
+        self.changes: list[PlannedChange] = []
 
     def element(self, reference: ReferenceInput) -> str:
         """Return the element that an item draws: an existing one or a new one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
@@ -30,7 +30,7 @@ class PlaceRules:
         self.targets = targets
         self.ancestry = Ancestry(dict(ancestry.parents), ancestry.types)
 
-    def apply(self, change: Change, root_path: Sequence[ReferenceInput] | None) -> None:
+    def apply(self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None) -> None:
         """Move the element, unless the request is silent about its place or names the present one."""
         if root_path is None:
             return
@@ -48,7 +48,7 @@ class PlaceRules:
         change.move(parent)
         self.ancestry.parents[change.element] = parent
 
-    def _present(self, change: Change) -> set[str | None]:
+    def _present(self, change: PlannedChange) -> set[str | None]:
         """Return the parent and its nearest ancestor that the view shows: a read puts that one first in rootPath."""
         own = change.parent
         shown = (each for each in self.ancestry.above(own) if self._is_in_view(each))
@@ -58,14 +58,14 @@ class PlaceRules:
         type = self.ancestry.types.get(element)
         return type is not None and self.configuration.types_by_id[type].key in self.view.types
 
-    def _check_parent(self, change: Change, parent: ReferenceTarget, place: str) -> None:
+    def _check_parent(self, change: PlannedChange, parent: ReferenceTarget, place: str) -> None:
         type = self.configuration.types_by_id[parent.type]
         if type.key not in change.type.parents:
             allowed = listed(change.type.parents, _("or")) if change.type.parents else _("nothing")
             text = _("a %(type)s cannot be placed below a %(parent)s; possible parents: %(allowed)s")
             raise invalid(place, text % {"type": change.type.key, "parent": type.key, "allowed": allowed})
 
-    def check_cycles(self, changes: Iterable[Change], findings: Findings) -> None:
+    def check_cycles(self, changes: Iterable[PlannedChange], findings: Findings) -> None:
         """Refuse cycles once all moves of the request are known; a move may be valid only together with others."""
         for change in changes:
             if change.is_moved and change.element in self.ancestry.above(change.parent):

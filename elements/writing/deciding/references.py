@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from elements.related_contexts import accepts
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target, similar, type_called
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
@@ -36,7 +36,7 @@ class ReferenceRules:
         self.findings = findings
 
     def apply(
-        self, change: Change, given: Mapping[str, Sequence[ReferenceInput]], stored: Mapping[str, Sequence[str]]
+        self, change: PlannedChange, given: Mapping[str, Sequence[ReferenceInput]], stored: Mapping[str, Sequence[str]]
     ) -> None:
         """Replace the targets of each given context; other contexts stay."""
         known = {each.key: each.related for each in change.type.properties if each.related}
@@ -51,7 +51,7 @@ class ReferenceRules:
 
     def _replace(
         self,
-        change: Change,
+        change: PlannedChange,
         name: str,
         related: Related,
         references: Sequence[ReferenceInput],

@@ -13,7 +13,7 @@ from elements.permissions import Permission, authors_in
 from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.findings import Finding, conflict, forbidden
 from elements.writing.stored import Stored
 from elements.writing.writers import Writer
@@ -34,7 +34,7 @@ class Rights:
         self.writer = writer
         self.stored = stored
 
-    def refusals(self, change: Change) -> Iterator[Finding]:
+    def refusals(self, change: PlannedChange) -> Iterator[Finding]:
         """Return the reasons for which the caller may not make this change."""
         yield from self._role_refusals(change)
         if change.row is None:
@@ -49,7 +49,7 @@ class Rights:
         elif lock is not Lock.NONE:
             yield lock_refusal(change.place, change.type, lock)
 
-    def _role_refusals(self, change: Change) -> Iterator[Finding]:
+    def _role_refusals(self, change: PlannedChange) -> Iterator[Finding]:
         """Roles of users limit tokens and staff, so users who could set their own roles could grant themselves anything
         (D125)."""
         if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
@@ -57,7 +57,7 @@ class Rights:
                 text = _("only administrators can change %(name)s; this needs the role %(role)s")
                 yield forbidden(change.place, text % {"name": name, "role": Role.ADMINISTRATOR})
 
-    def _state_refusals(self, change: Change, row: VersionRow, lock: Lock) -> Iterator[Finding]:
+    def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Finding]:
         """A published version allows changes of some properties; other versions that are not drafts allow none."""
         own = {(row.state, row.category)}
         diagrams = {(each.state, each.category) for each in self.stored.diagrams(row.element)}

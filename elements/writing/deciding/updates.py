@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from elements.reading.assembly.attributes import read_exactly
 from elements.related_contexts import TOKEN_TYPE
-from elements.writing.changes import Change
+from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
 from elements.writing.deciding.making import AUTHOR, described_change, first_state, new_change, set_author
@@ -27,7 +27,7 @@ from repository_site.core.wording import listed, printable
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    changes: Sequence[Change]
+    changes: Sequence[PlannedChange]
     """Everything to write; new elements that a reference describes come before the element that refers to them."""
     versions: Sequence[str]
     """Versions of the elements of the request, in its order."""
@@ -51,7 +51,7 @@ class _UpdateDecision:
         self.references = ReferenceRules(self.configuration, current.targets, self._make_target, findings)
         self.places = PlaceRules(self.configuration, view, current.targets, current.ancestry)
         self.rights = Rights(writer, current.stored)
-        self.changes: list[Change] = []
+        self.changes: list[PlannedChange] = []
 
     def plan(self, given: Sequence[ElementInput]) -> UpdatePlan:
         found = [self.findings.attempt(self._change, each) for each in given]
@@ -60,7 +60,7 @@ class _UpdateDecision:
         self._refuse_twice(changes)
         return UpdatePlan(self.changes, [change.version for change in changes])
 
-    def _change(self, given: ElementInput) -> Change:
+    def _change(self, given: ElementInput) -> PlannedChange:
         change = self._new(given) if given.is_new else self._existing(given)
         self.attributes.apply(change, given.stereotype, given.attributes)
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
@@ -72,7 +72,7 @@ class _UpdateDecision:
         self.changes.append(change)
         return change
 
-    def _existing(self, given: ElementInput) -> Change:
+    def _existing(self, given: ElementInput) -> PlannedChange:
         row = self.stored.version_of(given.id, given.version)
         type = self.configuration.types_by_id[row.type] if row else None
         if row is None or type is None or type.key not in self.view.types:
@@ -94,7 +94,7 @@ class _UpdateDecision:
                 else _("a %(type)s has no states; leave out state")
             )
             self.findings.note(conflict(given.place, text % {"state": row.state, "type": type.key}))
-        return Change(
+        return PlannedChange(
             given.place,
             type,
             row.element,
@@ -107,7 +107,7 @@ class _UpdateDecision:
             parent=row.parent,
         )
 
-    def _new(self, given: ElementInput) -> Change:
+    def _new(self, given: ElementInput) -> PlannedChange:
         type = self._new_type(given)
         if not is_named(type.facet, given.facet):
             words = {"type": given.type, "facet": type.facet}
@@ -148,7 +148,7 @@ class _UpdateDecision:
         self.changes.append(change)
         return change.element
 
-    def _refuse_twice(self, changes: Sequence[Change]) -> None:
+    def _refuse_twice(self, changes: Sequence[PlannedChange]) -> None:
         seen: set[str] = set()
         for change in changes:
             if change.version in seen:

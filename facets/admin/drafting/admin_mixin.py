@@ -1,4 +1,4 @@
-"""What forms and the tables inside them share: how fields of configuration rows look, and who may do what."""
+"""Labels, help texts and permissions that the forms and their tables share."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ TEXT_LABELS = {
 }
 TEXT_HELP = {
     "display_names": _(
-        "What people see. Where a culture has no name, the API answers one in the same language, else that of the"
-        " default culture."
+        "The name that people see. Where a culture has none, the API falls back to the same"
+        " language, the default culture, the storage's other cultures, English, and last the key."
     ),
-    "descriptions": _("Explains it, in documentation and editors. May be left empty."),
-    "tooltips": _("A short hint that editors show beside the field. May be left empty."),
-    "messages": _("What callers are told when the rule is not met."),
+    "descriptions": _("An explanation for documentation and editors. Optional."),
+    "tooltips": _("A short hint that editors show next to the field. Optional."),
+    "messages": _("The message that callers get when the rule is not met."),
 }
 NEEDED = frozenset({"display_names", "messages"})
 AREAS = frozenset({"descriptions"})
 
 
 def may_edit(request: HttpRequest) -> bool:
-    """The configuration is for administrators (D20)."""
+    """Return whether the caller is an administrator, who alone can change the configuration (D20)."""
     return Role.ADMINISTRATOR in caller_of(request).roles
 
 
 def may_fill_in(request: HttpRequest) -> bool:
-    """Who may only look is shown the same form, with every field switched off; what they post is refused."""
+    """Return whether to build the form; other callers see it with all fields disabled and cannot post it."""
     return may_edit(request) or request.method in ("GET", "HEAD")
 
 
 class ConfigurationFields:
-    """For a model admin and for the inlines in it."""
+    """Mixin for a model admin and its inlines."""
 
     texts_kind: ClassVar[str] = "line"
     labels: ClassVar[dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Choices among rows of the configuration: one in a select, several in a list that can be put in order."""
+"""Choices among rows of the configuration: one in a select, or several in an ordered list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING = _("Select value")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`group` is what an option belongs to, such as the id of a facet: a list can show those of one group only."""
+    """An option. A list can show the options of one `group` only, such as the id of a facet."""
 
     value: str
     label: str
@@ -25,13 +25,13 @@ class Option:
 
 
 class Select(UnfoldAdminSelectWidget):
-    """Unfold's, but without a template for each option: some forms have very many."""
+    """The select of unfold, without a template per option: some forms have very many."""
 
     template_name = "back_office/configuration/select.html"
 
 
 class RowField(forms.ChoiceField):
-    """One of the options, given by `offer`; the cleaned value is None where nothing is chosen."""
+    """One of the options from `offer`; the cleaned value is None if nothing is chosen."""
 
     widget = Select
 
@@ -53,16 +53,16 @@ class RowField(forms.ChoiceField):
 
 
 class OpenRowField(RowField):
-    """Also takes what is not among the options: something that comes with the same form."""
+    """Also accepts values that are not among the options, such as a row that the same form adds."""
 
     def validate(self, value: Any) -> None:
         forms.Field.validate(self, value)
 
 
 class ListWidget(forms.Widget):
-    """Boxes to tick; those that are ticked come in the order in which they stand.
+    """Check boxes; the checked ones come in the order of the list.
 
-    With `depends_on` only the options whose group is chosen in that field of the same form are shown.
+    With `depends_on`, the list shows only options of the group that this field of the same form selects.
     """
 
     template_name = "back_office/configuration/list.html"
@@ -94,7 +94,7 @@ class ListWidget(forms.Widget):
         return list(data.getlist(name)) if hasattr(data, "getlist") else list(data.get(name, []))
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
-        # Nothing ticked is posted as nothing at all.
+        # Browsers post nothing if no box is checked.
         return False
 
     def use_required_attribute(self, initial: Any) -> bool:
@@ -105,7 +105,7 @@ class ListWidget(forms.Widget):
 
 
 class ListField(forms.Field):
-    """Several of the options, given by `offer`, in their order."""
+    """Several of the options from `offer`, in their order."""
 
     widget: ListWidget
 
@@ -129,7 +129,7 @@ class ListField(forms.Field):
         return chosen
 
     def arrange(self, chosen: list[str], before: Sequence[str] | None) -> list[str]:
-        """Where nobody puts them in order, what was chosen before stays in its own."""
+        """Keep the previous order of a list that cannot be ordered."""
         if self.widget.is_ordered:
             return chosen
         kept = [each for each in before or () if each in chosen]

@@ -1,4 +1,4 @@
-"""Filters of the lists of the configuration, with their choices from the snapshot."""
+"""Filters of the configuration lists, with choices from the snapshot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELATED = "related"
 
 
 class _RowFilter(DropdownFilter):
-    """Rows whose `column` leads to one that is chosen."""
+    """Filters rows by the row that `column` refers to."""
 
     column: str
     table: str
@@ -32,7 +32,7 @@ class _RowFilter(DropdownFilter):
         if not chosen:
             return queryset
         if chosen not in getattr(snapshot_of(request), self.table):
-            raise NotFound(gettext("There is nothing of the kind in this storage."))
+            raise NotFound(gettext("This storage has no such entry. Choose one from the list."))
         return queryset.filter(**{self.column: chosen})
 
 
@@ -67,7 +67,7 @@ class VersionedFilter(DropdownFilter):
 
 
 class DataTypeFilter(DropdownFilter):
-    title = _("what it holds")
+    title = _("content type")
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:

@@ -1,7 +1,7 @@
-"""The base of all forms of the configuration: they edit a draft, which is judged before it is written (D105).
+"""Base class of all configuration forms, which edit a draft that is checked before it is written (D105).
 
-A posted form goes through once: parsed, applied to a draft, judged. What cannot be done, or was only to be again at,
-goes through a second time with the answer on the snapshot, and comes out as the form with everything that was typed.
+A posted form is parsed, applied to a draft and checked. If the draft has problems, or was posted for a preview only,
+the form is processed a second time with the errors in the snapshot, and shown again with everything that was typed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from facets.admin.drafting.problem_places import errors_of
 from facets.admin.drafting.row_forms import ConfigurationForm, PartFormSet
 from facets.admin.drafting.row_links import change_address
 from facets.admin.drafting.row_lists import ConfigurationList
-from facets.admin.drafting.snapshot import FormErrors, snapshot_of
+from facets.admin.drafting.snapshot import FormErrors, name_of, snapshot_of
 from facets.changing.changes import EditPlan, EditRefused, edit_configuration, plan_edit
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft, no_row
@@ -38,7 +38,7 @@ FINGERPRINT, CHECK, PREVIEW = "_read", "_check", "_preview"
 
 
 class ShownAgain(Exception):
-    """Not an error: the form is to be shown again, with what was found."""
+    """Raised to leave Django's save path and show the form again with its errors and preview."""
 
     def __init__(self, plan: EditPlan | None, errors: FormErrors, row_id: str, *, is_stale: bool) -> None:
         super().__init__()
@@ -49,18 +49,18 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
     form: type[ConfigurationForm] = ConfigurationForm
     change_form_template = "back_office/configuration/change_form.html"
     help: ClassVar[Any] = ""
-    """What one does here, in a sentence or two above the form."""
+    """A short introduction above the form."""
 
     class Media:
         css: ClassVar[dict[str, tuple[str, ...]]] = {"all": ("back_office/configuration.css",)}
         js = ("back_office/configuration.js",)
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """What the API answers of a row: for the preview."""
+        """Return the API answers about a row, for the preview."""
         return ()
 
     def focus(self, row: Any) -> str:
-        """The line of an answer that is about the row, where others come before it."""
+        """Return the line of an answer to scroll to."""
         return ""
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **options: Any) -> Any:
@@ -69,14 +69,14 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         return found
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """With the snapshot, for what the form shows of other rows."""
+        """Attach the snapshot, for columns that show other rows."""
         found: Any = super().get_object(request, object_id, from_field)
         if found is not None:
             found.snapshot = snapshot_of(request)
         return found
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
-        """What stands above a row: titles and addresses, outermost first."""
+        """Return the breadcrumbs of a row: titles and addresses, outermost first."""
         return [
             (
                 str(self.opts.verbose_name_plural).capitalize(),
@@ -87,9 +87,9 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
     def set_trail(self, request: HttpRequest, row: Any, *last: str) -> None:
         found = self.trail(row)
         if row is not None:
-            # As it is stored: a form that is shown again has changed the row in memory.
+            # Read the stored name: a form that is shown again has changed the row in memory.
             stored = snapshot_of(request).rows.row(self.model, row.pk)
-            found.append((getattr(stored, "name", None) or stored.key, change_address(row)))
+            found.append((name_of(stored), change_address(row)))
         parts = [*found, *((title, "") for title in last)]
         request.trail = [{"title": title, "link": link} for title, link in parts]  # type: ignore[attr-defined]  # for the head
 
@@ -117,14 +117,14 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
             snapshot_of(request).errors = again.errors
             return go(panel)
         if isinstance(response, TemplateResponse) and response.context_data is not None:
-            # The form itself is not filled in rightly, so that nothing could be judged.
+            # Fields of the form are invalid, so no draft could be checked.
             if PREVIEW in request.POST:
                 return _preview(request, PreviewPanel(problems=_form_errors(response.context_data), is_judged=True))
             response.context_data["panel"] = self._current_panel(request, object_id)
         return response
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        """All is written at once, by `save_related`."""
+        """Do nothing: `save_related` writes everything at once."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         read = request.POST.get(FINGERPRINT, "")
@@ -134,7 +134,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
         def edit(draft: Draft) -> None:
             if is_stale(draft):
-                raise PreconditionFailed("Somebody else has changed this.")
+                raise PreconditionFailed("Someone else has changed this entry.")
             apply_forms(draft, form, formsets)
 
         if CHECK in request.POST or PREVIEW in request.POST:
@@ -157,13 +157,14 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         errors.setdefault(None, []).extend((None, text) for text in plan.obstacles)
         if is_stale:
             errors[None].insert(0, (None, _(
-                "Somebody else has changed this since you opened it. What you typed is kept. See below what saving"
-                " would change now; save again to do so."
+"Someone else has changed this entry since you opened it. Your input is kept. Check the"
+" changes below, then save again to apply them."
+
             )))  # fmt: skip
         return ShownAgain(plan, errors, str(form.instance.pk), is_stale=is_stale)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        """Nothing is logged here, and formsets that are not saved could not say what changed."""
+        """Return nothing: the admin log is not used, and formsets that are not saved cannot report changes."""
         return []
 
     # The panel.
@@ -251,7 +252,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
 
 def apply_forms(draft: Draft, form: ConfigurationForm, formsets: Sequence[PartFormSet]) -> None:
-    """First all that is to be there, so that what refers to each other finds it; then what goes, parts of it first."""
+    """Apply additions before removals, so references between new rows resolve; remove parts before their owners."""
     form.apply(draft)
     for formset in formsets:
         formset.put_all(draft)
@@ -261,7 +262,7 @@ def apply_forms(draft: Draft, form: ConfigurationForm, formsets: Sequence[PartFo
 
 
 def _form_errors(context: dict[str, Any]) -> list[str]:
-    """What Django's fields have found, each with the name of its field."""
+    """Return the errors of Django's form fields, each with the label of its field."""
     forms = [context["adminform"].form]
     forms += [form for formset in context["inline_admin_formsets"] for form in formset.formset.forms]
     found = []
@@ -273,7 +274,7 @@ def _form_errors(context: dict[str, Any]) -> list[str]:
 
 
 def _preview(request: HttpRequest, panel: PreviewPanel) -> JsonResponse:
-    """For the script of the page, which puts the text in place; the rest is for whoever wants to know."""
+    """Return the preview as JSON; the script of the page inserts `html`."""
     context = {"panel": panel, "panel_address": f"{storage_address(request)}/_api/"}
     return JsonResponse(
         {

@@ -1,7 +1,7 @@
-"""Tables of parts inside the form of their owner, put in order by dragging.
+"""Tables of parts inside the form of their owner, which people order by dragging.
 
-Templates of our own: unfold's render many small templates for each cell, which a type of forty properties makes felt.
-They keep to the structure that unfold's script for adding rows expects.
+They have their own templates, because unfold renders several templates per cell, which is slow for a type with forty
+properties. The templates keep the structure that unfold's script for adding rows expects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from facets.admin.drafting.snapshot import snapshot_of
 
 
 class _Parts(ConfigurationFields):
-    """`link` is the text of the link to a row's own page, where it has one; `folded` are fields that open below it."""
+    """An inline. `link` is the text of the link to the page of a row; `folded` fields open below the row."""
 
     form = PartForm
     formset = PartFormSet
@@ -55,6 +55,6 @@ class PartTable(_Parts, TabularInline):
 
 
 class PartList(_Parts, StackedInline):
-    """For parts that need more room than a line of a table."""
+    """A list for parts that need more space than a table row."""
 
     template = "back_office/configuration/part_list.html"

@@ -1,4 +1,4 @@
-"""The panel beside a form: what is wrong with what was typed, what would change, and what the API would answer then."""
+"""The panel next to a form: problems of the input, the changes that it makes, and the resulting API answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from facets.configuration import Configuration, compile_configuration
 from facets.rows.reading import Rows, StoredRows
 from storage.localisation.cultures import CultureSet
 
-# Beyond this a comparison line by line would take longer than anybody waits for it.
+# The most lines to compare one by one; more would take too long.
 MAX_COMPARED = 1500
 KEPT_AROUND = 3
 SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
@@ -23,7 +23,7 @@ SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """The address below `_api/`, and the body."""
+    """Address below `_api/` and body of an answer."""
 
     address: str
     body: Any
@@ -31,7 +31,7 @@ class ApiAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of an answer: `same`, `folded` (the same, and not worth showing), `new` or `gone`."""
+    """Consecutive lines of an answer: `same`, `folded` (unchanged and hidden), `new` or `gone`."""
 
     kind: str
     text: str
@@ -45,7 +45,7 @@ class ShownAnswer:
     passages: tuple[Passage, ...]
     is_changed: bool
     is_shown: bool
-    """Whether its text shows at once: the first that changes, else the first of all."""
+    """Whether the text is open at first: that of the first changed answer, else of the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,16 @@ class PreviewPanel:
     differences: Sequence[Difference] = ()
     answers: Sequence[ShownAnswer] = ()
     is_judged: bool = False
-    """Whether it is about something that was typed."""
+    """Whether the panel is about posted input."""
     is_stale: bool = False
-    """Whether somebody else has changed it meanwhile."""
+    """Whether someone else has changed the entry in the meantime."""
 
 
 Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
 def current_panel(stored: StoredRows, blueprint: Blueprint, answers: Answers) -> PreviewPanel:
-    """Of a form that was just opened."""
+    """Return the panel of a form that was just opened."""
     return PreviewPanel(answers=_compared([], list(answers(compiled(blueprint, stored.cultures), stored.rows))))
 
 
@@ -78,7 +78,7 @@ def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> Pre
 
 
 def compiled(blueprint: Blueprint, cultures: CultureSet) -> Configuration:
-    """As the API would compile it; answers need no ids of rows."""
+    """Compile a configuration like the API, without row ids, which answers do not need."""
     return compile_configuration(0, cultures, blueprint, {})
 
 
@@ -126,7 +126,7 @@ def _compare(old: list[str], new: list[str]) -> Iterable[tuple[str, list[str]]]:
 
 
 def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:
-    """What stays as it is would hide what changes, so only a few lines of it stand around a change."""
+    """Fold unchanged lines, except a few around each change."""
     for index, (kind, lines) in enumerate(stretches):
         head = KEPT_AROUND if index > 0 else 0
         tail = KEPT_AROUND if index < len(stretches) - 1 else 0
@@ -142,5 +142,5 @@ def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:
 
 
 def _passage(kind: str, lines: list[str]) -> Passage:
-    """With the signs that such comparisons have everywhere: colours alone do not tell."""
+    """Prefix lines with + and -, since colours alone are not accessible."""
     return Passage(kind, "\n".join(f"{SIGNS[kind]} {line}" for line in lines), len(lines))

@@ -1,4 +1,4 @@
-"""From the places that problems name, as in a template, to the forms and fields in which they can be mended."""
+"""Maps the place of a problem, as in a template, to the form and field where it can be corrected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from facets.rows.reading import Row, Rows
 
 
 def place_of(model: type[ConfigurationModel], row: Row, rows: Rows) -> str:
-    """Where a template would say what this row says."""
+    """Return the place of a row in a template."""
 
     def owner(of: type[ConfigurationModel], row_id: str) -> str:
         return place_of(of, next(each for each in rows[of] if each.id == row_id), rows)
@@ -42,7 +42,7 @@ def place_of(model: type[ConfigurationModel], row: Row, rows: Rows) -> str:
 
 
 def errors_of(problems: Iterable[str], forms: Iterable[ConfigurationForm], rows: Rows) -> FormErrors:
-    """Each problem at the field, else the form, that its place is in; else on top, with its place."""
+    """Assign each problem to the field or form of its place, else to the main form with its place."""
     found: FormErrors = {}
     by_place = {}
     for form in forms:
@@ -69,7 +69,7 @@ def _is_inside(place: str, outer: str) -> bool:
 
 
 def _field_of(rest: str, form: ConfigurationForm) -> str | None:
-    """What is wrong with the thing itself is most often its name."""
+    """Return the field of a place; a problem of the entry itself is most often about its name."""
     if not rest:
         return next((name for name in ("key", "name") if name in form.fields), None)
     inside = [part for part in form.places if _is_inside(rest, part)]

@@ -1,4 +1,4 @@
-"""Forms that edit a draft of the configuration, not the database: they parse what was typed, the domain judges it."""
+"""Forms that parse input and apply it to a draft; the domain modules check the draft."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from facets.rows.reading import Row
 
 
 class ConfigurationForm(forms.ModelForm):
-    """`places` says which field is meant by the part of a template that a problem names, such as `displayNames`."""
+    """A form for a row. `places` maps parts of a template, such as `displayNames`, to form fields."""
 
     snapshot: ClassVar[ConfigurationSnapshot]
     places: ClassVar[Mapping[str, str]] = {}
     instance: Any
-    """The row; of which model depends on the form."""
+    """The row, of the model of the form."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.prepare()
 
     def prepare(self) -> None:
-        """Offer choices, and fill in what is no field of the row itself."""
+        """Offer choices, and set initial values of fields that the model does not have."""
 
     @property
     def row(self) -> Row | None:
-        """The row as it is stored; None when it is new."""
+        """The stored row; None for a new one."""
         return None if self.instance._state.adding else self.snapshot.rows.row(type(self.instance), self.instance.pk)
 
     def offer(self, name: str, options: Iterable[Option]) -> None:
         cast("RowField | ListField", self.fields[name]).offer(options)
 
     def start(self, **values: Any) -> None:
-        """What fields show that are none of the model, unless the page was asked for with something else."""
+        """Set initial values of fields that the model does not have, unless the address of the page gives them."""
         for name, value in values.items():
             self.initial.setdefault(name, value)
 
@@ -64,11 +64,11 @@ class ConfigurationForm(forms.ModelForm):
                 self.add_error(name if name in self.fields else None, text)
 
     def is_valid(self) -> bool:
-        # A form that was judged is shown again, even if nothing is wrong with it.
+        # A form that was checked is shown again, even without errors.
         return super().is_valid() and (self.snapshot.errors is None or self.prefix is not None)
 
     def _post_clean(self) -> None:
-        """As Django's, but without a question to the database for each constraint of each row."""
+        """Validate like Django, but without a query per constraint and row."""
         excluded = self._get_validation_exclusions()  # type: ignore[attr-defined]
         excluded |= {name for name, field in self.fields.items() if isinstance(field, InlineForeignKeyField)}
         self.instance = construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
@@ -78,17 +78,17 @@ class ConfigurationForm(forms.ModelForm):
             self._update_errors(problem)  # type: ignore[attr-defined]
 
     def apply(self, draft: Draft) -> None:
-        """Put what was typed into the draft."""
+        """Apply the input to the draft."""
         if self.instance.pk is None:
             self.instance.pk = uuid4()
         draft.put(self.instance)
 
     def conclude(self, draft: Draft) -> None:
-        """What needs the parts of the row to be in the draft as well."""
+        """Apply input that needs the parts of the row in the draft."""
 
 
 class RowIdField(forms.UUIDField):
-    """Which row a form of a set is about. One that is gone, or was never of this storage, is told as such."""
+    """The id of the row of a form in a formset; an unknown id is an error."""
 
     widget = forms.HiddenInput
 
@@ -99,12 +99,14 @@ class RowIdField(forms.UUIDField):
     def clean(self, value: Any) -> UUID | None:
         found: UUID | None = super().clean(value)
         if found is not None and found not in self.known:
-            raise ValidationError(_("Somebody has removed this entry meanwhile. Mark it for deletion and save again."))
+            raise ValidationError(
+                _("Someone else has removed this entry in the meantime. Mark it for deletion and save again.")
+            )
         return found
 
 
 class PartForm(ConfigurationForm):
-    """A row of a table inside the form of its `owner`, which may be new as well."""
+    """A table row inside the form of its `owner`, which may be new."""
 
     def __init__(self, *args: Any, owner: Any = None, **options: Any) -> None:
         self.owner = owner
@@ -112,13 +114,13 @@ class PartForm(ConfigurationForm):
         place = self.fields["position"]
         place.widget, place.required = forms.HiddenInput(), False
         if self.instance._state.adding:
-            # Without a place it comes last.
+            # Rows without a position come last.
             place.initial = None
         for field in self.fields.values():
             _make_plain(field)
 
     def has_changed(self) -> bool:
-        # A place is given to empty rows as well when others are dragged.
+        # Dragging other rows gives a position to empty rows, too.
         return bool(set(self.changed_data) - {"position"})
 
     @property
@@ -127,7 +129,7 @@ class PartForm(ConfigurationForm):
 
 
 def _make_plain(field: forms.Field) -> None:
-    """One short class: a table of forty rows would carry megabytes of unfold's. Its column says what an input is."""
+    """Use one short class, since unfold's classes add megabytes to a table of forty rows; set an accessible name."""
     widget = field.widget
     widget.attrs["aria-label"] = field.label
     if isinstance(widget, forms.CheckboxInput):
@@ -138,7 +140,7 @@ def _make_plain(field: forms.Field) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartLine:
-    """A row as its template shows it. The one with `is_pattern` is copied by the script for each new row."""
+    """A row for the template. The script copies the one with `is_pattern` for each new row."""
 
     form: PartForm
     cells: list[forms.BoundField]
@@ -149,7 +151,7 @@ class PartLine:
 
 
 class PartFormSet(PaginationInlineFormSet):
-    """The parts of a row, such as the properties of a type. `columns` are the names of the fields that show."""
+    """The parts of a row, such as the properties of a type. `columns` are the visible fields."""
 
     forms: list[PartForm]
     columns: ClassVar[tuple[str, ...]]
@@ -161,7 +163,7 @@ class PartFormSet(PaginationInlineFormSet):
         return {**super().get_form_kwargs(index), "owner": self.instance}
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """With the ids that are read already; Django's field would ask the database for each row once more."""
+        """Replace the id field: Django's would query the database for each row."""
         super().add_fields(form, index)
         before = form.fields["id"]
         known = frozenset(each.pk for each in self.get_queryset())
@@ -170,7 +172,7 @@ class PartFormSet(PaginationInlineFormSet):
             form.fields["DELETE"].widget.attrs["class"] = "parts-gone"
 
     def lines(self) -> Iterator[PartLine]:
-        """In the order that was dragged, also when the form is shown again."""
+        """Yield the rows in the order after dragging, also if the form is shown again."""
         forms = sorted(self.forms, key=_place) if self.is_bound else self.forms
         for form in forms:
             yield self._line(form, is_pattern=False)
@@ -190,17 +192,17 @@ class PartFormSet(PaginationInlineFormSet):
         )
 
     def clean(self) -> None:
-        """Names that stand twice are for the domain to find: it knows how they compare."""
+        """Leave repeated names to the domain modules, which know how names compare."""
 
     def full_clean(self) -> None:
         super().full_clean()
         for form in self.forms:
             for text in list(form.errors.get("id", [])):
-                # The field is hidden.
+                # The field is hidden, so show its errors on the row.
                 form.add_error(None, text)
 
     def wanted(self) -> list[PartForm]:
-        """What is to be there, in the order that was dragged; new rows without a place come last."""
+        """Return the forms of rows to keep, in the order after dragging; new rows without a position come last."""
         gone = set(self.deleted_forms)
         kept = [form for form in self.forms if form not in gone and (form.has_changed() or not form.is_new)]
         return sorted(kept, key=_place)

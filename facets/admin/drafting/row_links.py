@@ -1,4 +1,4 @@
-"""Links from one part of the configuration to another."""
+"""Links between pages of the configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def change_link(row: ConfigurationModel, text: Any) -> SafeString:
 
 
 def colour_mark(colour: str) -> SafeString:
-    """A drawing and not a style, which a content security policy may refuse."""
+    """Return an SVG, since the content security policy forbids inline styles."""
     return format_html(
         '<svg class="config-colour" viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3"'
         ' fill="{}"/></svg>',

@@ -1,4 +1,4 @@
-"""Lists of configuration rows: search in keys and names of any culture, and an order that one drags."""
+"""Lists of configuration rows, with search in keys and names, and with ordering by dragging."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from unfold.views import ChangeList
 
 from facets.admin.drafting.admin_mixin import may_edit
-from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
 from facets.changing.changes import EditRefused, edit_configuration
 from facets.models.base import ConfigurationModel
 from facets.rows.reading import Row
@@ -24,7 +24,7 @@ ROW = re.compile(r"form-(\d+)-id")
 
 
 class RowList(ChangeList):
-    """Each row knows the snapshot, for the columns that show names in the language of the page, or other rows."""
+    """Attaches the snapshot to each row, for columns with names or other rows."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -34,7 +34,7 @@ class RowList(ChangeList):
 
 
 class ConfigurationList:
-    """`words` are the columns that a search looks into, beside the names."""
+    """Mixin for lists. `words` are the columns to search in, in addition to names."""
 
     model: type[ConfigurationModel]
     change_list_template = "back_office/configuration/change_list.html"
@@ -51,6 +51,14 @@ class ConfigurationList:
     @admin.display(description=gettext_lazy("Key"))
     def row_key(self, row: Any) -> str:
         return str(row.key)
+
+    @admin.display(description=gettext_lazy("Name in addresses"))
+    def address_name(self, row: Any) -> str:
+        return str(row.name)
+
+    @admin.display(description=gettext_lazy("Name"))
+    def named(self, row: Any) -> str:
+        return str(row.snapshot.text(row.display_names, name_of(row)))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -81,7 +89,7 @@ class ConfigurationList:
         return super().changelist_view(request, context)  # type: ignore[misc,no-any-return]
 
     def _save_order(self, request: HttpRequest) -> HttpResponse:
-        """The rows that were shown, in the order in which they now stand; others keep their places among them."""
+        """Save the order of the rows on the page; other rows keep their positions."""
         if not may_edit(request):
             raise PermissionDenied
         ids = sorted(posted_order(request))
@@ -97,7 +105,7 @@ class ConfigurationList:
 
 
 def posted_order(request: HttpRequest) -> list[tuple[int, str]]:
-    """Place and id of each row of a list."""
+    """Return position and id of each posted row."""
     found = []
     for name, row_id in request.POST.items():
         match = ROW.fullmatch(name)

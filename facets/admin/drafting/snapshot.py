@@ -46,15 +46,15 @@ class ConfigurationSnapshot:
 
     @cached_property
     def culture(self) -> int:
-        """The one that matches the language of the pages, else the default."""
+        """The data culture for the language of the pages."""
         return preferred_culture(get_language() or "", self.cultures.data, self.cultures.default)
 
     def text(self, by_culture: Mapping[str, str], fallback: str = "") -> str:
         return display_names(texts(by_culture), self.cultures, fallback)[self.culture]
 
     def label(self, row: Row) -> str:
-        """Key and name, unless they say the same."""
-        key: str = getattr(row, "name", None) or row.key
+        """Return key and name of a row, or the key alone if they are equal."""
+        key = name_of(row)
         name = self.text(row.display_names, key)
         return key if name.casefold() == key.casefold() else f"{key} – {name}"
 
@@ -62,7 +62,7 @@ class ConfigurationSnapshot:
         return [Option(row.id, self.label(row)) for row in rows]
 
     def options_by_facet(self, rows: Iterable[Row], prefix: str = "") -> list[Option]:
-        """Grouped by the facets that they are in; `prefix` is what stands before the id of a facet there."""
+        """Group options by facet; the group is the id of the facet after `prefix`."""
         return [
             Option(row.id, self.label(row), f"{prefix}{row.facet_id}", self.facets[row.facet_id].name) for row in rows
         ]
@@ -89,7 +89,7 @@ class ConfigurationSnapshot:
 
     @cached_property
     def definitions(self) -> dict[str, Property]:
-        """What each property says, by the id of its row."""
+        """Definitions of properties by row id."""
         by_key = {type.key: type for type in self.blueprint.types}
         return {
             row.id: definition
@@ -98,6 +98,11 @@ class ConfigurationSnapshot:
                 self.rows.owned(models.Property, type.id), by_key[type.key].properties, strict=True
             )
         }
+
+
+def name_of(row: Any) -> str:
+    """Return the name of a facet or view, else the key."""
+    return str(getattr(row, "name", None) or row.key)
 
 
 def _by_id(table: list[Row]) -> dict[str, Row]:

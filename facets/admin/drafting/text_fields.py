@@ -1,4 +1,4 @@
-"""Texts by culture as form fields: the data cultures of the storage side by side, mandatory ones marked while empty."""
+"""Form fields for texts by culture, with one input per data culture of the storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LENGTH = 10_000
 
 
 class TextsWidget(forms.Widget):
-    """One labelled input a culture. `kind` is line, area, or cell: a line in the narrow space of a table."""
+    """One labelled input per culture. `kind` is line, area or cell, a line in a narrow table."""
 
     template_name = "back_office/configuration/texts.html"
 
@@ -32,7 +32,7 @@ class TextsWidget(forms.Widget):
         cells = [
             {
                 "name": f"{name}-{lcid}",
-                # The label of the whole field leads to its first input.
+                # The label of the field belongs to the first input.
                 "id": first if index == 0 else f"{first}-{lcid}",
                 "lcid": lcid,
                 "language": names[lcid],
@@ -56,10 +56,10 @@ class TextsWidget(forms.Widget):
 
 
 class TextsField(forms.Field):
-    """`{"1031": "Prozess"}`; cultures without a text are left out. `keep` puts back those that the storage has not."""
+    """Texts such as `{"1031": "Prozess"}` without empty ones. `keep` restores cultures that the storage lacks."""
 
     def __init__(self, *, cultures: CultureSet, kind: str = "line", **options: Any) -> None:
-        # What a model field would hand on, and a field of forms does not know.
+        # Ignore options of the model field that form fields do not have.
         options = {name: value for name, value in options.items() if name in ("required", "label", "help_text")}
         super().__init__(widget=TextsWidget(cultures, kind), **options)
         self.cultures = cultures

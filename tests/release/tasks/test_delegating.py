@@ -74,8 +74,8 @@ class TestDelegating:
         before = fingerprints(house)
         wrong: list[Any] = [None, "", "dora", 7, ["x"], {"id": ID["dora"]}, True, ID["dora"][:-1]]
         for value in wrong:
-            refused(act(ben, task, "delegate", assignee=value), 400, "assignee: expected the id of an element.")
-        refused(act(ben, task, "delegate"), 400, "assignee: expected the id of an element.")
+            refused(act(ben, task, "delegate", assignee=value), 400, "assignee: expected the id of a user.")
+        refused(act(ben, task, "delegate"), 400, "assignee: expected the id of a user.")
         assert fingerprints(house) == before
 
     def test_the_log_names_the_new_assignee(self, house: Storage, desk: MakeClient) -> None:

@@ -24,10 +24,10 @@ class TestInvalidTaskRequests:
         for verb in VERBS:
             body = {"assignee": ID["dora"]} if verb == "delegate" else {}
             refused(act(cora, UNKNOWN.upper(), verb, **body), 404, f"There is no task {UNKNOWN}.")
-            refused(act(cora, "x" * 100, verb, **body), 400, f"{'x' * 80 + '…'!r} is no GUID.")
+            refused(act(cora, "x" * 100, verb, **body), 400, f"{'x' * 80 + '…'!r} is not a GUID.")
         refused(cora.get(f"rest/tasks/{UNKNOWN}"), 404, f"There is no task {UNKNOWN}.")
-        refused(cora.get("rest/tasks/%7B%7D"), 400, "'{}' is no GUID.")
-        refused(cora.get(f"rest/tasks/{UNKNOWN.replace('-', '')}"), 400, f"{UNKNOWN.replace('-', '')!r} is no GUID.")
+        refused(cora.get("rest/tasks/%7B%7D"), 400, "'{}' is not a GUID.")
+        refused(cora.get(f"rest/tasks/{UNKNOWN.replace('-', '')}"), 400, f"{UNKNOWN.replace('-', '')!r} is not a GUID.")
         # The id of an element is not the id of a task.
         refused(cora.get(f"rest/tasks/{ID['released']}"), 404, f"There is no task {ID['released']}.")
 
@@ -54,22 +54,26 @@ class TestInvalidTaskRequests:
         cora, task = desk(user="cora"), open_task(house)
         before = fingerprints(house)
         path = f"rest/tasks/{task}/{verb}"
-        known = "assignee and comment" if verb == "delegate" else "comment"
+        known = "assignee or comment" if verb == "delegate" else "comment"
         good = {"assignee": ID["dora"]} if verb == "delegate" else {}
-        long = "comment: expected a text of up to 10000 characters."
-        refused(cora.post(path, {**good, "Comment": "x"}), 400, f"Comment: unknown field; there are {known}.")
+        long = "comment: expected a text of at most 10000 characters."
+        refused(cora.post(path, {**good, "Comment": "x"}), 400, f"Comment: unknown field; use {known}.")
         wrong: tuple[Any, ...] = (7, True, ["x"], {"1033": "x"}, "x" * 10_001)
         for value in wrong:
             refused(cora.post(path, {**good, "comment": value}), 400, long)
         refused(
             cora.post(path, {**good, "comment": 1, "validUntil": LATER}),
             400,
-            f"validUntil: unknown field; there are {known}.",
+            f"validUntil: unknown field; use {known}.",
             long,
         )
         wrong = ([], [good], "x", 7, False)
         for value in wrong:
-            refused(cora.post(path, value), 400, f"The body must be empty or an object with {known}.")
+            refused(
+                cora.post(path, value),
+                400,
+                f"The body must be empty or an object with {known.replace(' or ', ' and ')}.",
+            )
         for content in (b"{", b'{"comment": "a", "comment": "b"}', b'{"comment": "\xff"}', b'{"comment": "\\u0000"}'):
             address = f"{API}/{path}"
             response = api.post(address, content, content_type="application/json", token=cora.token)
@@ -82,7 +86,7 @@ class TestInvalidTaskRequests:
     def test_unknown_fields_are_reported_in_their_order(self, house: Storage, desk: MakeClient) -> None:
         cora, task = desk(user="cora"), open_task(house)
         names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
-        errors = [f"{name}: unknown field; there are comment." for name in names]
+        errors = [f"{name}: unknown field; use comment." for name in names]
         refused(act(cora, task, "accept", **dict.fromkeys(names, 1)), 400, *errors)
 
     def test_all_problems_of_a_delegation_are_reported_at_once(self, house: Storage, desk: MakeClient) -> None:
@@ -90,9 +94,9 @@ class TestInvalidTaskRequests:
         refused(
             act(cora, task, "delegate", to=ID["dora"], comment=1),
             400,
-            "to: unknown field; there are assignee and comment.",
-            "comment: expected a text of up to 10000 characters.",
-            "assignee: expected the id of an element.",
+            "to: unknown field; use assignee or comment.",
+            "comment: expected a text of at most 10000 characters.",
+            "assignee: expected the id of a user.",
         )
 
     def test_without_a_token_or_as_a_viewer(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:

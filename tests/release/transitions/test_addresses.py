@@ -141,8 +141,8 @@ def test_unknown_ids(caller: HouseClient) -> None:
     ):
         refusal(response, 404, "error", "volatile", missing)
     for name in ("attic", UNKNOWN[:-1], f"{{{UNKNOWN}}}", UNKNOWN.replace("-", "")):
-        unreadable(caller.get(f"release/{name}/transitions"), f"{name!r} is no GUID.")
-        unreadable(caller.apply(name, "InProcessToReleased"), f"{name!r} is no GUID.")
+        unreadable(caller.get(f"release/{name}/transitions"), f"{name!r} is not a GUID.")
+        unreadable(caller.apply(name, "InProcessToReleased"), f"{name!r} is not a GUID.")
 
 
 def test_messages_escape_the_name_of_the_transition(caller: HouseClient) -> None:

@@ -53,7 +53,7 @@ def test_an_idempotency_key_can_be_reused_after_a_refusal(caller: HouseClient, h
 def test_an_invalid_idempotency_key(caller: HouseClient, house: Storage) -> None:
     for key in ("", " ", "ä", "x" * 256):
         response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", **{"Idempotency-Key": key})
-        unreadable(response, "The Idempotency-Key must be 1 to 255 visible ASCII characters.")
+        unreadable(response, "Idempotency-Key: expected 1 to 255 visible ASCII characters.")
     assert entries(house) == 0
 
 
@@ -66,7 +66,7 @@ def test_if_match_protects_against_changes(desk: MakeClient, house: Storage) -> 
     refusal(ben.post(address, **{"If-Match": tag}), 412, "error", "dialog", stale)
     assert (state(house, "inProcess-1"), entries(house)) == ("inProcess", 0)
     unreadable(ben.post(address, **{"If-Match": "tag"}),
-               'If-Match must be * or a list of tags in quotes, such as "1a2b.3".')  # fmt: skip
+               'If-Match: expected * or a list of entity tags in quotes, such as "1a2b.3".')  # fmt: skip
     fresh = ben.get(f"{DETAIL}/{ID['inProcess-1']}")["ETag"]
     response = ben.post(address, **{"If-Match": f"{tag}, {fresh}"})
     assert (response.status_code, response["ETag"]) == (200, f'"{ID["inProcess-1"]}.2"')
@@ -111,12 +111,12 @@ def test_the_api_version_can_be_in_the_query(caller: HouseClient, house: Storage
     response = caller.apply("inProcess", "InProcessToInReview", "?api-version=3.0")
     assert (list(response.json()), response["api-version"]) == (["count", "values"], "3.0")
     unreadable(caller.apply("inProcess", "InReviewToInProcess", "?api-version=5.0"),
-               "api-version '5.0' is not supported by this operation; supported: 1.0, 2.0, 3.0, 4.0.")  # fmt: skip
+               "api-version: this operation does not support '5.0'; use 1.0, 2.0, 3.0 or 4.0.")  # fmt: skip
     for response in (
         caller.get(f"release/{ID['inProcess']}/transitions", **{"api-version": "2.0"}),
         caller.post(f"release/{ID['inProcess']}/transitions", **{"api-version": "2.0"}),
     ):
-        unreadable(response, "api-version '2.0' is not supported by this operation; supported: 1.0.")
+        unreadable(response, "api-version: this operation does not support '2.0'; use 1.0.")
     assert state(house, "inProcess-1") == "inReview"
 
 
@@ -132,17 +132,18 @@ def test_other_methods(caller: HouseClient, house: Storage) -> None:
             if method not in methods:
                 response = caller.api.generic(method, f"{API}/{prefix}/{ID['inProcess']}/{path}", token=caller.token)
                 assert response["Allow"] == methods
-                refusal(response, 405, "error", "volatile", f"{method} is not possible here; allowed: {methods}.")
+                refusal(response, 405, "error", "volatile", f"{method} is not allowed at this address; use {methods}.")
     assert contents(house) == stored
 
 
 def test_reading_the_list_takes_no_body(caller: HouseClient) -> None:
     unreadable(
-        caller.post(f"release/{ID['inProcess']}/transitions", {"comment": "x"}), "This operation reads: send no body."
+        caller.post(f"release/{ID['inProcess']}/transitions", {"comment": "x"}),
+        "This operation only reads and takes no body.",
     )
 
 
 def test_only_json_is_available(caller: HouseClient, house: Storage) -> None:
     response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", Accept="text/html")
-    refusal(response, 406, "error", "volatile", "Answers are application/json only.")
+    refusal(response, 406, "error", "volatile", "Accept: this operation responds with application/json only.")
     assert state(house, "inProcess-1") == "inProcess"

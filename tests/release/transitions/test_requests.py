@@ -20,15 +20,15 @@ SAYS_FALSE = (
     "", "?ignoreWarnings=false", "?ignoreWarnings=FALSE", "/false", "/False", "/false?ignoreWarnings=false", "?x=true",
 )  # fmt: skip
 SAYS_NOTHING = {
-    "?ignoreWarnings=yes": ["must be true or false, not 'yes'."],
-    "?ignoreWarnings=1": ["must be true or false, not '1'."],
-    "?ignoreWarnings=": ["must be true or false, not ''."],
+    "?ignoreWarnings=yes": ["expected true or false, not 'yes'."],
+    "?ignoreWarnings=1": ["expected true or false, not '1'."],
+    "?ignoreWarnings=": ["expected true or false, not ''."],
     "?ignoreWarnings=true&ignoreWarnings=true": ["is given more than once."],
     "?ignoreWarnings=false&ignoreWarnings=true": ["is given more than once."],
-    "/maybe": ["must be true or false, not 'maybe'."],
-    "/true?ignoreWarnings=false": ["the address and the parameter say different things."],
-    "/false?ignoreWarnings=true": ["the address and the parameter say different things."],
-    "/maybe?ignoreWarnings=yes": ["must be true or false, not 'maybe'.", "must be true or false, not 'yes'."],
+    "/maybe": ["expected true or false, not 'maybe'."],
+    "/true?ignoreWarnings=false": ["the path and the query string contradict each other."],
+    "/false?ignoreWarnings=true": ["the path and the query string contradict each other."],
+    "/maybe?ignoreWarnings=yes": ["expected true or false, not 'maybe'.", "expected true or false, not 'yes'."],
 }
 
 
@@ -44,7 +44,7 @@ def test_ignore_warnings_false(caller: HouseClient, house: Storage, warned: str)
     text = f"subProcess {warned}: no reason for the revision is given (reasonForRevision)."
     for ending in SAYS_FALSE:
         refusal(caller.apply("released", "InProcessToReleased", ending), 422, "warning", "dialog", text,
-                message="The element has 1 warning. To apply the transition anyway, add ignoreWarnings=true.")  # fmt: skip
+                message="The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.")  # fmt: skip
     assert contents(house) == stored
 
 
@@ -55,7 +55,7 @@ def test_invalid_values_of_ignore_warnings(caller: HouseClient, house: Storage, 
         texts = [f"ignoreWarnings: {each}" for each in errors]
         assert sorted(error(response)[3]) == texts, ending
         assert error(response)[:3] == (400, "error", "inline")
-        many = f"{len(texts)} parameters cannot be used."
+        many = f"{len(texts)} parameters are invalid."
         assert response.json()["message"] == (texts[0] if len(texts) == 1 else many)
     assert contents(house) == stored
 
@@ -65,7 +65,7 @@ def test_dollar_parameters_are_refused(caller: HouseClient, house: Storage) -> N
     unreadable(response, "$select: this operation takes no $ parameters.")
     response = caller.apply("inProcess", "InProcessToReleased", "?$select=name&ignoreWarnings=x")
     unreadable(response, "$select: this operation takes no $ parameters.",
-               "ignoreWarnings: must be true or false, not 'x'.", message="2 parameters cannot be used.")  # fmt: skip
+               "ignoreWarnings: expected true or false, not 'x'.", message="2 parameters are invalid.")  # fmt: skip
     response = caller.get(f"release/{ID['inProcess']}/transitions?$filter=x")
     unreadable(response, "$filter: this operation takes no $ parameters.")
     assert state(house, "inProcess-1") == "inProcess"
@@ -103,7 +103,7 @@ def test_no_content_type_is_needed_without_a_body(caller: HouseClient) -> None:
     assert one(send(caller, b"", content_type=""))["state"] == "inReview"
 
 
-TOO_LONG = "comment: expected a text of up to 10000 characters."
+TOO_LONG = "comment: expected a text of at most 10000 characters."
 NO_MOMENT = "validUntil: expected a date-time such as 2026-12-31T00:00:00."
 NO_OBJECT = "The body must be empty or an object with comment and validUntil."
 UNREADABLE: list[tuple[Any, list[str]]] = [
@@ -115,8 +115,8 @@ UNREADABLE: list[tuple[Any, list[str]]] = [
     ({"comment": 1}, [TOO_LONG]),
     ({"comment": ["x"]}, [TOO_LONG]),
     ({"comment": False}, [TOO_LONG]),
-    ({"Comment": "x"}, ["Comment: unknown field; there are comment and validUntil."]),
-    ({"ignoreWarnings": True}, ["ignoreWarnings: unknown field; there are comment and validUntil."]),
+    ({"Comment": "x"}, ["Comment: unknown field; use comment or validUntil."]),
+    ({"ignoreWarnings": True}, ["ignoreWarnings: unknown field; use comment or validUntil."]),
     ({"validUntil": "tomorrow"}, [NO_MOMENT]),
     ({"validUntil": "2026-02-30T00:00:00"}, [NO_MOMENT]),
     ({"validUntil": 20261231}, [NO_MOMENT]),
@@ -141,7 +141,7 @@ def test_invalid_bodies(caller: HouseClient, house: Storage) -> None:
 
 def test_unknown_fields_are_reported_in_their_order(caller: HouseClient) -> None:
     names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
-    errors = [f"{name}: unknown field; there are comment and validUntil." for name in names]
+    errors = [f"{name}: unknown field; use comment or validUntil." for name in names]
     unreadable(send(caller, json.dumps(dict.fromkeys(names, 1))), *errors, message="The body has 8 problems.")
 
 
@@ -149,15 +149,15 @@ def test_messages_escape_unknown_fields(caller: HouseClient) -> None:
     response = send(caller, json.dumps({"a\nb": 1, "c" * 100: 2, "comment": 3}))
     assert (response.status_code, response.json()["message"]) == (400, "The body has 3 problems.")
     assert [each["error"] for each in response.json()["data"]] == [
-        "a b: unknown field; there are comment and validUntil.",
-        f"{'c' * 40}…: unknown field; there are comment and validUntil.",
+        "a b: unknown field; use comment or validUntil.",
+        f"{'c' * 40}…: unknown field; use comment or validUntil.",
         TOO_LONG,
     ]
 
 
 def test_another_content_type(caller: HouseClient, house: Storage) -> None:
     response = send(caller, "comment=x", content_type="application/x-www-form-urlencoded")
-    refusal(response, 415, "error", "volatile", "Bodies must be application/json.")
+    refusal(response, 415, "error", "volatile", "The request body must have the Content-Type application/json.")
     assert state(house, "inProcess-1") == "inProcess"
 
 

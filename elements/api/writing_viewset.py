@@ -1,4 +1,4 @@
-"""What the operations that change elements share: who writes, the size of a request, and optimistic locking (D15)."""
+"""The base of viewsets that change elements: the writer, the limit of a request, and optimistic locking (D15)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from elements.api.conditional_requests import ANY, given_tags
-from elements.api.operation import ElementOperation
-from elements.api.parameters import Query
-from elements.api.tags import entity_tag, is_tag_of
+from elements.api.entity_tags import entity_tag, is_tag_of
+from elements.api.reading_viewset import ElementReadingViewSet
 from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.deleting import delete_element
-from elements.writing.findings import Findings
 from elements.writing.updating import Writer
 from elements.writing.writers import require_changing, settled_writer
 from facets.configuration import CompiledView
 from repository_site.core.problems import PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import answer, counted
-from storage.api.operation import has_no_body
+from storage.api.conditional_requests import ANY, given_tags
+from storage.api.viewset import has_no_body
 
 
-class WritingOperation(ElementOperation):
+class ElementWritingViewSet(ElementReadingViewSet):
     def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
-        """For changes of content, which need one of the permissions to change something at all."""
+        """Return the writer for a change of content, which needs a permission to change anything at all."""
         require_changing(self.caller, needed)
         return self.settled_writer(request)
 
@@ -39,15 +36,15 @@ class WritingOperation(ElementOperation):
         return writer
 
     def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
-        """`If-Match` names what the client has read. Asked under the lock of the element: of many, one gets through.
+        """Compare `If-Match` with the version. Call it while the element is locked: of many requests, one succeeds.
 
-        It is about the version alone: children, targets and the configuration may have changed since (D135).
+        The tag covers the version only; children, targets and the configuration may have changed (D135).
         """
         header = request.headers.get("If-Match")
         if header is None:
             return
         if len(rows) != 1:
-            raise Unreadable("If-Match is possible in a request with one element only.")
+            raise Unreadable("If-Match: only a request with one element can have this header.")
         row = rows[0]
         if header.strip() == ANY:
             matches = row is not None
@@ -58,9 +55,9 @@ class WritingOperation(ElementOperation):
             raise PreconditionFailed("The element has changed since it was read; read it again.")
 
     def answer_versions(self, view: CompiledView, versions: list[str]) -> HttpResponse:
-        """Elements as operation 4 shows them, in this order.
+        """Return elements as operation 4 shows them, in this order.
 
-        Their tag is of the version alone: it is for `If-Match`, and no read answers it (D135).
+        The entity tag is that of the version alone: it is for `If-Match`, not for conditional reads (D135).
         """
         found = read_versions(versions)
         rows = [found[version] for version in versions]
@@ -69,22 +66,8 @@ class WritingOperation(ElementOperation):
             response["ETag"] = entity_tag(rows[0])
         return response
 
-
-class DeletingOperation(WritingOperation):
-    def delete_element(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        return self.once(request, lambda: self._delete(request, names))
-
-    def _delete(self, request: Request, names: dict[str, str]) -> HttpResponse:
-        writer = self.writer(request, Permission.DELETE)
-        view = self.view_of(names)
-        self.refuse_body(request)
-        found = self.element_in(view, names["elementId"])
-        deletion = delete_element(writer, view, found, Findings(), lambda rows: self.check_match(request, rows))
-        what = "element" if deletion.is_whole else "draft"
-        return success(f"The {what} {found.version} has been deleted.")
-
-    def refuse_body(self, request: Request) -> None:
-        Query(request._request.GET, ()).finish()
+    def refuse_parameters_and_body(self, request: Request) -> None:
+        self.query(request).finish()
         if not has_no_body(request):
             raise Unreadable("This operation takes no body.")
 
@@ -95,4 +78,6 @@ def success(message: str) -> HttpResponse:
 
 def refuse_many(number: int, what: str) -> None:
     if number > settings.MAX_ELEMENTS:
-        raise TooLarge(f"{number} {what} are too many for one request; at most {settings.MAX_ELEMENTS} are possible.")
+        raise TooLarge(
+            f"{number} {what} are too many for one request. Split it into requests of at most {settings.MAX_ELEMENTS}."
+        )

@@ -1,10 +1,13 @@
-"""The headers of conditional requests: what a client says it has, and the answer that this is still what there is."""
+"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, and the response 304 (Not Modified)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from repository_site.core.problems import Unreadable
@@ -15,25 +18,37 @@ ANY = "*"
 WEAK = "W/"
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A validated read. `answer` makes the response, unless the client already has it."""
+
+    answer: Callable[[], HttpResponseBase]
+    version_tag: str = ""
+    """Entity tag of the version, if the response is about one."""
+    is_whole: bool = False
+    """Whether it is a list without paging. Such a list may be streamed from a snapshot that begins after the headers
+    are sent, so its entity tag is weak."""
+
+
 def given_tags(header: str, name: str) -> list[str]:
     if not ENTITY_TAGS.fullmatch(header):
-        raise Unreadable(f'{name} must be * or a list of tags in quotes, such as "1a2b.3".')
+        raise Unreadable(f'{name}: expected * or a list of entity tags in quotes, such as "1a2b.3".')
     return ENTITY_TAG.findall(header)
 
 
 def known_tags(request: Request) -> str | None:
-    """What a reading client says it has. A POST that reads does so for clients that know no better: it has no 304."""
+    """Return `If-None-Match` of a GET or HEAD. A read by POST is never answered with 304."""
     return request.headers.get("If-None-Match") if request.method in ("GET", "HEAD") else None
 
 
 def asks_for_any(request: Request) -> bool:
-    """Whether the client wants nothing of what there is, whatever it is."""
+    """Return whether the request says `If-None-Match: *`, which excludes every existing resource."""
     header = known_tags(request)
     return header is not None and header.strip() == ANY
 
 
 def is_known(request: Request, tag: str) -> bool:
-    """Whether the client has what this tag stands for. Proxies may have weakened it; for reading that is no matter."""
+    """Return whether the client has the response with this entity tag. Proxies may have weakened the tag."""
     header = known_tags(request)
     if header is None or header.strip() == ANY:
         return False

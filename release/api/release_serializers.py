@@ -1,22 +1,24 @@
-"""Transitions, the lifecycle log and tasks, for the OpenAPI document."""
+"""Parameters and bodies of the release operations and tasks, for the OpenAPI document."""
 
 from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
-from elements.api import schema as element_schema
+from elements.api.element_serializers import ReferenceSerializer
+from elements.api.query_parameters import PAGES
 from elements.values.checking import LOCAL_DATE_TIME
-from release.api.filters import ALL, ME, TaskFilter
+from release.api.task_filter import ALL, ME, TaskFilter
 from release.models import LifecycleEntry, Task
 from release.steps.log import MAX_COMMENT
 from release.tasks.reading import AGES
+from repository_site.core.rest.serializers import BodySerializer, envelope
 
 IGNORE_WARNINGS = OpenApiParameter(
     "ignoreWarnings",
     bool,
     OpenApiParameter.QUERY,
-    description="Go on although the validation rules warn; also accepted as a further part of the address.",
+    description="`true` applies the transition although validation rules warn; also possible as the last path segment.",
 )
 _STATE = f"({'|'.join(Task.State.values)})"
 _GUID: dict[str, object] = {"type": "string", "format": "uuid"}
@@ -34,83 +36,81 @@ TASKS = [
         OpenApiParameter(name, _TASK_FILTERS[name], OpenApiParameter.QUERY, description=each.extra.get("help_text", ""))
         for name, each in TaskFilter.base_filters.items()
     ),
-    *element_schema.PAGES,
+    *PAGES,
 ]
 
 
-class Transition(serializers.Serializer[None]):
+class TransitionSerializer(BodySerializer):
     transitionId = serializers.CharField()
     sourceState = serializers.CharField()
     targetState = serializers.CharField()
 
 
-class Transitions(serializers.Serializer[None]):
-    count = serializers.IntegerField()
-    values = Transition(many=True)
+TransitionsSerializer = envelope("Transitions", TransitionSerializer)
 
 
-class PostedTransitions(serializers.Serializer[None]):
-    count = serializers.IntegerField()
-    transitions = Transition(many=True)
+PostedTransitionsSerializer = envelope("PostedTransitions", TransitionSerializer, key="transitions")
 
 
-class TransitionBody(serializers.Serializer[None]):
-    """May be left out."""
+class TransitionBodySerializer(BodySerializer):
+    """Optional; an empty body is the same as no field."""
 
     comment = serializers.CharField(
-        required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT, help_text="For the lifecycle log."
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        max_length=MAX_COMMENT,
+        help_text="For the lifecycle log.",
     )
     validUntil = serializers.RegexField(
         rf"^{LOCAL_DATE_TIME.pattern}$",
         required=False,
         allow_null=True,
-        help_text="With a request to expire: when it is to end, such as 2026-12-31T00:00:00.",
+        help_text="End of validity, for a transition that requests expiry, such as 2026-12-31T00:00:00.",
     )
 
 
-class LifecycleStep(serializers.Serializer[None]):
+class LifecycleStepSerializer(BodySerializer):
     number = serializers.IntegerField()
     step = serializers.ChoiceField(choices=[each.value for each in LifecycleEntry.Step])
     versionId = serializers.UUIDField()
-    version = serializers.CharField(help_text="Number of the version after the step.")
+    version = serializers.CharField(help_text="Number of the version after this step.")
     fromState = serializers.CharField(required=False)
     toState = serializers.CharField()
     transitionId = serializers.CharField(required=False)
     changedOn = serializers.CharField()
     caller = serializers.CharField()
     requestId = serializers.CharField(allow_blank=True)
-    changedBy = element_schema.Reference(required=False)
+    changedBy = ReferenceSerializer(required=False)
     comment = serializers.CharField(required=False)
     ignoredWarnings = serializers.ListField(child=serializers.CharField(), required=False)
     taskId = serializers.UUIDField(required=False)
-    assignee = element_schema.Reference(
-        required=False, help_text="Whom the task was given to, who was reminded, or on whose behalf somebody decided."
+    assignee = ReferenceSerializer(
+        required=False, help_text="User or group that the task was assigned to at this step."
     )
 
 
-class Lifecycle(serializers.Serializer[None]):
-    count = serializers.IntegerField()
-    values = LifecycleStep(many=True)
+LifecycleSerializer = envelope("Lifecycle", LifecycleStepSerializer)
 
 
-class ReleaseTask(serializers.Serializer[None]):
+class ReleaseTaskSerializer(BodySerializer):
     id = serializers.UUIDField()
     type = serializers.CharField()
     state = serializers.ChoiceField(choices=[each.value for each in Task.State])
-    element = element_schema.Reference()
+    element = ReferenceSerializer()
     transitionId = serializers.CharField()
     sourceState = serializers.CharField()
     targetState = serializers.CharField()
     requestedOn = serializers.CharField()
     requester = serializers.CharField()
-    requestedBy = element_schema.Reference(required=False)
-    assignee = element_schema.Reference(required=False, help_text="Without one it is for every approver.")
+    requestedBy = ReferenceSerializer(required=False)
+    assignee = ReferenceSerializer(required=False, help_text="User or group; absent if every approver can decide.")
     comment = serializers.CharField(required=False)
     validUntil = serializers.CharField(required=False)
     decidedOn = serializers.CharField(required=False)
     decider = serializers.CharField(required=False)
-    decidedBy = element_schema.Reference(required=False)
-    decision = serializers.CharField(required=False, help_text="The comment of who decided.")
+    decidedBy = ReferenceSerializer(required=False)
+    decision = serializers.CharField(required=False, help_text="Comment of the user who decided.")
     isStuck = serializers.BooleanField()
     stuckOn = serializers.CharField(required=False)
     stuckReasons = serializers.ListField(
@@ -118,23 +118,21 @@ class ReleaseTask(serializers.Serializer[None]):
     )
 
 
-class Tasks(serializers.Serializer[None]):
-    count = serializers.IntegerField()
-    values = ReleaseTask(many=True)
+TasksSerializer = envelope("Tasks", ReleaseTaskSerializer)
 
 
-class DecisionBody(serializers.Serializer[None]):
-    """May be left out."""
+class DecisionBodySerializer(BodySerializer):
+    """Optional; an empty body is the same as no field."""
 
     comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 
 
-class DelegationBody(serializers.Serializer[None]):
-    assignee = serializers.UUIDField(help_text="The user who is to decide.")
+class DelegationBodySerializer(BodySerializer):
+    assignee = serializers.UUIDField(help_text="Id of the user who is to decide.")
     comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 
 
-class TaskCount(serializers.Serializer[None]):
+class TaskCountSerializer(BodySerializer):
     type = serializers.CharField()
     state = serializers.ChoiceField(choices=[each.value for each in Task.State])
     age = serializers.ChoiceField(choices=AGES)
@@ -142,6 +140,4 @@ class TaskCount(serializers.Serializer[None]):
     stuck = serializers.IntegerField()
 
 
-class TaskSummary(serializers.Serializer[None]):
-    count = serializers.IntegerField()
-    values = TaskCount(many=True)
+TaskSummarySerializer = envelope("TaskSummary", TaskCountSerializer)

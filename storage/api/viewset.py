@@ -1,6 +1,7 @@
-"""The base of every operation of the API: context, api-version, caller, throttle, then the handler in its scope.
+"""The base of every viewset of the API: the steps that all operations share.
 
-Subclasses only parse, call the domain and render. DRF's own dispatch is replaced by one that has no step we do not use.
+Context, method, media type, api-version, caller, throttle, tenant scope, retries, idempotency and conditional reads, in
+this order. It replaces DRF's own dispatch, which has steps that this API does not need.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import structlog
 from django.conf import settings
@@ -22,18 +23,18 @@ from django.utils.cache import patch_vary_headers
 from psycopg.errors import DeadlockDetected, QueryCanceled
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
-from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSet
 
-from repository_site.core.client_network import client_network
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.negotiation import accepts
+from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE
-from repository_site.core.rest.throttling import Throttle
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
-from repository_site.core.rest.versioning import ApiVersions
 from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
+from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified
+from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
 from storage.models import Storage
@@ -42,47 +43,31 @@ from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType, find_context
 from storage.tenancy.scope import tenant_scope
 
-# How often a change is tried when it and another have waited for each other.
+# Attempts at a change that deadlocks with another one.
 ATTEMPTS = 4
-IN_USE = "Others are changing the same elements; send the request again."
+IN_USE = "Other requests are changing the same elements; send the request again."
 TOO_LONG = (
-    "This request takes too long: ask for less, by fewer or simpler conditions in $filter, a smaller page, or fewer"
+    "The request takes too long. Ask for less: fewer or simpler conditions in $filter, a smaller page, or fewer"
     " resources."
+)
+NAMELESS = (
+    "A query parameter has no name. Put the address in single quotes, so that the shell keeps names such as $select:"
+    " '...?$select=name'."
 )
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 KEPT_HEADERS = ("ETag",)
-token_throttle = Throttle(settings.TOKEN_RATE)
-anonymous_throttle = Throttle(settings.ANONYMOUS_RATE)
+STORAGES = frozenset({ContextType.STORAGE})
+EVERYWHERE = frozenset(ContextType)
 
 
-def throttle_address(request: HttpRequest) -> None:
-    """Who is not known, or asks for what is not there, is counted by address: guessing must not be free."""
-    anonymous_throttle.take(f"address:{client_network(request)}")
+class ApiViewSet(ViewSet):
+    """Viewsets map methods to actions in their urls. Each action is decorated with its `Operation`."""
 
+    id_suffix: ClassVar[str] = ""
+    """Distinguishes the operation ids of a second address of the same actions."""
 
-def throttle_caller(caller: Caller) -> None:
-    throttle = anonymous_throttle if caller.kind is CallerKind.ANONYMOUS else token_throttle
-    throttle.take(caller.throttle_key)
-
-
-class Operation(APIView):
-    """`operation_id` names it in the OpenAPI document; `contexts` says where it exists, elsewhere it is 404."""
-
-    operation_id: ClassVar[str]
-    versions: ClassVar[ApiVersions]
-    writing_ids: ClassVar[Mapping[str, str]] = {}
-    """The methods that write, with the names of these operations in the OpenAPI document."""
-    writing_versions: ClassVar[ApiVersions | None] = None
-    """Of the methods that write, where they have a label of their own."""
-    reads_without_body: ClassVar[bool] = False
-    """Where POST writes: whether one with an empty body reads (D2)."""
-    speaks: ClassVar[bool] = False
-    """Whether it looks at `Accept-Language`."""
-    contexts: ClassVar[frozenset[ContextType]] = frozenset({ContextType.STORAGE})
-    answers: ClassVar[tuple[str, ...]] = (JSON_TYPE,)
-    """The media type of a success, then others that stand for it where a client asks for them. Errors are JSON (D3)."""
-    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-
+    action: str | None
+    operation: Operation
     context: Context
     caller: Caller
     api_version: str = ""
@@ -94,7 +79,7 @@ class Operation(APIView):
         try:
             response = self._run(self.request, **kwargs)
         except Forbidden as problem:
-            # Only who is known can lack a permission; others lack a credential.
+            # Authenticated callers get 403, anonymous callers 401.
             is_anonymous = self.caller.kind is CallerKind.ANONYMOUS
             response = self.handle_exception(Unauthenticated(problem.message) if is_anonymous else problem)
         except Exception as error:
@@ -105,7 +90,7 @@ class Operation(APIView):
             response[VERSION_HEADER] = self.api_version
         if self.varies_by_language:
             patch_vary_headers(response, ["Accept-Language"])
-        # What one caller may see is nobody else's: shared caches must not keep it, private ones must ask again.
+        # Responses depend on the caller: shared caches must not store them, private caches must revalidate them.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
@@ -117,15 +102,15 @@ class Operation(APIView):
             raise
         request._request.storage = self.context.storage  # type: ignore[attr-defined]  # storage.traffic counts for it
         structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
-        if self.context.type not in self.contexts:
+        self.action = self.action_map.get(str(request.method).lower())
+        self.operation = self._operation_of(self.action or next(iter(self.action_map.values())))
+        if self.context.type not in (self.operation.contexts or STORAGES):
             raise NotFound("There is nothing at this address.")
-        handler = getattr(self, str(request.method).lower(), None)
-        if str(request.method).lower() not in self.http_method_names or handler is None:
+        if self.action is None:
             raise MethodNotAllowed(str(request.method))
-        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.answers):
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.operation.media_types):
             raise NotAcceptable
-        versions = self.versions if request.method in ("GET", "HEAD") else self.writing_versions or self.versions
-        self.api_version = versions.choose(request._request)
+        self.api_version = self.operation.versions.choose(request._request)
         try:
             self.caller = authenticate(request, self.context)
         except Unauthenticated:
@@ -135,25 +120,32 @@ class Operation(APIView):
         throttle_caller(self.caller)
         if not self.caller.roles:
             raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
-        return self._answer(handler, request, **names)
+        return self._answer(request, **names)
 
-    def _answer(self, handler: Any, request: Request, **names: str) -> HttpResponseBase:
+    def _operation_of(self, action: str) -> Operation:
+        found: Operation = getattr(self, action).operation
+        return found
+
+    def _answer(self, request: Request, **names: str) -> HttpResponseBase:
         if self.context.storage is None:
             self.caller.require_role(Role.ADMINISTRATOR)
-            response: HttpResponseBase = handler(request, **names)
-            return response
+            return self._perform(request, names)
+        if self.operation.reads_without_body and has_no_body(request):
+            self.action = self.action_map["get"]
+            self.operation = self._operation_of(self.action)
+        only_reads = not self.operation.writes
 
         def work() -> HttpResponseBase:
-            # One snapshot for a read: what one statement has found is still there for the next.
-            with tenant_scope(self.storage, snapshot=self.only_reads, timeout=settings.STATEMENT_TIMEOUT):
-                return cast("HttpResponseBase", handler(request, **names))
+            # One snapshot for all statements of a read.
+            with tenant_scope(self.storage, snapshot=only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                return self._perform(request, names)
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
                 return with_current_plans(work)
             except OperationalError as problem:
                 is_cancelled = isinstance(problem.__cause__, QueryCanceled)
-                if is_cancelled and self.only_reads:
+                if is_cancelled and only_reads:
                     raise Unreadable(TOO_LONG) from problem
                 if not is_cancelled and not isinstance(problem.__cause__, DeadlockDetected):
                     raise
@@ -162,21 +154,27 @@ class Operation(APIView):
                 time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
         raise AssertionError("the last attempt answers or raises")
 
-    @property
-    def only_reads(self) -> bool:
-        if self.request.method != "POST":
-            return self.request.method in ("GET", "HEAD")
-        if "POST" in self.writing_ids:
-            return self.reads_without_body and has_no_body(self.request)
-        return hasattr(self, "read")
+    def _perform(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
+        action: Any = getattr(self, str(self.action))
+        if "" in request._request.GET:
+            raise Unreadable(NAMELESS)
+        if self.operation.writes:
+            return self._once(request, lambda: action(request, **names))
+        # Ignoring a body silently would lose a change that the client meant to make.
+        if request.method == "POST" and not has_no_body(request):
+            raise Unreadable(f"This operation only reads and takes no body. {self.operation.body_hint}".strip())
+        if self.operation.is_conditional:
+            return self._read_conditionally(request, lambda: action(request, **names))
+        response: HttpResponseBase = action(request, **names)
+        return response
 
-    def once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
-        """What `change` answers; with an Idempotency-Key that was used before, what it answered then (D15)."""
+    def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+        """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15)."""
         key = request.headers.get("Idempotency-Key")
         if key is None:
             return change()
         if not KEY.fullmatch(key):
-            raise Unreadable("The Idempotency-Key must be 1 to 255 visible ASCII characters.")
+            raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
         plain = request._request
         parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
         digest = request_digest(parts, plain.body)
@@ -192,6 +190,34 @@ class Operation(APIView):
         )
         return response
 
+    def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:
+        """Validate the read before looking at entity tags: 304 must not tell more than a plain read does."""
+        self.begin_conditional_read()
+        prepared = prepare()
+        tag = self._entity_tag(prepared)
+        if is_known(request, tag):
+            return not_modified(tag)
+        response = prepared.answer()
+        if asks_for_any(request):
+            # Only now is it certain that the resource exists.
+            return not_modified(tag)
+        response["ETag"] = tag
+        return response
+
+    def _entity_tag(self, prepared: Prepared) -> str:
+        if prepared.version_tag:
+            return f'{prepared.version_tag[:-1]}.{self.state_digest(8)}"'
+        tag = f'"{self.state_digest(16)}"'
+        return WEAK + tag if prepared.is_whole else tag
+
+    def begin_conditional_read(self) -> None:
+        """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""
+        raise NotImplementedError
+
+    def state_digest(self, size: int) -> str:
+        """Return a digest of everything that the response of a conditional read depends on."""
+        raise NotImplementedError
+
     @property
     def storage(self) -> Storage:
         """The storage of an operation that exists in storages only."""
@@ -200,7 +226,7 @@ class Operation(APIView):
         return self.context.storage
 
     def named(self, names: dict[int, str], default: int) -> dict[str, object]:
-        """The dictionary at 4.0, below it the one name the client's languages prefer (D5)."""
+        """Return all names at 4.0, below it the one name in the language that the client prefers (D5)."""
         if self.api_version == "4.0":
             return {"displayNames": names}
         self.varies_by_language = True
@@ -209,33 +235,22 @@ class Operation(APIView):
 
     @cached_property
     def base(self) -> str:
-        """What every address in the answer starts with."""
+        """Scheme and host of every address in the response."""
         return public_base(self.request._request)
 
     @property
+    def facets_address(self) -> str:
+        return f"{self.base}{self.context.path}/_api/rest/facets"
+
+    @property
     def allowed_methods(self) -> list[str]:
-        return sorted(name.upper() for name in self.http_method_names if hasattr(self, name))
+        return sorted(name.upper() for name in self.action_map)
+
+
+def reads(action: str) -> dict[str, Any]:
+    """Return the methods of an action that only reads: GET, HEAD, and POST with an empty body (D2)."""
+    return {"get": action, "head": action, "post": action}
 
 
 def has_no_body(request: Request) -> bool:
     return request._request.body.strip() in (b"", b"{}")
-
-
-class ReadOperation(Operation):
-    """A read answers GET, HEAD and, since existing clients do that, POST with an empty body (D2)."""
-
-    def get(self, request: Request, **names: str) -> HttpResponseBase:
-        return self.read(request, **names)
-
-    def head(self, request: Request, **names: str) -> HttpResponseBase:
-        return self.read(request, **names)
-
-    def post(self, request: Request, **names: str) -> HttpResponseBase:
-        # Swallowing a body in silence would lose what somebody meant to write.
-        if not has_no_body(request):
-            raise Unreadable("This operation reads: send no body.")
-        return self.read(request, **names)
-
-    def read(self, request: Request, **names: str) -> HttpResponseBase:
-        """`names` are the parts of the address after the context."""
-        raise NotImplementedError

@@ -1,10 +1,11 @@
-"""What the operations on elements share: the view of the address, its vocabulary, the reader, and how lists answer."""
+"""The base of viewsets that read elements: the view of the address, the reader, filters, lists and entity tags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from hashlib import blake2b
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -13,8 +14,8 @@ from django.http.response import HttpResponseBase
 from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
-from elements.api.conditional_requests import asks_for_any
-from elements.api.parameters import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
+from elements.api.entity_tags import code_digest
+from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
 from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
 from elements.filters.compiling import FilterCompiler
@@ -26,25 +27,23 @@ from elements.reading.rows import Audience, VersionRow, find_version, read_versi
 from elements.reading.selection import Milestone, Selection
 from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
-from facets.api.views import ConfiguredOperation
+from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
 from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from repository_site.core.wording import GUID, printable
+from storage.api.conditional_requests import asks_for_any
 from storage.tenancy.scope import tenant_scope
 
-# Elements that are read and written at a time when a whole list is asked for.
+# Elements in one batch of a streamed list.
 BATCH = 500
 
 
-class ElementOperation(ConfiguredOperation):
-    """`parameters` are the `$` parameters it takes; any other is refused, since it would have no effect."""
-
-    parameters: ClassVar[tuple[str, ...]] = ()
+class ElementReadingViewSet(ConfiguredViewSet):
     content_state: str = ""
-    """Of the snapshot that is read; costs a statement, and is known where it is needed."""
+    """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
 
     @cached_property
     def reader(self) -> Reader:
@@ -52,18 +51,33 @@ class ElementOperation(ConfiguredOperation):
         zone = ZoneInfo(self.storage.time_zone)
         return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
 
+    def begin_conditional_read(self) -> None:
+        self.content_state = content_state()
+        # A failed attempt before this one has read an earlier snapshot.
+        self.__dict__.pop("reader", None)
+
+    def state_digest(self, size: int) -> str:
+        storage, request = self.storage, self.request._request
+        parts = (
+            storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
+            request.get_full_path(), self.api_version, self.reader.audience.sees_drafts, settings.MAX_PAGE_SIZE,
+            code_digest(),
+        )  # fmt: skip
+        return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
+
     @property
     def storage_address(self) -> str:
         return f"{self.base}{self.context.path}"
 
     def query(self, request: Request) -> Query:
-        return Query(request._request.GET, self.parameters)
+        """Return the `$` parameters. The operation refuses those that it does not declare."""
+        return Query(request._request.GET, self.operation.dollar_names)
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
-        return self.configuration.facet(names["facetId"]).view(names["viewId"])
+        return self.view(names["facetId"], names["viewId"])
 
     def element_in(self, view: CompiledView, element_id: str) -> VersionRow:
-        """The version that the address names, when it is of a type that the view contains."""
+        """Return the version in the address, if the view contains its type."""
         row = self.find_element(element_id)
         if row is None or self.reader.types[row.type].key not in view.types:
             where = f"the view {view.view.name} of the facet {view.facet.name}"
@@ -71,9 +85,9 @@ class ElementOperation(ConfiguredOperation):
         return row
 
     def find_element(self, element_id: str) -> VersionRow | None:
-        """The version that an id names for this caller, of whatever type."""
+        """Return the version with this id that the caller can see, of any type."""
         if not GUID.fullmatch(element_id):
-            raise Unreadable(f"{printable(element_id, 80)!r} is no GUID.")
+            raise Unreadable(f"{printable(element_id, 80)!r} is not a GUID.")
         return find_version(self.reader.audience, element_id)
 
     def element(self, element_id: str) -> VersionRow:
@@ -82,8 +96,16 @@ class ElementOperation(ConfiguredOperation):
             raise NotFound(f"There is no element {element_id.lower()}.")
         return found
 
+    def list_selection(self, view: CompiledView) -> Selection:
+        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""
+        audience, ids = self.reader.audience, self.configuration.type_ids
+        if view.view.is_hierarchical:
+            roots = [str(ids[key]) for key, each in view.types.items() if each.is_root]
+            return selecting.roots_of_types(audience, roots)
+        return selecting.of_types(audience, [str(ids[key]) for key in view.types])
+
     def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
-        """What `$filter` says, if there is one."""
+        """Return the condition of `$filter`, if present."""
         text = query.text(FILTER)
         if text is None:
             return None
@@ -100,7 +122,7 @@ class ElementOperation(ConfiguredOperation):
 
     @property
     def list_name(self) -> str:
-        """What a list of elements is called at this api-version (D5)."""
+        """Name of a list of elements at this api-version (D5)."""
         return "elements" if self.api_version == "4.0" else "values"
 
     def answer_list(
@@ -112,7 +134,7 @@ class ElementOperation(ConfiguredOperation):
         if len(rows) <= BATCH:
             return answer(counted(self.list_name, assembler.elements(rows)))
         if self.request.method == "HEAD" or asks_for_any(self.request):
-            # Not read for its headers alone; and, as with GET, without a length.
+            # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
         batches = begun_with_current_plans(lambda: self._batches(assembler, selection, for_reporting))
         stream = Stream(stream_counted(self.list_name, batches))
@@ -157,13 +179,13 @@ class ElementOperation(ConfiguredOperation):
     def _batches(
         self, assembler: Assembler, selection: Selection, for_reporting: bool
     ) -> Iterator[tuple[int, Iterable[Any]]]:
-        """In a scope of its own, since that of the request has ended when these are read; closing it ends the scope."""
+        """Yield batches in a scope of their own: the scope of the request has ended by then. Closing ends the scope."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
             assembler.read_in(content_state())
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
                 elements = assembler.elements([found[version] for version in versions])
-                # Anew for each piece: the driver ends a trip of several statements with a message that stops the clock.
+                # Again for each batch: the driver ends a pipeline with a message that resets the timer.
                 limit_idleness(settings.STREAM_TIMEOUT)
                 yield total, elements
 
@@ -197,7 +219,7 @@ def vocabulary_of(configuration: Configuration, types: Iterable[ElementType]) ->
 
 
 def view_names(configuration: Configuration, view: CompiledView) -> Names:
-    """What `$select` and `$expandRelated` may name: every property of the types that the view contains."""
+    """Return the names for `$select` and `$expandRelated`: all properties of the types in the view."""
 
     def make() -> Names:
         properties = [each for shown in view.types.values() for each in shown.type.properties]

@@ -1,4 +1,4 @@
-"""What the release operations share: an element by its id alone, and the small bodies that steps may carry."""
+"""The optional body of a transition or a decision, and its fields."""
 
 from __future__ import annotations
 
@@ -9,31 +9,18 @@ from zoneinfo import ZoneInfo
 
 from rest_framework.request import Request
 
-from elements.api.parameters import Query
-from elements.api.writing import WritingOperation
-from elements.reading.rows import VersionRow
+from elements.api.query import Query
 from elements.values.checking import NoInstant, instant_of, read_date_time
-from facets.configuration import CompiledView
-from release.steps.locking import OnLocked
 from release.steps.log import MAX_COMMENT
 from repository_site.core.problems import Invalid, Unreadable
 from repository_site.core.wording import GUID, listed, printable
-from storage.api.operation import has_no_body
+from storage.api.viewset import has_no_body
 
 COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"
 
 
-class ReleaseOperation(WritingOperation):
-    def detail_of(self, row: VersionRow) -> CompiledView:
-        """The view through which answers show the element."""
-        return self.reader.addresses.detail_view(self.reader.types[row.type])
-
-    def matching(self, request: Request) -> OnLocked:
-        return lambda row: self.check_match(request, [row])
-
-
 class StepBody:
-    """An optional JSON object with a few known fields; what is wrong with it is told all at once."""
+    """An optional JSON object with a few known fields. `finish` raises all problems at once."""
 
     def __init__(self, request: Request, *known: str) -> None:
         self.problems: list[str] = []
@@ -43,7 +30,7 @@ class StepBody:
             raise Unreadable(f"The body must be empty or an object with {listed(known)}.")
         for key in document:
             if key not in known:
-                self.problems.append(f"{printable(key, 40)}: unknown field; there are {listed(known)}.")
+                self.problems.append(f"{printable(key, 40)}: unknown field; use {listed(known, 'or')}.")
         self.document = document
 
     def comment(self) -> str:
@@ -51,7 +38,7 @@ class StepBody:
         if value is None:
             return ""
         if not isinstance(value, str) or len(value) > MAX_COMMENT:
-            self.problems.append(f"{COMMENT}: expected a text of up to {MAX_COMMENT} characters.")
+            self.problems.append(f"{COMMENT}: expected a text of at most {MAX_COMMENT} characters.")
             return ""
         return value
 
@@ -59,7 +46,7 @@ class StepBody:
         value = self.document.get(name)
         if isinstance(value, str) and GUID.fullmatch(value):
             return UUID(value)
-        self.problems.append(f"{name}: expected the id of an element.")
+        self.problems.append(f"{name}: expected the id of a user.")
         return UUID(int=0)
 
     def moment(self, name: str, zone: ZoneInfo) -> datetime | None:
@@ -77,7 +64,7 @@ class StepBody:
             return None
 
     def finish(self) -> None:
-        """What cannot be read comes first, then what is no moment in the storage's zone (D70)."""
+        """Raise malformed fields first, then times that do not exist in the time zone of the storage (D70)."""
         if len(self.problems) == 1:
             raise Unreadable(self.problems[0])
         if self.problems:
@@ -87,10 +74,10 @@ class StepBody:
 
 
 def flag(query: Query, name: str, text: str | None) -> bool | None:
-    """None when it is not given."""
+    """Return the value of a boolean parameter, None if it is absent."""
     if text is None:
         return None
     if text.lower() not in ("true", "false"):
-        query.problems.append(f"{name}: must be true or false, not {printable(text, 40)!r}.")
+        query.problems.append(f"{name}: expected true or false, not {printable(text, 40)!r}.")
         return None
     return text.lower() == "true"

@@ -1,4 +1,4 @@
-"""Which tasks are listed: by state, type, element, people, and whether they are stuck."""
+"""The filters of the task list: state, type, element, assignee, requester, and stuck tasks."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def check_guid(text: str) -> None:
 
 def check_person(text: str) -> None:
     if text not in (ME, ALL) and not GUID.fullmatch(text):
-        raise ValidationError(f"expected {ME}, {ALL} or the id of an element")
+        raise ValidationError(f"expected {ME}, {ALL} or the id of a user or group")
 
 
 class ChoicesFilter(django_filters.BaseInFilter, django_filters.ChoiceFilter):
-    """One or several of known values, separated by commas."""
+    """One or more of the known values, separated by commas."""
 
 
 class TextsFilter(django_filters.BaseInFilter, django_filters.CharFilter):
-    """One or several texts, separated by commas."""
+    """One or more texts, separated by commas."""
 
 
 class GuidFilter(django_filters.CharFilter):
@@ -43,22 +43,24 @@ class GuidFilter(django_filters.CharFilter):
 
 
 class PersonFilter(django_filters.CharFilter):
-    """`me`, `all`, or the id of an element."""
+    """`me`, `all`, or the id of a user or group."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(validators=[check_person], **options)
 
 
 class TaskFilter(django_filters.FilterSet):
-    """Without anything said, the open tasks that wait for the caller."""
+    """The default is the open tasks that the caller can decide."""
 
-    state = ChoicesFilter(choices=Task.State.choices, help_text="Default: open.")
-    type = TextsFilter(help_text="Such as `Approve expiry`.")
+    state = ChoicesFilter(choices=Task.State.choices, help_text="States, separated by commas. The default is `open`.")
+    type = TextsFilter(help_text="Types, separated by commas, such as `Approve expiry`.")
     element = GuidFilter(method="about", help_text="Id of an element or a version.")
-    assignee = PersonFilter(method="for_whom", help_text="`me` (default), `all`, or the id of a user or group.")
+    assignee = PersonFilter(method="for_whom", help_text="`me` (the default), `all`, or the id of a user or group.")
     requester = PersonFilter(method="from_whom", help_text="`me`, `all`, or the id of a user.")
     stuck = django_filters.ChoiceFilter(
-        choices=[("true", "true"), ("false", "false")], method="which_is_stuck", help_text="true or false."
+        choices=[("true", "true"), ("false", "false")],
+        method="which_is_stuck",
+        help_text="`true`: only stuck tasks; `false`: only others.",
     )
 
     class Meta:
