@@ -37,6 +37,7 @@ try:
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
     SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
     SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
+    PUBLIC_STORAGE_LIST = bool(environment.PUBLIC_STORAGE_LIST.read())
     METRICS_NETWORKS = environment.METRICS_NETWORKS.read()
     METRICS_TOKEN = environment.METRICS_TOKEN.read()
     METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())

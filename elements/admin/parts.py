@@ -1,4 +1,4 @@
-"""Tabs of an element's page: attributes by culture, related contexts both ways, and children."""
+"""Tabs of an element's page: attributes by culture, references in both directions, children and the diagram."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from repository_site.core.database.statements import fetch
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 FOLDER = "back_office/elements"
-# More children and users than this are for the list to show.
+# The list of elements shows more than this many.
 MANY = 200
 
 
@@ -31,7 +31,7 @@ class Cell:
     value: Value | None
     culture: str = ""
     is_missing: bool = False
-    """Empty in a culture that must be filled, while another has a value."""
+    """The mandatory culture has no value, but another culture has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An element that refers to this one, and in which context."""
+    """An element that refers to this one, and the context."""
 
     source: Named
     label: str
@@ -108,7 +108,7 @@ def related_panel(page: ElementPage) -> SafeString:
 
 
 def _uses(page: ElementPage) -> list[Use]:
-    """By what is current: a version that was replaced refers to nothing any more that matters here."""
+    """Return references from current versions; those of replaced versions do not matter."""
     sql = """SELECT e.id::text, r.context FROM elements_reference r
         JOIN elements_element e ON e.newest_id = r.version_id WHERE r.target_id = %s::uuid LIMIT %s"""
     found = fetch(sql, [page.row.element, MANY + 1])

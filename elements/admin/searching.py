@@ -22,7 +22,7 @@ from elements.presentation.search_texts import clean_text, words_of
 from repository_site.core.wording import GUID
 from storage.localisation.cultures import CultureSet
 
-# Greater than every character that a name can go on with.
+# Sorts after every character of a name.
 LAST_CHARACTER = chr(0x10FFFF)
 BY_NAME = ("newest__sort_name", "id")
 

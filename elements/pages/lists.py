@@ -1,7 +1,7 @@
-"""Elements by name, as many as a page can hold: no list is read or counted as a whole, however long it is.
+"""Pages of elements by name. No list is read or counted as a whole, however long it is.
 
-What is short enough is shown in the order of the reader's language. Longer lists go by the name in the default culture,
-which alone has an index, from one element to the next (keyset), so that the last page costs as much as the first.
+Short lists are shown in the order of the reader's language. Longer lists are ordered by the name in the default
+culture, the only one with an index, with keyset pagination, so that the last page costs as much as the first.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from elements.reading.selection import Selection
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
 
-# A list of up to this many is shown whole; one that is longer in pages.
+# A list of up to this many elements is shown as a whole, a longer one in pages.
 SHORT = 300
 PAGE = 100
-# Below this, letters over the entries would only be in the way.
+# A shorter list is not divided by letters.
 FEW = 20
-# The index of names goes by these; `e.id` would have every equal name sorted again.
+# The columns of the index; with `e.id`, PostgreSQL would sort equal names again.
 BY_INDEX = "v.sort_name, v.id"
 OTHER = "#"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Elements whose names begin with a letter; without one where the list is not divided."""
+    """Elements whose names begin with a letter; the letter is empty if the list is not divided."""
 
     letter: str
     links: Sequence[Named]
@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """`next` is the version after which the next page begins, empty on the last one."""
+    """`next` is the version after which the next page begins; empty on the last page."""
 
     groups: Sequence[Group]
     is_long: bool = False
@@ -52,7 +52,7 @@ class Listing:
 
 
 class Place(NamedTuple):
-    """Of a version among the names: the key of the index."""
+    """The place of a version in the index of names."""
 
     sort_name: str
     version: str
@@ -77,17 +77,17 @@ def read_by_name(selection: Selection, after: Place | None, size: int) -> NamePa
 
 
 def place_of(audience: Audience, version: str) -> Place | None:
-    """Where a page ended; None when the version is gone, and the list begins anew."""
+    """Return the place where a page ended; None, for the first page, if the version no longer exists."""
     if not GUID.fullmatch(version):
         return None
-    # Only what the reader sees: where a draft stands among the names would tell its name.
+    # Only versions that the reader can see: the place of another version would reveal its name.
     sql = f"""SELECT v.sort_name, v.id::text FROM elements_elementversion v
         JOIN elements_element e ON e.id = v.element_id WHERE v.id = %s::uuid AND v.id = e.{audience.pointer}"""  # noqa: S608  constants of ours
     return next((Place(*row) for row in fetch(sql, [version])), None)
 
 
 def begins_with(text: str) -> Condition:
-    """By the name in the default culture. `starts_with` is leakproof, so it can go by the index."""
+    """Return a condition on the name in the default culture; `starts_with` is leakproof and can use the index."""
     return Condition("starts_with(v.sort_name, %s)", (text.casefold(),))
 
 
@@ -111,7 +111,7 @@ def _groups(links: list[Named]) -> list[Group]:
 
 
 def _sorted_by(name: str) -> tuple[bool, str, str]:
-    """As a dictionary does: accents count only between words that are otherwise alike, and signs come first."""
+    """Sort as a dictionary does: accents matter only between otherwise equal words, and signs come first."""
     return _letter(name) != OTHER, _plain(name), name
 
 

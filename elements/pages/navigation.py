@@ -21,9 +21,9 @@ from repository_site.core.database.statements import fetch
 from storage.localisation.culture_names import language_names, language_tag
 
 ROOTS = 100
-# Siblings shown of one parent; the parent's own page has all of them.
+# Children shown of one parent; the page of the parent shows all of them.
 SIBLINGS = 100
-# As many roots are shown with what is below them.
+# Up to this many roots are shown with their children.
 FEW_ROOTS = 3
 
 
@@ -36,7 +36,7 @@ class TypeEntry:
 
 @dataclass(frozen=True, slots=True)
 class FacetEntry:
-    """`types` are those that have elements."""
+    """A facet; `types` are those that have elements."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class FacetEntry:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The page being read, in another culture."""
+    """A link to this page in another culture."""
 
     name: str
     tag: str
@@ -71,7 +71,7 @@ class ReaderTree:
 
 
 def read_facets(visit: Visit) -> list[FacetEntry]:
-    """The facets that hold something the reader gets to see, in their order."""
+    """Return the facets with elements that the reader can see, in their order."""
     filled = _filled_types(visit.reader.audience)
     types = [type for row, type in visit.reader.types.items() if row in filled]
     found = []
@@ -86,7 +86,7 @@ def read_facets(visit: Visit) -> list[FacetEntry]:
 
 
 def languages(request: HttpRequest, visit: Visit) -> list[Language]:
-    """Each leads to this very place: the same path and the same question, under another culture."""
+    """Return links to the same path and query in each culture."""
     cultures = visit.configuration.cultures.data
     names = language_names(cultures)
     place = escape_uri_path(request.path_info.lstrip("/").partition("/")[2])
@@ -128,7 +128,7 @@ def _path(opened: VersionRow) -> list[str]:
 
 
 def _filled_types(audience: Audience) -> set[str]:
-    """The types of which there is an element: from one to the next in the index, since reading all would take long."""
+    """Return the types that have elements. A loose index scan, because reading all elements would take too long."""
     one = f"""SELECT e.type_id FROM elements_element e WHERE e.{audience.pointer} IS NOT NULL AND e.type_id > %s::uuid
             ORDER BY e.type_id LIMIT 1"""  # noqa: S608  constants of ours
     sql = f"""WITH RECURSIVE filled AS (({one}) UNION ALL SELECT next.type_id FROM filled

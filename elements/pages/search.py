@@ -1,8 +1,7 @@
-"""Search by name: what begins with the text comes first, then what has all its words anywhere, in any language.
+"""Search by name: names that begin with the text come first, then names that contain all its words, in any language.
 
-The beginning of a name in the default culture goes by the index of names. Words anywhere need a look at every name of
-the storage, by the filter language; that takes half a second for 100,000 elements, and is cut off when it takes longer
-than a reader would wait.
+The beginning of a name in the default culture is found in the index of names. Words are searched in all names of the
+storage, with the filter language; that takes half a second for 100,000 elements and is cut off after `PATIENCE`.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 PAGE = 25
-# Seconds that the look at every name may take.
+# Time limit in seconds for searching all names.
 PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for. `facet` is a name, or empty for all; `after` is the last version of the page before."""
+    """`facet` is a name, or empty for all facets; `after` is the last version of the previous page."""
 
     text: str
     facet: str = ""
@@ -50,7 +49,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`facet` is its title; `otherwise` is the name that was found, where that is not the one shown."""
+    """`facet` is a title; `otherwise` is the name that matched, if another one is shown."""
 
     link: Named
     facet: str
@@ -64,7 +63,7 @@ class Results:
     is_later: bool = False
     """Not the first page."""
     is_cut_off: bool = False
-    """ByCulture that do not begin with the text could not be looked at in time."""
+    """The search for words ran into the time limit."""
 
 
 def search(visit: Visit, storage: Storage, query: Query) -> Results:
@@ -94,7 +93,7 @@ def _types(visit: Visit, facet: str) -> list[str]:
 
 
 def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
-    """As `$filter` would say it: ignoring case, in the name of any culture."""
+    """Compile a `$filter` for the words: ignoring case, in the name of any culture."""
     reader, configuration = visit.reader, visit.configuration
     named = [type for type in configuration.types.values() if any(each.key == NAME for each in type.properties)]
     if not named:

@@ -1,4 +1,4 @@
-"""The pages for readers: parse, call, render."""
+"""The views of the reader pages: parse, call, render."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from storage.localisation.culture_names import interface_language, language_tag,
 from storage.localisation.cultures import preferred_culture
 from storage.pages import caller_of, in_scope, storage_of
 
-# Beyond this no element has a page of children.
+# Larger page numbers of children are reduced to this one.
 MAX_PAGE = 100_000
 
 
 @require_safe
 @in_scope
 def start(request: HttpRequest) -> HttpResponse:
-    """What `appUrl` opens: the storage, in the data culture that suits the account, else the browser."""
+    """Redirect `appUrl` to the data culture that fits the account, else the browser."""
     caller_of(request)
     cultures = configuration_of(storage_of(request)).cultures
     accepted = request.headers.get("Accept-Language", "")
@@ -76,10 +76,10 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     visit.configuration.facet(facet)
     row = _find(visit, identity)
     if row is None:
-        raise NotFound(_("There is no such element."))
+        raise NotFound(_("This element does not exist."))
     own = visit.reader.types[row.type].facet
     if own != facet:
-        # The element was found, whatever facet the address names: this is where its page is.
+        # The address names another facet: redirect to the page of the element.
         return redirect(_with_query(request, f"{visit.facet_address(own)}{identity}"))
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
@@ -103,7 +103,7 @@ def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
 
 
 def _find(visit: Visit, identity: str) -> VersionRow | None:
-    """The version that an id names for this reader (D6)."""
+    """Return the version that an id addresses for this reader (D6)."""
     return find_version(visit.reader.audience, identity) if GUID.fullmatch(identity) else None
 
 
@@ -117,14 +117,14 @@ def _with_query(request: HttpRequest, address: str) -> str:
 
 
 def _edit_address(request: HttpRequest, row: VersionRow) -> str:
-    """Empty for who only reads."""
+    """Return an empty address for callers who only read."""
     return reverse("admin:elements_element_change", args=[row.element]) if works_in_office(caller_of(request)) else ""
 
 
 def _render(
     request: HttpRequest, visit: Visit, template: str, context: dict[str, Any], facets: list[FacetEntry]
 ) -> HttpResponse:
-    """What every page has around it."""
+    """Render a page with the frame that all pages share."""
     storage = storage_of(request)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)
     frame = {
@@ -135,7 +135,7 @@ def _render(
         "languages": languages(request, visit),
         "lang": tag,
         "dir": writing(visit.lcid).text_direction,
-        # Our own texts, where they are not in the language of the page.
+        # Language of the interface texts, if it is not the language of the page.
         "own": "" if tag.partition("-")[0] == own else format_html(' lang="{}"', own),
         "works_in_office": works_in_office(caller_of(request)),
         "place": request.get_full_path(),

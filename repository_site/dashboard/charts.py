@@ -1,4 +1,4 @@
-"""The charts of the overview: data for Chart.js, and the same as a table whose numbers are links."""
+"""The charts of the overview: data for Chart.js, and the same data as a table with links."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class Cell:
 class Table:
     headers: Sequence[str]
     rows: Sequence[tuple[Cell, Sequence[Cell]]]
-    """The head of each row, and its numbers."""
+    """Row header and numbers of each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     title: str
     summary: str
-    """What a picture says, for who does not see it."""
+    """Text alternative of the chart."""
     data: str
     options: str
     size: str
-    """Of the picture, which grows with its bars."""
+    """Height of the chart, which depends on the number of bars."""
     table: Table
     is_empty: bool
     empty: str
-    """What is said instead."""
+    """Text that is shown instead of an empty chart."""
 
 
 def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., str]) -> Chart:
-    """Elements by facet, and by what their states mean; only what there is."""
+    """Return elements by facet and by category of state, without empty facets and categories."""
     facets = [facet for facet, found in counts.by_facet.items() if any(found.values())]
     stages = [each for each in Category if counts.of(each)]
     names = {each: labels.facet(each) for each in facets}
@@ -83,7 +83,7 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
     headers = [_("Facet"), *(str(CATEGORY_NAMES[each]) for each in stages), _("All")]
     return Chart(
         _("Elements by facet and state"),
-        _("Bars: %(total)s elements in %(facets)s facets, divided by what their states mean.")
+        _("Bar chart: %(total)s elements in %(facets)s facets, by category of state.")
         % {"total": number(counts.total), "facets": len(facets)},
         json.dumps(data),
         json.dumps(_options(lying=True, with_legend=True)),
@@ -116,18 +116,18 @@ def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     ]
     return Chart(
         _("Releases of the last %(number)s weeks") % {"number": len(weeks)},
-        _("Bars: %(total)s releases, by week.") % {"total": number(total(weeks))},
+        _("Bar chart: %(total)s releases by week.") % {"total": number(total(weeks))},
         json.dumps(data),
         json.dumps(_options(lying=False, with_legend=False)),
         "medium",
-        Table([_("Week from"), _("Releases")], rows),
+        Table([_("Week starting"), _("Releases")], rows),
         not total(weeks),
         _("Nothing has been released in these weeks."),
     )
 
 
 def _number(value: int, address: str) -> Cell:
-    """None of something is no list to look at."""
+    """Link a number to its list, except zero."""
     return Cell(number(value), address if value else "")
 
 

@@ -1,4 +1,4 @@
-"""Differences of versions, and values as they stand in forms."""
+"""Differences between versions, and values in forms."""
 
 from __future__ import annotations
 

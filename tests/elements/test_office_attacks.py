@@ -1,4 +1,4 @@
-"""What somebody with bad intent, or a broken browser, sends to the back office and the API."""
+"""Malicious and broken requests to the back office and the API."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_names_are_found_however_they_are_written(showcase: Storage) -> None:
 
 
 def test_a_cleaner_that_leaves_angles_in_values_would_show() -> None:
-    """What is put into the markup after cleaning must not be led astray by what stands in a value."""
+    """Markup that is added after cleaning must not be confused by the value."""
     shown = shown_markup('<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>', "Table")
     assert shown == '<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>'
 

@@ -43,7 +43,7 @@ def test_the_export_is_what_the_command_prints(small: Storage, office: Office) -
 
 
 def test_a_storage_that_is_as_its_template(office: Office) -> None:
-    assert "The storage is configured exactly as its template." in office.page("configuration/compare/")
+    assert "The configuration of the storage equals its template." in office.page("configuration/compare/")
 
 
 def test_what_differs_from_the_template_side_by_side(small: Storage, office: Office) -> None:
@@ -97,7 +97,7 @@ def test_taking_over_what_breaks_a_rule_is_refused(small: Storage, office: Offic
 def test_a_template_that_is_gone_is_said(small_file: Path, office: Office) -> None:
     small_file.rename(small_file.with_name("other.json"))
     page = office.page("configuration/compare/")
-    assert "The template cannot be read, so there is nothing to compare with." in page
+    assert "The template cannot be read, so a comparison is not possible." in page
     assert "This installation has no template &#x27;small&#x27;. Its templates are: other." in page
 
 

@@ -143,7 +143,7 @@ def test_somebody_else_was_quicker(small: Storage, office: Office) -> None:
     office.save(path, changed(theirs, display_names__1033="Container"))
     response = office.save(path, changed(mine, color="#FFFFFF"))
     page = response.content.decode()
-    assert "Somebody else has changed this since you opened it." in page
+    assert "Another user has changed this since you opened it." in page
     assert "~ types.box.display_names: {1033: &#x27;Container&#x27;} -&gt; {1033: &#x27;Box&#x27;}" in page
     assert "~ types.box.color: #AABBCC -&gt; #FFFFFF" in page
     assert stored(small).types[1].display_names == ((1033, "Container"),)

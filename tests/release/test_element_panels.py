@@ -65,7 +65,7 @@ def test_an_author_is_offered_more_than_another_editor(house: Storage) -> None:
         "InProcessToInReview", "InProcessToReadyForQA", "InProcessToReadyForRelease",
     ]  # fmt: skip
     assert offered(other.get(page_of("inProcess"))) == []
-    assert "You can take no step from here." in main_text(other.get(page_of("inProcess")))
+    assert "You cannot take any step now." in main_text(other.get(page_of("inProcess")))
 
 
 def test_a_step_is_taken_with_its_comment(office: Office, house: Storage) -> None:
@@ -93,7 +93,7 @@ def test_warnings_are_shown_and_confirmed(office: Office, house: Storage) -> Non
     warned = apply(office, house, "inProcess", "InProcessToReleased", comment="Go")
     assert warned.status_code == 422
     text = main_text(warned)
-    assert "Nothing forbids this step, but there are warnings:" in text
+    assert "This step is possible, but there are warnings:" in text
     assert "No reason for the revision is given (reasonForRevision)." in text
     assert "Release anyway" in text
     assert ">Go</textarea>" in warned.content.decode()

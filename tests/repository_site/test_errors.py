@@ -229,7 +229,9 @@ def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkey
 @pytest.mark.parametrize(
     "error", [OperationalError("gone"), InterfaceError("closed"), EmbeddedPostgresError("starting")]
 )
-@pytest.mark.parametrize(("language", "heading"), [("en", "Not available just now"), ("de", "Gerade nicht verfügbar")])
+@pytest.mark.parametrize(
+    ("language", "heading"), [("en", "Temporarily unavailable"), ("de", "Vorübergehend nicht verfügbar")]
+)
 def test_pages_are_503_as_well(
     open_storage: Storage, monkeypatch: pytest.MonkeyPatch, error: Exception, language: str, heading: str
 ) -> None:
@@ -247,7 +249,7 @@ def test_pages_are_503_as_well(
     monkeypatch.setattr("storage.tenancy.middleware.read_storage", fail)
     response = client.get("/acme/open/1033/")
     assert response.status_code == 503
-    assert "<h1>Not available just now</h1>" in response.content.decode()
+    assert "<h1>Temporarily unavailable</h1>" in response.content.decode()
 
 
 def test_a_page_without_room(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +259,7 @@ def test_a_page_without_room(open_storage: Storage, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("storage.tenancy.middleware.read_storage", fail)
     response = Client(raise_request_exception=False).get("/acme/open/1033/")
     assert (response.status_code, response["Retry-After"]) == (503, "30")
-    assert "<h1>There is no room left</h1>" in response.content.decode()
+    assert "<h1>No disk space left</h1>" in response.content.decode()
 
 
 def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:

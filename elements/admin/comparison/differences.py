@@ -1,4 +1,4 @@
-"""What differs between two versions: texts word by word, lists item by item, diagrams shape by shape. Pure."""
+"""Differences between two versions: texts by word, lists by item, diagrams by shape. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-# Beyond this many comparisons a text is compared by lines, and beyond it again as a whole: nobody waits for more.
+# A text that needs more comparisons is compared by lines, and if that is still too much, as a whole.
 MOST_WORK = 1_000_000
 
 
@@ -24,7 +24,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of text that is on both sides, or on one only."""
+    """A run of text on both sides, or on one side only."""
 
     text: str
     mark: Mark = Mark.SAME
@@ -32,7 +32,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`old` and `new` are the two sides, each in pieces that make up its whole text."""
+    """The pieces of `old` and of `new` each make up the whole text of that side."""
 
     mark: Mark
     old: tuple[Piece, ...]
@@ -59,7 +59,7 @@ def compare_texts(old: str, new: str) -> Difference:
     right: list[Piece] = []
     codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     for place, (tag, first, last, start, stop) in enumerate(codes):
-        # Blanks between two differences are part of them: what was rewritten is one piece, not one for each word.
+        # Blanks between two differences belong to them, so that a rewritten passage is one piece.
         is_between = 0 < place < len(codes) - 1 and not "".join(before[first:last]).strip()
         is_same = tag == "equal" and not is_between
         _add(left, "".join(before[first:last]), Mark.SAME if is_same else Mark.REMOVED)
@@ -76,7 +76,7 @@ def _split(old: str, new: str) -> tuple[list[str], list[str]]:
 
 
 def _add(pieces: list[Piece], text: str, mark: Mark) -> None:
-    """What follows with the same mark is one piece with it."""
+    """Join a text with the piece before it if both have the same mark."""
     if not text:
         return
     if pieces and pieces[-1].mark is mark:
@@ -87,7 +87,7 @@ def _add(pieces: list[Piece], text: str, mark: Mark) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`key` says whether two are the same, `text` what is shown."""
+    """`key` identifies the item, `text` is shown."""
 
     key: str
     text: str
@@ -116,7 +116,7 @@ class ListDifference:
 
 
 def compare_lists(old: Sequence[Item], new: Sequence[Item]) -> ListDifference:
-    """What is on both sides and stands elsewhere among its kind is marked as moved."""
+    """Mark items that are on both sides in another order as moved."""
     in_order = _in_order([each.key for each in old], [each.key for each in new])
     return ListDifference(
         tuple(_marked(old, Counter(each.key for each in new), in_order, Mark.REMOVED)),
@@ -125,7 +125,7 @@ def compare_lists(old: Sequence[Item], new: Sequence[Item]) -> ListDifference:
 
 
 def _in_order(old: Sequence[str], new: Sequence[str]) -> Counter[str]:
-    """Keys whose order among each other is the same on both sides."""
+    """Return the keys that have the same order on both sides."""
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return Counter(key for start, _, size in matcher.get_matching_blocks() for key in old[start : start + size])
 
@@ -143,13 +143,13 @@ def _marked(items: Sequence[Item], others: Counter[str], in_order: Counter[str],
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A shape of a diagram. The key is that of what it shows, which stays the same over the versions (D11)."""
+    """A shape of a diagram. Its key identifies the element that it shows in all versions (D11)."""
 
     key: str
     name: str
     type: str
     before: frozenset[str] = frozenset()
-    """Keys of the shapes that precede it."""
+    """Keys of the preceding shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class ShapeDifference:
     new: Drawn | None
     is_renamed: bool = False
     is_rewired: bool = False
-    """Other shapes precede it."""
+    """The preceding shapes have changed."""
 
 
 def compare_diagrams(old: Sequence[Drawn], new: Sequence[Drawn]) -> list[ShapeDifference]:
-    """In the order of the new diagram; what is gone comes last."""
+    """Return differences in the order of the new diagram; removed shapes come last."""
     known, found = {each.key: each for each in old}, []
     for shape in new:
         earlier = known.pop(shape.key, None)

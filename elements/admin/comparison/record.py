@@ -1,4 +1,4 @@
-"""The record of an element's changes on its page: who changed what and when, with what was before and after."""
+"""The change history of an element: who changed which values when, with the values before and after."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How parts of the record become texts."""
+    """Turns the parts of a recorded change into texts."""
 
     labels: Labels
     type: ElementType
@@ -106,7 +106,7 @@ class _Reading:
     staff: Mapping[str, str]
 
     def values(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Label and text of each value, attributes first; what was not there is empty."""
+        """Yield the label and the text of each value, attributes first; a missing value has an empty text."""
         for part, value in sorted(document.items(), key=lambda item: item[0] != "attributes"):
             if part == "attributes":
                 yield from self._attributes(value)
@@ -119,7 +119,7 @@ class _Reading:
                 yield str(PARTS.get(part, part)), self._text(value)
 
     def _attributes(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """By name and culture, `name[1033]`; of what was deleted by name and then by culture."""
+        """Changes have keys such as `name[1033]`; deletions have cultures below the name."""
         properties = {each.key: each for each in self.type.properties}
         for key, value in document.items():
             name, _, culture = key.rstrip("]").partition("[")
@@ -155,7 +155,7 @@ class _Reading:
 
 
 def _ids(*documents: Any) -> Iterator[str]:
-    """Every id in them, whatever it is the id of."""
+    """Yield every GUID in the documents."""
     for document in documents:
         if isinstance(document, str):
             if GUID.fullmatch(document):

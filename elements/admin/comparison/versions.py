@@ -1,4 +1,4 @@
-"""The versions of an element, and two of them side by side with what differs."""
+"""The versions of an element, and the differences between two of them side by side."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`old` and `new` are the versions that were picked, in the order of their age."""
+    """The differences between two versions; `old` is the older one."""
 
     old: KnownVersion
     new: KnownVersion
@@ -113,7 +113,7 @@ def _known(page: ElementPage, row: VersionRow, people: Mapping[str, Named]) -> K
 
 
 def _picked(page: ElementPage, known: Sequence[KnownVersion]) -> tuple[KnownVersion | None, KnownVersion | None]:
-    """Those that the address names, in the order of their age; else the one that is shown, and the one before it."""
+    """Return the two versions that the address names, older first; by default the shown one and the one before."""
     asked = {page.request.GET.get(name, "") for name in ("old", "new")}
     picked = [each for each in known if each.id in asked]
     if len(picked) < 2:
@@ -123,7 +123,7 @@ def _picked(page: ElementPage, known: Sequence[KnownVersion]) -> tuple[KnownVers
 
 
 def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> Comparison:
-    """Only what differs, in a fixed number of statements."""
+    """Read both versions in a fixed number of statements and return the differences only."""
     rows = read_versions([old.id, new.id])
     if len(rows) < 2:
         raise NotFound(_("One of these versions has just been deleted."))
@@ -149,7 +149,7 @@ def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[Text
 
 
 def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:
-    """What each value of a property is called, with the culture that it is kept under."""
+    """Yield the label and the culture of each value of a property."""
     label = labels.property(property)
     if property.attribute and property.attribute.is_invariant_culture:
         yield label, str(INVARIANT_CULTURE)
@@ -186,7 +186,7 @@ def _lists_and_shapes(
             if shape.element in named:
                 creation = identities[shape.element].creation
                 seen[creation] = seen.get(creation, 0) + 1
-                # What is drawn more than once is told apart by its turn.
+                # A number distinguishes shapes that show the same element.
                 keys[shape.shape] = f"{creation} {seen[creation]}"
         return [
             Drawn(

@@ -1,4 +1,4 @@
-"""Elements to choose from, as one types: for related contexts, parents, and the filter by author."""
+"""Elements to choose from while the user types: for related contexts, parents and the filter by author."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_PAGE = 1_000
 
 
 def choices_view(request: HttpRequest) -> HttpResponseBase:
-    """A page of elements by name, in the form that the select of the filters expects."""
+    """Return one page of elements by name, as select2 expects it."""
     labels = labels_of(request)
     types = _types(labels, request)
     number = request.GET.get("page", "1")
@@ -44,7 +44,7 @@ def _choice(named: Named) -> dict[str, str]:
 
 
 def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
-    """Of what may be chosen: named types, what a context of a type accepts, or what a type may stand below."""
+    """Return the types to choose from: those named, those that a related context accepts, or the possible parents."""
     types, given = labels.configuration.types, request.GET
     if "context" in given:
         allowed = context_types(labels, _type(labels, given.get("type", "")), given["context"])
@@ -58,7 +58,7 @@ def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
 def _type(labels: Labels, key: str) -> ElementType:
     found = labels.configuration.types.get(key)
     if found is None:
-        raise NotFound(_("There is no type %(key)s.") % {"key": key[:100]})
+        raise NotFound(_("The type %(key)s does not exist.") % {"key": key[:100]})
     return found
 
 

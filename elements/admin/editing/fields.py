@@ -1,4 +1,4 @@
-"""The fields of an element's form: one for each value that can be set, by the data type of its property."""
+"""The fields of an element form: one for each value that can be set, by data type."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 INVARIANT = str(INVARIANT_CULTURE)
 STEREOTYPE, PARENT = "stereotype", "rootPath"
 INPUT = {"class": " ".join(BASE_INPUT_CLASSES)}
-# Fields of dates and times in browsers know thousandths of seconds, and would drop what is finer.
+# Browsers keep milliseconds in fields for date and time and would drop smaller fractions.
 FINEST_MOMENT = 23
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`key` and `culture` say which value it is; a related context and a parent have no culture."""
+    """`key` and `culture` identify the value; related contexts and parents have no culture."""
 
     name: str
     key: str
@@ -42,7 +42,7 @@ class Field:
     culture_name: str = ""
     attribute: Attribute | None = None
     chooses: str = ""
-    """Where elements to choose from are found; only fields that choose elements have it."""
+    """Address of the elements to choose from; empty for other fields."""
     most: int = 0
 
     def widget(self, labels: Labels, value: Typed) -> Widget:
@@ -68,7 +68,7 @@ class Field:
         return _line("text", inputmode=_KEYBOARDS.get(kind, "text"))
 
     def read(self, data: QueryDict) -> Typed:
-        """What was typed; a field that is not in the request counts as empty."""
+        """Return the typed value; a field that is missing in the request is empty."""
         data_type = self.attribute.data_type if self.attribute else None
         if data_type is DataType.MULTI_SELECTION_VALUE:
             return data.getlist(self.name)
@@ -77,18 +77,16 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A property with the fields of its values, side by side."""
-
     label: str
     key: str
     help: str
     fields: tuple[Field, ...]
     is_single: bool
-    """The same in all cultures."""
+    """The property has one field, not one for each culture."""
 
 
 def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | None) -> list[Row]:
-    """What can be set on elements of a type, in the order of its properties; `editable` None means everything."""
+    """Return a row for each property that can be set; `editable` is None if all can."""
     found = [_property_row(labels, type, each) for each in type.properties]
     rows = [row for row in found if row is not None and (editable is None or row.key in editable)]
     if editable is None:
@@ -101,11 +99,11 @@ def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | Non
 def parent_row(type: ElementType) -> Row:
     chooses = f"{reverse('admin:elements_choices')}?{urlencode({'parent': type.key})}"
     field = Field("parent", PARENT, chooses=chooses, most=1)
-    return Row(_("Parent"), PARENT, _("Where it stands in the tree; without one it is unfiled."), (field,), True)
+    return Row(_("Parent"), PARENT, _("Place in the tree. An element without a parent is unfiled."), (field,), True)
 
 
 def _property_row(labels: Labels, type: ElementType, property: Property) -> Row | None:
-    """None for what the server derives, and for contexts that nobody sets."""
+    """Return None for derived properties and read-only contexts."""
     key, label, help = property.key, labels.property(property), labels.help(property)
     if property.related is not None:
         if property.related.read_only or key in SERVER_CONTEXTS:
@@ -135,7 +133,7 @@ def _line(type: str, **attributes: str) -> Input:
 
 
 def _choices(labels: Labels, attribute: Attribute, chosen: Sequence[str]) -> list[tuple[str, str]]:
-    """A key that is stored and no longer configured stays until somebody changes it."""
+    """A stored key that is no longer configured stays selectable."""
     known = [
         (each.key, labels.text(each.display_names, each.key))
         for each in attribute.selectable_values

@@ -1,7 +1,7 @@
-"""The form of an element: what is stored, what was read when the form was opened, and what somebody typed since.
+"""The form of an element: the stored values, the values when the form was opened, and the typed values.
 
-Only what differs from what was read is sent to the domain, so that two people who change different values of an element
-do not take back each other's work. What the domain finds wrong stands at the field it is about.
+Only values that the user has changed are sent to the domain, so that two users who change different values of an
+element do not undo each other's work. Each problem that the domain finds is shown at its field.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.rendering import to_json
 from repository_site.core.wording import GUID
 
-# How problems name the element of the form, and what in it they are about.
+# The place of a problem: the element of the form, then the property.
 PLACE = "element"
 ABOUT = re.compile(rf"{PLACE}: (?P<key>[^\[:]+)(?:\[(?P<part>\d+)\])?")
 READ = "read"
 
 
 class FormFindings(Findings):
-    """Remembers what each problem is about."""
+    """Keeps the place of each problem."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class FormFindings(Findings):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A field as it is drawn. `note` says what is stored now, where somebody else has changed it meanwhile."""
+    """A rendered field. `note` has the stored value if another user has changed it meanwhile."""
 
     field: Field
     html: SafeString
@@ -70,7 +70,7 @@ class ShownRow:
 
 
 class ElementForm:
-    """Of a version, or (without `row`) of an element that is to be made."""
+    """The form of a version, or of a new element if `row` is None."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class ElementForm:
         self.problems: list[str] = []
         self.notes: dict[str, str] = {}
         self.saved = ""
-        """The version that was made or changed, once it was."""
+        """Id of the saved version; empty until then."""
 
     @property
     def fields(self) -> list[Field]:
@@ -102,11 +102,11 @@ class ElementForm:
 
     @property
     def read_text(self) -> str:
-        """What was read, to be sent along with what is typed."""
+        """The values when the form was opened, for a hidden field."""
         return to_json(self.read).decode()
 
     def fill(self, data: QueryDict) -> None:
-        """What somebody has typed, and what they had before them."""
+        """Take the typed values, and the values when the form was opened."""
         self.values = {field.name: field.read(data) for field in self.fields}
         self.read = _known(data.get(READ, ""), self.fields)
 
@@ -115,8 +115,8 @@ class ElementForm:
         return [field for field in self.fields if not same_typed(self.values[field.name], self.read[field.name])]
 
     def rebase(self, data: QueryDict) -> None:
-        """Somebody else was faster: what was typed stays, everything else is as it is stored now, and where both have
-        changed the same the form says what is stored."""
+        """Apply the typed values to what another user has stored meanwhile. Fields that both have changed get a note
+        with the stored value."""
         self.fill(data)
         typed = {field.name for field in self.changed}
         for field in self.fields:
@@ -141,7 +141,7 @@ class ElementForm:
             return str(value)
 
     def element_input(self) -> ElementInput | None:
-        """What the domain is to do; None when something cannot even be read."""
+        """Return the changes for the domain; None if a typed value cannot be parsed."""
         given = ElementInput(PLACE, version=self.row.version if self.row else None)
         if self.row is None:
             given.type = self.type.key
@@ -149,7 +149,7 @@ class ElementForm:
             try:
                 self._add(given, field, self.values[field.name])
             except NoJson as problem:
-                self.add_error(field, _("This is no JSON: %(problem)s.") % {"problem": problem})
+                self.add_error(field, _("Invalid JSON: %(problem)s.") % {"problem": problem})
         return None if self.errors else given
 
     def _add(self, given: ElementInput, field: Field, value: Typed) -> None:
@@ -172,7 +172,7 @@ class ElementForm:
                 given.related[field.key] = named
 
     def take(self, problem: Problem, findings: FormFindings) -> None:
-        """Each text to the field it is about; what is about none stands above the form."""
+        """Show each problem at its field; other problems are shown above the form."""
         if not findings.noted:
             self.problems += problem.details
         for place, text in findings.noted:
@@ -186,7 +186,7 @@ class ElementForm:
         self.problems = list(dict.fromkeys(self.problems))
 
     def _field(self, key: str, part: str) -> Field | None:
-        """By culture; what a number in a list of references is about is the whole list."""
+        """Find a field by key and culture; a number in a list of references means the whole list."""
         of_key = [field for field in self.fields if field.key == key]
         return next((field for field in of_key if field.culture == part), of_key[0] if of_key else None)
 
@@ -234,7 +234,7 @@ def _stored_values(
 
 
 def _known(text: str, fields: Sequence[Field]) -> dict[str, Typed]:
-    """What a browser says was read; a field that it does not speak of was empty."""
+    """Parse the values of the hidden field; a missing field was empty."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""Values of attributes as they stand in a form, and back: what cannot be read is handed on as it was typed, so that the
-domain says what is wrong with it. Pure."""
+"""Attribute values as form texts, and back. A text that cannot be parsed stays a text, so that the domain reports the
+problem. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from facets.blueprint.data_types import DataType
 from repository_site.core.rest.rendering import to_json
 from storage.back_office.fields import with_plain_lines
 
-# Where blanks are a value, too.
+# Data types in which blanks are a value.
 TEXTS = (DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT, DataType.HTML)
-# A text, or the keys that are selected.
 Typed = str | list[str]
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
 NUMBER = re.compile(r"[+-]?[0-9]{1,200}(\.[0-9]{1,200})?([eE][+-]?[0-9]{1,3})?")
@@ -26,11 +25,11 @@ WITHOUT_SECONDS = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}")
 
 
 class NoJson(ValueError):
-    """The text of a field that holds JSON is none."""
+    """The text of a JSON field is not valid JSON."""
 
 
 def typed_value(data_type: DataType, value: Any) -> Typed:
-    """As a form shows it; empty when there is none."""
+    """Return the form text of a value; empty if there is no value."""
     if data_type is DataType.MULTI_SELECTION_VALUE:
         return [str(each) for each in value] if isinstance(value, list) else []
     if value is None:
@@ -40,7 +39,7 @@ def typed_value(data_type: DataType, value: Any) -> Typed:
 
 
 def read_typed(data_type: DataType, typed: Typed) -> Any:
-    """The value that is meant; None when there is to be none."""
+    """Parse a typed value; None means that the field is empty."""
     if isinstance(typed, list):
         return typed or None
     if not typed or (not typed.strip() and data_type not in TEXTS):
@@ -50,17 +49,17 @@ def read_typed(data_type: DataType, typed: Typed) -> Any:
 
 
 def same_typed(one: Typed, other: Typed) -> bool:
-    """Boxes are ticked in no order."""
+    """Compare typed values; the order of checkboxes does not matter."""
     return sorted(one) == sorted(other) if isinstance(one, list) and isinstance(other, list) else one == other
 
 
 def posted_text(data_type: DataType | None, text: str) -> str:
-    """What a browser sends, as the same value is shown in a form."""
+    """Normalise a text that a browser has sent."""
     return _read_date_time(text) if data_type is DataType.DATE_TIME else with_plain_lines(text)
 
 
 def _html(value: Any) -> str:
-    """Without the declaration that every one has, and that is added again."""
+    """Strip the declaration, which is added again on saving."""
     return with_plain_lines(str(value).removeprefix(DECLARATION))
 
 
@@ -77,7 +76,7 @@ def _read_truth(text: str) -> Any:
 
 
 def _read_integer(text: str) -> Any:
-    """What has more than 64 bits is no integer to the domain, but a number, as when the API reads it."""
+    """Parse integers beyond 64 bits as decimals, as the API does."""
     if not WHOLE_NUMBER.fullmatch(text.strip()):
         return text
     number = int(text)
@@ -85,7 +84,7 @@ def _read_integer(text: str) -> Any:
 
 
 def _read_decimal(text: str) -> Any:
-    """Within the bounds that the API has for numbers, by far; anything else is no number."""
+    """Accept numbers well beyond the limits of the API; keep any other text."""
     plain = text.strip()
     if not NUMBER.fullmatch(plain):
         return text
@@ -93,7 +92,7 @@ def _read_decimal(text: str) -> Any:
 
 
 def _read_date_time(text: str) -> str:
-    """Browsers leave out seconds that are none, and fill up fractions."""
+    """Browsers omit zero seconds and pad fractions."""
     plain = text.strip()
     if WITHOUT_SECONDS.fullmatch(plain):
         return f"{plain}:00"

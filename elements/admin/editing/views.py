@@ -1,4 +1,4 @@
-"""Making, changing and deleting elements in the back office, by the functions that the API calls (D15, D19)."""
+"""Pages that create, change and delete elements, with the functions that the API calls (D15, D19)."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ EDIT = "back_office/elements/edit.html"
 
 
 def same_revision(revision: str) -> Callable[[list[VersionRow | None]], None]:
-    """Refuses a version that is no longer what the page was made of. Asked under the lock of the element."""
+    """Return a check that refuses a version which has changed since the page was read."""
 
     def check(rows: list[VersionRow | None]) -> None:
         row = rows[0] if rows else None
         if row is not None and str(row.revision) != revision:
-            raise PreconditionFailed(_("Somebody else has changed this element since you opened it."))
+            raise PreconditionFailed(_("Another user has changed this element since you opened it."))
 
     return check
 
 
 def edit_view(request: HttpRequest, element: str) -> HttpResponseBase:
-    # First: from here on the configuration stays as it is, and the form is made of what the change is checked by.
+    # First lock the configuration, so that the form and the checks use the same one.
     writer = content_writer_of(request) if request.method == "POST" else None
     page = find_page(request, element, request.GET.get("version"))
     require_editable(page)
@@ -87,11 +87,11 @@ def form_of(page: ElementPage) -> ElementForm:
 
 
 def save(writer: Writer, view: Any, form: ElementForm, revision: str) -> Problem | None:
-    """What stands against it, which is then in the form, too; None when it is done. Nothing is half done."""
+    """Save in one transaction. Return the problem, which the form shows as well, or None."""
     findings = FormFindings()
     given = form.element_input()
     if given is None:
-        return Invalid(_("Some fields cannot be read."))
+        return Invalid(_("Some fields have invalid values."))
     try:
         with transaction.atomic():
             form.saved = update_elements(writer, view, [given], findings, same_revision(revision))[0]
@@ -106,9 +106,9 @@ def save(writer: Writer, view: Any, form: ElementForm, revision: str) -> Problem
 def _stale_text(page: ElementPage) -> str:
     person = page.named.get(page.row.changed_by or "")
     return _(
-        "%(who)s has changed this element since you opened it (%(when)s). What you typed is kept; everything else is as"
-        " it is stored now. Look at the fields that are marked, and save again."
-    ) % {"who": person.name if person else _("Somebody"), "when": page.labels.moment(page.row.changed_on)}
+        "%(who)s has changed this element since you opened it (%(when)s). Your input is kept; all other fields show the"
+        " stored values. Check the marked fields and save again."
+    ) % {"who": person.name if person else _("Another user"), "when": page.labels.moment(page.row.changed_on)}
 
 
 def _render(
@@ -144,7 +144,7 @@ def add_view(request: HttpRequest) -> HttpResponseBase:
     type = next((each for each in types if each.key == request.GET.get("type")), None)
     if type is None:
         if request.GET.get("type"):
-            raise NotFound(_("No element of this type can be made here."))
+            raise NotFound(_("You cannot create an element of this type here."))
         return _choose_type(request, labels, types, above)
     form = ElementForm(labels, type, parent=above.row.element if above else None)
     if writer is None:
@@ -154,7 +154,7 @@ def add_view(request: HttpRequest) -> HttpResponseBase:
     problem = save(writer, view, form, "")
     if problem is not None:
         return _render_new(request, labels, type, above, form, problem)
-    messages.success(request, _("The element was made."))
+    messages.success(request, _("The element was created."))
     return redirect(reverse("admin:elements_element_change", args=[form.saved]))
 
 
@@ -194,7 +194,7 @@ def _render_new(
 
 
 def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
-    """What is in the way is told before anybody tries; what goes is told before anybody agrees."""
+    """List obstacles and everything that will be deleted before asking for confirmation."""
     writer = content_writer_of(request, Permission.DELETE) if request.method == "POST" else None
     page = find_page(request, element, request.GET.get("version"))
     if not page.is_deletable and writer is None:

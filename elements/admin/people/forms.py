@@ -1,4 +1,4 @@
-"""The forms of users and groups, with those fields that the storage's types have."""
+"""Forms of users and groups, with the fields that the types of the storage have."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEXTS = (NAME, "firstName", "lastName")
 
 
 class PersonForm(DomainForm):
-    """Texts of an element, one field a culture where they have cultures. `stored` is None when it is new."""
+    """Text fields of an element, one for each culture. `stored` is None for a new element."""
 
     place: ClassVar[str]
     order: ClassVar[tuple[str, ...]] = TEXTS
@@ -61,7 +61,7 @@ class PersonForm(DomainForm):
         self.fields["revision"] = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def _add_text(self, property: Property, values: Mapping[str, Any]) -> list[str]:
-        """The names of its fields."""
+        """Add the fields of a property and return their names."""
         attribute = property.attribute
         if attribute is None:
             return []
@@ -81,7 +81,7 @@ class PersonForm(DomainForm):
         return names
 
     def texts(self) -> dict[str, dict[str, Any]]:
-        """By name and culture."""
+        """Return the texts by property and culture."""
         found: dict[str, dict[str, Any]] = {}
         for name, value in self.cleaned_data.items():
             key, separator, lcid = name.rpartition("_")
@@ -90,7 +90,7 @@ class PersonForm(DomainForm):
         return found
 
     def place_of(self, text: str) -> tuple[str, str | None]:
-        """As the writer names places: `user: firstName[127]: ...`."""
+        """Find the field of a problem, such as `user: firstName[127]: ...`."""
         rest = text.removeprefix(f"{self.place}: ")
         name, _, _ = rest.partition(": ")
         field = name.replace("[", "_").replace("]", "")
@@ -100,19 +100,18 @@ class PersonForm(DomainForm):
         return "", None
 
     def add_revision(self, revision: int) -> None:
-        """Of what is stored by now: who saves again means it."""
+        """Take the stored revision, so that saving again overwrites it."""
         data = cast("QueryDict", self.data).copy()
         data["revision"] = str(revision)
         self.data = data
 
     def freeze(self) -> None:
-        """For those who may only look."""
+        """Make all fields read-only."""
         for field in self.fields.values():
             field.disabled = True
 
 
 def _text_widget(data_type: DataType) -> forms.Widget:
-    """One line where there can be no more."""
     if data_type is DataType.SINGLE_LINE_TEXT:
         found: forms.Widget = UnfoldAdminTextInputWidget()
     else:
@@ -145,7 +144,7 @@ class UserForm(PersonForm):
                 required=False,
                 initial=grant.is_inactive,
                 widget=UnfoldBooleanSwitchWidget(),
-                help_text=gettext_lazy("Out of use: tokens and staff who stand for this user are refused."),
+                help_text=gettext_lazy("Tokens and staff accounts of this user are refused."),
             )
         if GROUPS in self.known:
             self.fields["groups"] = forms.TypedMultipleChoiceField(
@@ -161,7 +160,7 @@ class UserForm(PersonForm):
 
     def ask_to_confirm(self) -> None:
         self.fields["confirmed"] = forms.BooleanField(
-            label=gettext_lazy("Do it all the same"), required=False, widget=UnfoldBooleanWidget()
+            label=gettext_lazy("Do it anyway"), required=False, widget=UnfoldBooleanWidget()
         )
 
     @property
@@ -182,7 +181,7 @@ class UserForm(PersonForm):
 
 
 class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
-    """Looks users up while one types; a storage may have thousands."""
+    """Searches users while the user types; a storage may have thousands."""
 
     option_template_name = "django/forms/widgets/select_option.html"
 
@@ -201,7 +200,7 @@ class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
 
 
 class UsersField(forms.Field):
-    """The ids of users; whether they exist is for the domain to say."""
+    """Ids of users; the domain checks whether they exist."""
 
     def clean(self, value: Any) -> list[UUID]:
         try:
@@ -228,7 +227,7 @@ class GroupForm(PersonForm):
             required=False,
             initial=[str(each) for each in members],
             widget=MemberSelect(labels),
-            help_text=gettext_lazy("A group that is to approve something stands for its members."),
+            help_text=gettext_lazy("If the group is to approve something, each of its members can do so."),
         )
 
     @property

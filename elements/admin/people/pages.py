@@ -1,4 +1,4 @@
-"""Users and groups of the storage. Every role above viewer may look; administrators change."""
+"""Users and groups of a storage. Every role above viewer can see them; administrators can change them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SORT_NAME = "newest__sort_name"
 
 @dataclass(frozen=True, slots=True)
 class UserCells:
-    """What a row of the list shows beside the attributes."""
+    """Cells of a row that are not attributes."""
 
     groups: Sequence[str]
     tokens: int
@@ -62,7 +62,7 @@ class UserCells:
 
 
 class UserList(ChangeList):
-    """Reads what its page needs for all rows at once."""
+    """Reads the data of all rows at once."""
 
     result_list: Any
 
@@ -97,7 +97,7 @@ class GroupList(ChangeList):
 
 
 def token_counts(request: HttpRequest, users: list[UUID]) -> dict[UUID, int]:
-    """Of tokens that are not revoked."""
+    """Count tokens that are not revoked, by user."""
     tokens = ApiToken.objects.filter(storage=storage_of(request), user_id__in=users, revoked_on=None).order_by()
     return dict(tokens.values_list("user_id").annotate(Count("id")))
 
@@ -149,7 +149,7 @@ class GroupFilter(DropdownFilter):
 
 
 class PeopleAdmin(StorageModelAdmin):
-    """What the pages of users and of groups share: a form whose fields follow the type, and the domain that saves."""
+    """Base of the pages of users and groups: the fields of the form follow the type, and the domain saves."""
 
     type_key: str
     page_texts: dict[str, Any]
@@ -162,7 +162,7 @@ class PeopleAdmin(StorageModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Every word, anywhere in one of the fields. The name is kept in folded form, as `sort_name` has it."""
+        """Every word must occur in one of the fields. `sort_name` is case-folded."""
         for word in search_term.split():
             wanted = Q(**{f"{SORT_NAME}__contains": word.casefold()})
             for field in self.search_fields:
@@ -231,7 +231,7 @@ class PeopleAdmin(StorageModelAdmin):
         raise NotImplementedError
 
     def beside(self, request: HttpRequest, labels: Labels, found: Any) -> dict[str, Any]:
-        """What the page shows next to the form."""
+        """Return the context of the cards beside the form."""
         return {}
 
     def saved(self, request: HttpRequest, form: PersonForm, found: Any) -> UUID | None:
@@ -260,8 +260,8 @@ class UserAdmin(PeopleAdmin):
     type_key = USER_TYPE
     page_texts = {
         "new": gettext_lazy("New user"),
-        "make": gettext_lazy("Make the user"),
-        "made": gettext_lazy("The user has been made."),
+        "make": gettext_lazy("Create user"),
+        "made": gettext_lazy("The user was created."),
     }
     list_display = ("name", "person", "role_list", "group_list", "last_login")
     list_filter = (RoleFilter, ActivityFilter, GroupFilter)
@@ -276,7 +276,7 @@ class UserAdmin(PeopleAdmin):
         return UserList
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Who has which token or account is for administrators to know."""
+        """Only administrators see tokens and accounts of users."""
         return (*self.list_display, *(("tokens", "account") if administers(request) else ()))
 
     @admin.display(description=gettext_lazy("name"), ordering="newest__sort_name")
@@ -341,8 +341,8 @@ class UserGroupAdmin(PeopleAdmin):
     type_key = GROUP_TYPE
     page_texts = {
         "new": gettext_lazy("New group"),
-        "make": gettext_lazy("Make the group"),
-        "made": gettext_lazy("The group has been made."),
+        "make": gettext_lazy("Create group"),
+        "made": gettext_lazy("The group was created."),
     }
     list_display = ("name", "number", "member_list")
     search_fields = (SORT_NAME,)
@@ -376,7 +376,7 @@ class UserGroupAdmin(PeopleAdmin):
 
 
 def local_moment(value: Any) -> str:
-    """An attribute that is a date-time is local to the storage already."""
+    """Format a date-time attribute, which is in the local time of the storage."""
     local = read_date_time(value) if isinstance(value, str) else None
     if isinstance(local, datetime):
         return formats.date_format(local, "SHORT_DATETIME_FORMAT")

@@ -24,10 +24,10 @@ class TestThePage:
         text = text_of(client.get(f"{TASKS}{task}/change/"))
         for part in (
             "Approve expiry: released-1",
-            "Why it is stuck Open for 19 days. Remind the approver, reassign the task, or decide on behalf of the approver.",
+            "Why the task is stuck Open for 19 days. Remind the approver, reassign the task, or decide on behalf of the approver.",
             "The state “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
             "By Anna , 2026-07-01 12:00 Out of date.",
-            "Who decides Ben Reminded once, on 2026-07-20 12:00",
+            "Approver Ben Reminded once, on 2026-07-20 12:00",
             "State Open",
             "Age 19 days, overdue by 5 days 2026-07-15 12:00",
             "2026-07-20 12:00 Reminded Ben Request expiry version 1.0 Released Berta Boss",
@@ -37,7 +37,7 @@ class TestThePage:
         text = text_of(client.get(f"{TASKS}{task}/change/"))
         assert "State Rejected Berta Boss on behalf of Ben, just now Keep it." in text
         assert "Task rejected on behalf of Ben" in text
-        assert "What can be done" not in client.get(f"{TASKS}{task}/change/").content.decode()
+        assert "Possible actions" not in client.get(f"{TASKS}{task}/change/").content.decode()
         assert client.post(f"{TASKS}{task}/change/", {"state": "open"}).status_code in (200, 403, 405)
         assert state_of(house, task) == ["rejected"]
 

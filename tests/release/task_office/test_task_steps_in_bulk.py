@@ -69,7 +69,7 @@ class TestSeveralAtOnce:
         before = fingerprints(house)
         response = take(client, "accept", task, comment="Agreed.")
         assert response.status_code == 409
-        assert "Nothing was done, and nothing has changed. " in text_of(response)
+        assert "The tasks were not changed. " in text_of(response)
         assert "The task has already been withdrawn." in text_of(response)
         # No task is left to retry.
         assert 'name="comment"' not in response.content.decode()
