@@ -10,7 +10,8 @@ from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.release.house import HouseClient, write_lines
+from tests.release.house import HouseClient, MakeClient, write_lines
+from tests.release.stored_contents import contents, first_contents
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +34,18 @@ def desk(house: Storage, api: ApiClient) -> Callable[..., HouseClient]:
         return HouseClient(house, api, *roles, user=user)
 
     return sit
+
+
+@pytest.fixture
+def caller(desk: MakeClient) -> HouseClient:
+    """Return a caller with all permissions, for tests that are not about permissions."""
+    return desk(Role.ARCHITECT)
+
+
+@pytest.fixture
+def rival(house: Storage, db: None) -> Iterator[Storage]:
+    """Check that the test leaves the storage of the rival unchanged."""
+    storage = Storage.objects.get(collection__key="rival", key=house.key)
+    before = first_contents(storage)
+    yield storage
+    assert contents(storage) == before

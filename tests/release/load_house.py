@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from repository_site.core import environment
-from tests.elements.test_writing_under_load import Answer, Desk, together
+from tests.load_client import LoadClient, LoadResponse, together
 from tests.release.house import ID
 from tests.server_process import Server
 
@@ -66,35 +66,41 @@ for line in sys.stdin:
 """
 
 
-class LoadCaller(Desk):
+class LoadCaller(LoadClient):
     """A caller that accepts no server error and no throttling."""
 
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> LoadResponse:
         found = super().call(method, address, body, **headers)
         assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
         return found
 
-    def step(self, id: str, step: str, prefix: str = "release") -> Answer:
+    def update(self, *elements: Body) -> LoadResponse:
+        return self.call("POST", PROCESSES, {"elements": list(elements)})
+
+    def read(self, id: str) -> LoadResponse:
+        return self.call("GET", f"{PROCESSES}/{id}")
+
+    def step(self, id: str, step: str, prefix: str = "release") -> LoadResponse:
         """Apply a transition, or call `createversion`."""
         last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
         return self.call("POST", f"{API}/{prefix}/{id}/{last}")
 
-    def decide(self, task: str, decision: str) -> Answer:
+    def decide(self, task: str, decision: str) -> LoadResponse:
         return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
 
     def content(self, id: str) -> list[Body]:
         found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
         return found
 
-    def draw(self, id: str, *names: str) -> Answer:
+    def draw(self, id: str, *names: str) -> LoadResponse:
         items = [
             {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
             for index, name in enumerate(names)
         ]
         return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
 
-    def rename(self, id: str, name: str) -> Answer:
-        return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
+    def rename(self, id: str, name: str) -> LoadResponse:
+        return self.update({"id": id, "attributes": {"name": {"1033": name}}})
 
 
 class ServedHouse:
@@ -122,7 +128,7 @@ class ServedHouse:
             }
             for number in range(count)
         ]
-        answer = self.architect.update(*made, address=PROCESSES)
+        answer = self.architect.update(*made)
         assert answer.status == 200, answer.body
         return [(each["id"], each["versionId"]) for each in answer.body["elements"]]
 

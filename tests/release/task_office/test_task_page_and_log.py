@@ -25,7 +25,7 @@ class TestThePage:
         for part in (
             "Approve expiry: released-1",
             "Why the task is stuck Open for 19 days. Remind the approver, reassign the task, or decide on behalf of the approver.",
-            "The state “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
+            "State “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
             "By Anna , 2026-07-01 12:00 Out of date.",
             "Approver Ben Reminded once, on 2026-07-20 12:00",
             "State Open",
