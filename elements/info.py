@@ -1,4 +1,4 @@
-"""What a caller can do with an element, operation 12; the rules are those of `permissions` and `locks`."""
+"""Information about an element for a caller, operation 12. The rules are in `permissions` and `locks`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from storage.access.callers import Caller
 
 @dataclass(frozen=True, slots=True)
 class ShownIn:
-    """A shape that shows an element, and the version whose diagram it is in, with what its state means."""
+    """A shape that shows an element, with the version of its diagram and the category of that version."""
 
     shape: str
     version: str
@@ -33,7 +33,7 @@ class ShownIn:
 
 @dataclass(frozen=True, slots=True)
 class ElementStanding:
-    """Where a caller stands with a version: what is granted, and what keeps it from being changed now, if anything."""
+    """Rights of a caller on a version: the granted permissions, and the lock that prevents a change now."""
 
     drawn: list[ShownIn]
     authors: set[UUID]
@@ -86,22 +86,23 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
 
 
 def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
-    """Every shape that shows an element, in diagrams that the reader may see."""
+    """Return all shapes that show an element, in diagrams that the reader may see."""
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id
-        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
+        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants
     return [ShownIn(*found) for found in fetch(sql, [element])]
 
 
 def _authors(versions: list[str]) -> set[UUID]:
-    """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
+    """Return the authors of these versions. An element that lives in a diagram also has the diagram's authors, because
+    changing it changes the diagram."""
     return authors_in(rows.read_references(versions, derived.AUTHOR_CONTEXTS).values())
 
 
 def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lock) -> Lock:
-    """Why nothing can be added: below an element whoever may make such elements can add some, into its diagram only who
-    can change it. What takes nothing is as locked as it is itself."""
+    """Return the lock that prevents adding elements. Below an element, callers may add the types that they may create;
+    into its diagram, only if they may change it. An element that accepts nothing has its own lock."""
     children = [each for each in reader.types.values() if type.key in each.parents and not each.lives_in_diagrams]
     drawn = [each for each in reader.types.values() if each.key in type.insertables]
     possible = children + (drawn if lock is Lock.NONE else [])

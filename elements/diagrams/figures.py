@@ -1,7 +1,7 @@
-"""What a shape looks like by its kind: events round, rules diamonds, both with their text beside; all others boxes.
+"""Figures of shapes by kind: events are circles, rules are diamonds, both with their text beside; all others are boxes.
 
-Each figure is drawn around (0, 0). Looks are presentation attributes, so that a picture is whole without its style
-sheet.
+Each figure is drawn around (0, 0). Presentation attributes define its look, so that a picture is complete without its
+style sheet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
 EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
-# Around a shape, for what marks it as selected or focused.
+# Distance of the frame that marks a shape as selected or focused.
 MARGIN = 6
 MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
 
@@ -45,7 +45,7 @@ RULES = frozenset({FigureKind.AND, FigureKind.OR, FigureKind.XOR, FigureKind.CON
 
 @dataclass(frozen=True, slots=True)
 class DrawableShape:
-    """`rank` is its place in the diagram's order."""
+    """A shape with its texts and colour. `rank` is its position in the diagram."""
 
     key: str
     rank: int
@@ -57,13 +57,13 @@ class DrawableShape:
 
     @property
     def title(self) -> str:
-        """All of its name, and what it is, for who sees neither the form nor a name that was cut."""
+        """Full name and type, for screen readers and for names that were cut."""
         return clean(self.name if self.name == self.type_name else f"{self.type_name}: {self.name}")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A shape as it is drawn in a picture of one direction: the label of a round or pointed one stays off the flow."""
+    """A shape as drawn in a picture of one direction. The label of a circle or diamond stays off the flow."""
 
     shape: DrawableShape
     direction: Direction
@@ -101,7 +101,7 @@ class Figure:
         return CONDITION_HALF if self.shape.kind is FigureKind.CONDITION else RULE_HALF
 
     def draw(self, x: int, y: int, is_selected: bool) -> str:
-        """A group at a place, inside a link where there is one."""
+        """Return a group at a position, inside a link if there is one."""
         shape = self.shape
         name = f"shape {shape.kind}{' selected' if is_selected else ''}"
         drawn = (
@@ -115,7 +115,7 @@ class Figure:
         return f"<a href={quoteattr(clean(shape.link))} aria-label={label}{current}>{drawn}</a>"
 
     def _mark(self, is_selected: bool) -> str:
-        """What shows that a shape is selected or focused; it also makes all of the shape answer to the mouse."""
+        """Return the frame of a selected or focused shape; it also makes the whole shape react to the mouse."""
         box = self.box
         place = _rect(-box.left - MARGIN, -box.top - MARGIN, box.right + MARGIN, box.bottom + MARGIN, 8)
         look = 'fill-opacity="0"'
@@ -151,7 +151,7 @@ def _rect(left: int, top: int, right: int, bottom: int, radius: int = 0) -> str:
 
 
 def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> str:
-    # Where the letters stand in a line of this height.
+    # Baseline of the letters in a line of this height.
     y = top + FONT_SIZE - 1
     spans = "".join(
         f'<tspan x="{x}" y="{y + number * LINE_HEIGHT}">{escape(line)}</tspan>' for number, line in enumerate(lines)
@@ -160,7 +160,7 @@ def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> s
 
 
 def _event(kind: FigureKind, color: str) -> str:
-    """A thin ring starts, a double one stands between, a thick one ends."""
+    """A thin ring marks a start, a double ring an intermediate event, a thick ring an end."""
     line, ground = line_color(color), tint(color)
     width = 4 if kind is FigureKind.END else 2
     radius = EVENT_RADIUS - width // 2
@@ -170,7 +170,7 @@ def _event(kind: FigureKind, color: str) -> str:
     return ring
 
 
-# Strokes inside the diamond: + all ways, × one way, O some ways; a condition says itself what it is.
+# Symbols inside the diamond: + all paths, × one path, O some paths; a condition is described by its text.
 _SIGNS = {
     FigureKind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
     FigureKind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
@@ -193,8 +193,8 @@ def _ground(kind: FigureKind, color: str) -> str:
 
 
 def _box(kind: FigureKind, color: str, box: Box) -> str:
-    """Tasks are light and round at the corners, processes solid with a bar on each side, interfaces dashed, all others
-    have a stripe on top."""
+    """Tasks are light with round corners, processes solid with a bar on each side, interfaces dashed; all others have a
+    stripe on top."""
     line, ground = line_color(color), _ground(kind, color)
     wide, high = box.half_width, box.half_height
     inner = (1 - wide, 1 - high, wide - 1, high - 1)

@@ -1,6 +1,6 @@
-"""Whether an element matches a bound filter (D13): the plain reading of the rules, over the wire form of an element.
+"""Evaluation of a bound filter on the wire form of an element (D13): the rules in plain Python.
 
-It is the reference that the SQL compiler is tested against, so it is written to be obviously right and not to be fast.
+Tests compare the SQL compiler with this reference, so it is written to be obviously right instead of fast.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from elements.filters.binding import (
 )
 from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case, read_id, read_moment
 
-# An element, or a reference, as the API answers it.
+# An element or a reference in wire form.
 WireElement = Mapping[str, Any]
 
 ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
@@ -64,7 +64,7 @@ def matches(expression: BoundExpression, element: WireElement) -> bool:
 
 
 def _stored(values: Values, element: WireElement) -> Iterator[Any]:
-    """What stands in the element, whatever its type."""
+    """Return the values of the element, regardless of its type."""
     match values:
         case FieldValue():
             yield element.get(values.field.value)
@@ -81,7 +81,7 @@ def _stored(values: Values, element: WireElement) -> Iterator[Any]:
 
 
 def _typed(values: Values, element: WireElement) -> Iterator[Any]:
-    """What stands in the element, as far as its type means by the name what the test is about."""
+    """Return the values of the element if its type gives the name the meaning that the test is about."""
     match values:
         case AnyAttributeValues():
             for each in values.attributes:
@@ -98,7 +98,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _comparable(values: Iterable[Any], kind: ValueKind) -> Iterator[Value]:
-    """The values as those of a kind. What is missing, or is no such value, is not compared with anything."""
+    """Return the values of a kind. Missing values and values of other kinds are not compared."""
     for value in values:
         for each in value if kind in (ValueKind.KEYS, ValueKind.FILES) and isinstance(value, list) else [value]:
             if kind is ValueKind.FILES and isinstance(each, Mapping):
@@ -125,7 +125,7 @@ def _as_kind(value: Any, kind: ValueKind) -> Value | None:
 
 
 def passes(test: Test, value: Any) -> bool:
-    """Whether a value of the kind that the test is about passes it."""
+    """Whether a value of the test's kind passes it."""
     match test:
         case Compare():
             return ORDERS[test.operator](value, test.value)

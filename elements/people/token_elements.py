@@ -1,4 +1,4 @@
-"""The element that stands for an API token (D4), so that `changedBy` can name a program as it names a person."""
+"""Elements that represent API tokens (D4), so that `changedBy` can name a program as it names a person."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from storage.tenancy.scope import tenant_scope
 
 
 def mirror_token(storage: Storage, token: ApiToken) -> None:
-    """Make or renew the element of a token, which has the token's id; a storage without that type has none."""
-    # As it is now: the storage may have been read before its configuration was changed.
+    """Create or update the element of a token, which has the token's id. Does nothing in a storage without that
+    type."""
+    # Read the current row: the configuration may have changed since the storage was read.
     configuration = configuration_of(Storage.objects.get(pk=storage.pk))
     type = configuration.types.get(TOKEN_TYPE)
     if type is None or type.is_versioned:
@@ -50,7 +51,7 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
 def _renew(
     row: VersionRow, mirrored: dict[str, dict[str, Any]], token: ApiToken, until: datetime | None, culture: str
 ) -> None:
-    """What others have written into the element stays; what changes is on record as any other change."""
+    """Update the mirrored attributes, keep all others, and record the change."""
     before = read_exactly(row.attributes)
     after = before | mirrored
     author = Author(None, f"token:{token.id}", "")
@@ -62,7 +63,7 @@ def _renew(
 
 
 def _attributes(token: ApiToken, type: ElementType, cultures: list[str]) -> dict[str, dict[str, Any]]:
-    """Those that the type has: the name in every culture, and the roles."""
+    """Return the attributes that the type has: the name in every culture, and the roles."""
     known = {each.key: each.attribute for each in type.properties if each.attribute}
     invariant = str(INVARIANT_CULTURE)
     values: dict[str, Any] = {name: role in token.roles for name, role in ROLE_ATTRIBUTES.items()}

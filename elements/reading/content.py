@@ -1,4 +1,4 @@
-"""The diagram of a version, operation 10: its shapes with the elements they show, and what precedes each."""
+"""Diagram of a version, operation 10: its shapes with the elements they show, and the predecessors of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "name"
 
 
 class ContentAssembler(Assembler):
-    """Of each element the name, its place on the page of the diagram, and the contexts that the view shows."""
+    """Shows of each element the name, its address on the page of the diagram, and the contexts of the view."""
 
     def shapes(self, owner: VersionRow) -> list[Wire]:
         shapes = rows.read_shapes([owner.version]).get(owner.version, [])

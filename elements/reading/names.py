@@ -1,4 +1,4 @@
-"""What elements and callers are called, for people: in the language of who looks, where there is one."""
+"""Names of elements and callers for people, in the reader's language if possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.access.staff import staff_names
 from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
 ByCulture = Mapping[str, Any]
-"""By culture id, as in the wire form of an attribute."""
+"""Values by culture id, as in the wire form of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +40,30 @@ def chosen_name(names: ByCulture, culture: int, cultures: CultureSet) -> str:
 
 
 def language_culture(language: str | None, cultures: CultureSet) -> int:
-    """The data culture for somebody whose pages are in this language."""
+    """Return the data culture for a reader whose pages are in this language."""
     return preferred_culture(language or "", cultures.data, cultures.default)
 
 
 @dataclass(frozen=True, slots=True)
 class ElementNames:
-    """Of some elements by id, and of some staff accounts by the label that callers have in logs."""
+    """Names of elements by id, and of staff accounts by the label that callers have in logs."""
 
     elements: Mapping[UUID, str] = field(default_factory=dict)
     staff: Mapping[str, str] = field(default_factory=dict)
 
     def element(self, element: UUID | None) -> str:
-        """Empty when there is no such element."""
+        """Return the name of an element; empty for an unknown one."""
         return self.elements.get(element, "") if element else ""
 
     def caller(self, element: UUID | None, label: str) -> str:
-        """Who has done something: the name of the element that stands for them, else of the account, else the label."""
+        """Return the name of a caller: that of the element or else of the account, or else the label."""
         return self.element(element) or self.staff.get(label) or label
 
 
 def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
-    """Two statements for any number. An element has the name of its newest version; without one, its id stands."""
+    """Read names in two statements. An element has the name of its newest version, or else its id."""
     sql = f"""SELECT e.id, v.attributes->'{NAME}' FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants of ours
+        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants
     rows = fetch(sql, [list(elements)]) if elements else []
     named = {
         element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows
@@ -72,7 +72,7 @@ def read_names(elements: Collection[UUID], labels: Collection[str], culture: int
 
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
-    """By version; who may see these was decided when their ids were found. A version without a name is missing."""
+    """Return names by version, without unnamed versions. The caller has already checked visibility."""
     if not versions:
         return {}
     sql = """SELECT v.id::text, v.attributes -> %s::text FROM elements_elementversion v

@@ -1,4 +1,4 @@
-"""Reporting, operation 15 (D14): elements with one level of children and content written out, and all versions."""
+"""Reporting, operation 15 (D14): elements with one level of children and content in full, and all versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from facets.configuration import CompiledView
 
 
 class ReportAssembler(Assembler):
-    """As every other list, but what stands below an element is written out, and addresses lead to reporting."""
+    """Builds elements with children and content in full, and with addresses of reporting."""
 
     leads_to = REPORTING
 
@@ -37,7 +37,7 @@ class ReportAssembler(Assembler):
         return found
 
     def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
-        """Those of versioned elements, oldest first."""
+        """Return the versions of versioned elements, oldest first."""
         versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
         known = rows.read_known_versions(self.reader.audience, versioned)
         wanted = [each.identity.version for found in known.values() for each in found]

@@ -1,4 +1,4 @@
-"""Delete elements and drafts (D19). Versions that were ever released stay, and so does whatever others refer to."""
+"""Delete elements and drafts (D19). Versions that were ever released stay, and so do elements that others refer to."""
 
 from __future__ import annotations
 

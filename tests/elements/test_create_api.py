@@ -158,7 +158,7 @@ def test_a_program_is_the_author_of_what_it_makes(desk: Desk) -> None:
         (422, new("mainProcess", rootPath=[{}]), ": rootPath[0]: expected the id of an element."),
         (422, new("mainProcess", attributes={"nam": {}}),
          ": nam: the type mainProcess has no such attribute; similar: name."),
-        (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be a text."),
+        (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be text."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_made_is_refused(desk: Desk, status: int, element: Body, problem: str) -> None:
@@ -235,7 +235,7 @@ def test_a_reference_makes_its_target(desk: Desk) -> None:
     [
         (422, {"tools": [{"id": ID["erp"]}, new("system", attributes={"name": {"127": "x", "1033": 5}, "nme": {}})]},
          ["tools[1]: name[127]: the culture is not possible here; possible: 1031 and 1033.",
-          "tools[1]: name[1033]: must be a text.",
+          "tools[1]: name[1033]: must be text.",
           "tools[1]: nme: the type system has no such attribute; similar: name."]),
         (422, {"tools": [new("user")]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
         (422, {"tools": [{"attributes": {}}]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),

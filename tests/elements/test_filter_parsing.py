@@ -200,17 +200,17 @@ END = "AND, OR or the end of the filter"
         ("5 -eq 'a'", "1 (>>>5 -eq 'a')", f"expected {CONDITION}, not '5'"),
         ("a:b -eq 5", "1 (>>>a:b -eq 5)", f"expected {CONDITION}, not 'a:b'"),
         ("()", "2 ((>>>))", f"expected {CONDITION}, not ')'"),
-        ("NOT", "4 (NOT>>>)", f"the filter ends too early, expected {CONDITION}"),
-        ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early, expected {CONDITION}"),
-        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&', which can stand in a text in quotes only"),
+        ("NOT", "4 (NOT>>>)", f"the filter ends too early; expected {CONDITION}"),
+        ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early; expected {CONDITION}"),
+        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&'; this character is possible in quotes only"),
         # operators
-        ("name", "5 (name>>>)", f"the filter ends too early, expected {OPERATOR}"),
+        ("name", "5 (name>>>)", f"the filter ends too early; expected {OPERATOR}"),
         ("name like 'x'", "6 (name >>>like 'x')", f"expected {OPERATOR}, not 'like'"),
         ("name -like 'x'", "6 (name >>>-like 'x')", f"expected {OPERATOR}, not '-like'"),
         ("name ın (1)", "6 (name >>>ın (1))", f"expected {OPERATOR}, not 'ın'"),
         ("name = 'x'", "6 (name >>>= 'x')", f"expected {OPERATOR}, not '='"),
         ("name 'x'", "6 (name >>>'x')", f"expected {OPERATOR}, not 'x'"),
-        ("name-eq 'x'", "9 (name-eq >>>'x')", f"expected {OPERATOR}, not 'x'; names may hold hyphens, so put a blank before the operator: name -eq"),
+        ("name-eq 'x'", "9 (name-eq >>>'x')", f"expected {OPERATOR}, not 'x'; names may contain hyphens, so put a space before the operator: name -eq"),
         ("name -eq-5", "6 (name >>>-eq-5)", f"expected {OPERATOR}, not '-eq-5'"),
         ("a AND b eq 1", "3 (a >>>AND b eq 1)", f"expected {OPERATOR}, not 'AND'"),
         # functions
@@ -218,7 +218,7 @@ END = "AND, OR or the end of the filter"
         ("a eq 1 AND Lower(a) eq 'x'", "12 (a eq 1 AND >>>Lower(a) eq 'x')", f"there is no function Lower; {KNOWN_FUNCTIONS}"),
         ("Contains('x', a)", "10 (Contains(>>>'x', a))", "expected the name of an attribute, a field or a related context, not 'x'"),
         ("Contains(a)", "11 (Contains(a>>>))", "expected a comma and then a text, not ')'"),
-        ("Contains(a, 'x'", "16 (Contains(a, 'x'>>>)", "the filter ends too early, expected a closing )"),
+        ("Contains(a, 'x'", "16 (Contains(a, 'x'>>>)", "the filter ends too early; expected a closing )"),
         ("Contains(a, 'x', 'y')", "16 (Contains(a, 'x'>>>, 'y'))", "expected a closing ), not ','"),
         ("IsNull(a, 'x')", "9 (IsNull(a>>>, 'x'))", "expected a closing ), not ','"),
         ("IsNull()", "8 (IsNull(>>>))", "expected the name of an attribute, a field or a related context, not ')'"),
@@ -229,36 +229,36 @@ END = "AND, OR or the end of the filter"
         ("a[1.5] eq 1", "3 (a[>>>1.5] eq 1)", "expected a culture id such as 1031, not 1.5"),
         ("a[1031 eq 1", "8 (a[1031 >>>eq 1)", "expected a closing ], not 'eq'"),
         # values
-        ("a eq", "5 (a eq>>>)", f"the filter ends too early, expected {VALUE}"),
-        ("a eq AND b eq 1", "6 (a eq >>>AND b eq 1)", "expected a value, not AND; to compare with this very word, put it in quotes: 'AND'"),
-        ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this very word, put it in quotes: 'not'"),
+        ("a eq", "5 (a eq>>>)", f"the filter ends too early; expected {VALUE}"),
+        ("a eq AND b eq 1", "6 (a eq >>>AND b eq 1)", "expected a value, not AND; to compare with this word, put it in quotes: 'AND'"),
+        ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this word, put it in quotes: 'not'"),
         ("a eq (1)", "6 (a eq >>>(1))", f"expected {VALUE}, not '('"),
         ("a eq -x", "6 (a eq >>>-x)", f"expected {VALUE}, not '-x'"),
-        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@', which can stand in a text in quotes only"),
-        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@', which can stand in a text in quotes only"),
-        ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; a text of several words must stand in quotes"),
+        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@'; this character is possible in quotes only"),
+        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@'; this character is possible in quotes only"),
+        ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; put text of several words in quotes"),
         ("a eq 1 b eq 2", "8 (a eq 1 >>>b eq 2)", f"expected {END}, not 'b'"),
         ("a eq 'x' 'y'", "10 (a eq 'x' >>>'y')", f"expected {END}, not 'y'"),
-        ("a eq 'x", "6 (a eq >>>'x)", "the text that begins here does not end, a closing ' is missing"),
-        ("a eq 'x''", "6 (a eq >>>'x'')", "the text that begins here does not end, a closing ' is missing"),
+        ("a eq 'x", "6 (a eq >>>'x)", "the text that begins here has no closing '"),
+        ("a eq 'x''", "6 (a eq >>>'x'')", "the text that begins here has no closing '"),
         ("a eq 'it's'", "10 (a eq 'it'>>>s')", f"expected {END}, not 's'; a quote inside a text is written twice: ''"),
-        ('a eq "x\'', "6 (a eq >>>\"x')", 'the text that begins here does not end, a closing " is missing'),
-        ("a eq 2026-02-30", "6 (a eq >>>2026-02-30)", "2026-02-30 is no day of the calendar, or no time of the day"),
-        ("a eq 2026-02-01T24:00:00", "6 (a eq >>>2026-02-01T24:00:00)", "2026-02-01T24:00:00 is no day of the calendar, or no time of the day"),
-        ("a eq 0000-01-01", "6 (a eq >>>0000-01-01)", "0000-01-01 is no day of the calendar, or no time of the day"),
+        ('a eq "x\'', "6 (a eq >>>\"x')", 'the text that begins here has no closing "'),
+        ("a eq 2026-02-30", "6 (a eq >>>2026-02-30)", "2026-02-30 is not a valid date or time"),
+        ("a eq 2026-02-01T24:00:00", "6 (a eq >>>2026-02-01T24:00:00)", "2026-02-01T24:00:00 is not a valid date or time"),
+        ("a eq 0000-01-01", "6 (a eq >>>0000-01-01)", "0000-01-01 is not a valid date or time"),
         # lists and brackets
         ("a in x", "6 (a in >>>x)", "expected a list in brackets such as ('a', 'b'), not 'x'"),
         ("a in ()", "7 (a in (>>>))", f"expected {VALUE}, not ')'"),
         ("a in (1 2)", "9 (a in (1 >>>2))", "expected a comma or a closing ), not '2'"),
         ("a in (1,)", "9 (a in (1,>>>))", f"expected {VALUE}, not ')'"),
-        ("a in (1", "8 (a in (1>>>)", "the filter ends too early, expected a comma or a closing )"),
-        ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early, expected AND, OR or a closing )"),
+        ("a in (1", "8 (a in (1>>>)", "the filter ends too early; expected a comma or a closing )"),
+        ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early; expected AND, OR or a closing )"),
         ("(a eq 1 b", "9 ((a eq 1 >>>b)", "expected AND, OR or a closing ), not 'b'"),
         ("a eq 1)", "7 (a eq 1>>>))", f"expected {END}, not ')'"),
         # what cannot be shown as it is
-        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' ', which can stand in a text in quotes only"),
-        ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a NUL character or half of a surrogate pair cannot stand in a filter"),
-        ("a eq \ud800", "6 (a eq >>> )", "a NUL character or half of a surrogate pair cannot stand in a filter"),
+        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' '; this character is possible in quotes only"),
+        ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a filter cannot contain a NUL character or half of a surrogate pair"),
+        ("a eq \ud800", "6 (a eq >>> )", "a filter cannot contain a NUL character or half of a surrogate pair"),
         ("a " + "b" * 50, "3 (a >>>" + "b" * 30 + "…)", f"expected {OPERATOR}, not '{'b' * 40}…'"),
         ("a eq 1 AND a eq 1 AND a eq 1 AND b 'x'", "36 (…1 AND a eq 1 AND a eq 1 AND b >>>'x')", f"expected {OPERATOR}, not 'x'"),
     ],
@@ -281,7 +281,7 @@ def test_the_number_of_conditions_is_limited() -> None:
     assert len(list(predicates(parse_filter(" or ".join(["a eq 1"] * 100))))) == 100
     assert message(" or ".join(["a eq 1"] * 101)) == (
         "The filter is wrong at character 1001 (…a eq 1 or a eq 1 or a eq 1 or >>>a eq 1): "
-        "a filter has at most 100 conditions, and here one more begins."
+        "a filter has at most 100 conditions; this is one more."
     )
 
 
@@ -291,7 +291,7 @@ def test_nesting_is_limited(opening: str, closing: str, inner: str) -> None:
     levels = 32 // (opening.count("(") + opening.count("NOT"))
     parse_filter(opening * levels + inner + closing * levels)
     refused = message(opening * (levels + 1) + inner + closing * (levels + 1))
-    assert refused.endswith("brackets and NOT are nested deeper than 32 levels here.")
+    assert refused.endswith("brackets and NOT are nested deeper than 32 levels.")
 
 
 def test_siblings_do_not_nest() -> None:

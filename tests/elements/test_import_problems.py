@@ -39,7 +39,7 @@ BAD: list[tuple[Any, str]] = [
     (version(2, 3, "released", "one"), "version: must be <major>.<minor>"),
     (line(1, attributes={"nmae": {"1033": "x"}}), "nmae: the type tag has no such attribute"),
     (line(1, attributes={"name": {"127": "x"}}), "name[127]: the culture is not possible; possible: 1031, 1033"),
-    (line(1, attributes={"name": {"1033": 5}}), "name[1033]: must be a text"),
+    (line(1, attributes={"name": {"1033": 5}}), "name[1033]: must be text"),
     (line(1, attributes={"createdOn": {"127": "yesterday"}}), "createdOn: must be a date-time"),
     (line(1, attributes={"gotoUrl": {"1033": "x"}}), "gotoUrl: is derived and cannot be imported"),
     (line(1, related={"nothing": []}), "nothing: the type tag has no such related context"),
@@ -61,7 +61,7 @@ BAD: list[tuple[Any, str]] = [
     (line(1, attributes={"name": "x"}), 'name: expected values by culture, such as {"1033": "Order parts"}'),
     (line(1, attributes={"createdOn": {"1033": "2026-01-01T00:00:00"}}), "createdOn: expected one value, for the culture 127"),
     (line(1, attributes={"createdOn": {"127": "0001-01-01T00:00:00"}}), "createdOn: must be between 0001-01-01T00:53:28 and 9999-12-31T23:59:59.999999"),
-    (line(1, attributes={"validUntil": {"127": "2026-03-29T02:30:00"}}), "validUntil: does not exist in Europe/Berlin: the clocks are put forward over 2026-03-29T02:30:00 there"),
+    (line(1, attributes={"validUntil": {"127": "2026-03-29T02:30:00"}}), "validUntil: does not exist in Europe/Berlin: clocks are set forward past 2026-03-29T02:30:00 there"),
     (line(1, related={"createdBy": reference(4, "user", "users")}), "createdBy must be a list of references"),
     (line(1, related={"createdBy": [4]}), "createdBy[0]: expected a reference"),
     (line(1, related={"releaseHistory": []}), "releaseHistory: is derived"),
@@ -73,7 +73,7 @@ BAD: list[tuple[Any, str]] = [
     (version(2, 3, "released", "1.0", content=[drawn(5, [before(5)])]), "precedes itself"),
     (version(2, 3, "released", "1.0", content=[drawn(6, []), drawn(5, [before(6)] * 2)]), "the shape 00000000-0000-0000-0000-000000000005 has the same predecessor twice"),
     (version(2, 3, "released", "1.0", content=[5]), "content[0]: expected an element with properties"),
-    (html("<p onclick='x()'>x</p>"), "description[1033]: must not hold the attribute onclick"),
+    (html("<p onclick='x()'>x</p>"), "description[1033]: must not contain the attribute onclick"),
 ]  # fmt: skip
 
 

@@ -182,7 +182,7 @@ def test_there_are_places_for_few_long_lists_at_once(
     begun = [Stream(iter([b"x"])) for _ in range(settings.POOL_SIZE // 2)]
     refused = api.get(LIST, token=editor)
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
-    assert refused.json()["message"] == "Too many whole lists are being read; ask for pages, or try again."
+    assert refused.json()["message"] == "Too many whole lists are being read; read pages with $page, or retry later."
     assert api.get(f"{LIST}?$pageSize=1", token=editor).status_code == 200
     # A client that went away before it had read anything, one that read to the end, and one in the middle.
     begun[0].close()

@@ -30,8 +30,8 @@ def test_what_users_grant(handbook: Storage) -> None:
 def test_one_statement_past_the_orm(handbook: Storage) -> None:
     told: list[str] = []
 
-    def watch(kind: str, texts: Sequence[str], started: float, problem: BaseException | None) -> None:
-        told.extend(text for text in texts if "elements_" in text)
+    def watch(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
+        told.extend(text for text in statements if "elements_" in text)
 
     end = watch_trips(watch)
     try:

@@ -1,4 +1,4 @@
-"""What versions refer to: their related contexts, the derived ones among them, resolved for one audience."""
+"""References of versions: their related contexts, including derived ones, resolved for one audience."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from elements.reading.identities import Identities
 from elements.reading.rows import Identity, VersionRow, VersionSummary
 from repository_site.core.database.statements import Inquiry
 
-# The columns of a row that hold callers, in the order of contexts.
+# Columns of a row that contain callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
 NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLinks:
-    """`identities` holds every target that the reader gets to see; the others are passed over."""
+    """References of some versions. `identities` has the targets that the reader may see; other targets are left out."""
 
     references: Mapping[str, Mapping[str, Sequence[str]]]
     known: Mapping[str, Sequence[VersionSummary]]
     identities: Mapping[str, Identity]
 
     def related(self, row: VersionRow, contexts: Iterable[str]) -> dict[str, list[Identity]]:
-        """The contexts of a version that are not empty, in the order given."""
+        """Return the contexts of a version that are not empty, in the given order."""
         found: dict[str, list[Identity]] = {}
         held = self.references.get(row.version, {})
         for context in contexts:
@@ -54,7 +54,7 @@ NO_LINKS = ReferenceLinks({}, {}, {})
 
 
 def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> ReferenceLinks:
-    """What these versions refer to, on its own."""
+    """Read the references of these versions in a trip of its own."""
     inquiry = Inquiry()
     links = ask_links(inquiry, identities, versions, projection)
     inquiry.ask()
@@ -69,10 +69,10 @@ def ask_links(
     *,
     all_versions: bool = False,
 ) -> Callable[[Iterable[str]], ReferenceLinks]:
-    """Two questions more. What to call, once they have been asked, asks a third: for the identities of all targets, and
-    of other elements that are given to it."""
+    """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
+    all targets and of the given other elements."""
     references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
-    # An element without versions has one row, which has its own id.
+    # An element without versions has one row, with its own id.
     versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
     known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
