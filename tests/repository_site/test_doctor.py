@@ -247,7 +247,7 @@ class TestDatabase:
         ("statement", "text"),
         [
             ("ALTER TABLE elements_element DISABLE ROW LEVEL SECURITY", "row-level security is not enabled."),
-            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so the owner of the table passes it."),
+            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so it does not apply to the owner"),
             ("DROP POLICY {policy} ON elements_element", "its only policy must be"),
             ("ALTER TABLE elements_element ALTER storage_id DROP DEFAULT", "storage_id must be NOT NULL"),
         ],
