@@ -191,10 +191,10 @@ CASES: list[tuple[str, Any, str]] = [
     ("contents.json", contents_with(tables={}), "differ from those of this release"),
     ("contents.json", lambda text: b"[]", "contents cannot be read"),
     ("contents.json", lambda text: b"{", "contents cannot be read"),
-    ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet, and should have"),
-    ("facets_facet", without_an_id, "contradict each other"),
+    ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet; expected"),
+    ("facets_facet", without_an_id, "violate a constraint"),
     ("facets_facet", lambda text: b"nonsense\n" + text, "is damaged: "),
-    ("contents.json", contents_with(cultures=[{"lcid": 1}]), "contradict each other|is damaged: "),
+    ("contents.json", contents_with(cultures=[{"lcid": 1}]), "violate a constraint|is damaged: "),
     ("contents.json", contents_with(storage={}), "is damaged: 'title'"),
 ]
 
@@ -211,7 +211,7 @@ def test_files_that_are_not_right_change_nothing(handbook: Storage, backup: Path
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("x", "y")
     for name, text in (
-        ("short", "no backup of a storage, or is not whole"),
+        ("short", "not a backup of a storage, or is incomplete"),
         ("damaged", "damaged: "),
         ("other.zip", "contents.json is missing"),
         ("nowhere", "cannot be read: No such file"),
@@ -290,7 +290,7 @@ def test_checking_looks_at_tokens_and_staff_though_a_copy_has_none(handbook: Sto
         token | {"id": str(uuid4())}, token | {"digest": "11" * 32},
         rotated | {"id": str(uuid4()), "digest": "11" * 32},
     ):  # fmt: skip
-        with pytest.raises(Invalid, match="is damaged: a token is there twice"):
+        with pytest.raises(Invalid, match="is damaged: a token occurs twice"):
             check_backup(changed(backup, "contents.json", contents_with(tokens=[rotated, twin])))
     someone = contents_with(memberships=[{"account": "anna", "roles": ["editor"], "user": "x"}])
     with pytest.raises(Invalid, match="is damaged"):

@@ -101,22 +101,22 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         (
             {"new_collection": "a b", "key": "admin", "stuck_after_days": "0"},
             [
-                "&#x27;a b&#x27; is not a valid id: letters, digits, dot, hyphen and underscore, up to 63, starting"
-                " with a letter or digit",
+                "&#x27;a b&#x27; is not a valid id; use up to 63 letters, digits, dots, hyphens and underscores,"
+                " starting with a letter or digit",
                 "&#x27;admin&#x27; is reserved",
-                "1 to 3650 days, not 0",
+                "Expected 1 to 3650 days, not 0",
             ],
         ),
-        ({"new_collection": ""}, ["Choose a collection, or name a new one."]),
-        ({"collection": "rival"}, ["Choose a collection, or name a new one."]),
+        ({"new_collection": ""}, ["Choose a collection or enter the id of a new one, not both."]),
+        ({"collection": "rival"}, ["Choose a collection or enter the id of a new one, not both."]),
         ({"key": ""}, ["This field is required."]),
         (
             {"new_collection": "Rival"},
-            ["There is a collection rival already; ids may not differ in letter case alone."],
+            ["The collection rival exists already; ids must differ in more than letter case."],
         ),
         (
             {"new_collection": "", "collection": "rival", "key": "HANDBOOK"},
-            ["There is a storage rival/HANDBOOK already (ids are compared ignoring letter case)."],
+            ["The storage rival/HANDBOOK exists already (ids are compared ignoring letter case)."],
         ),
         ({"title": "x" * 201}, ["Longer than 200 characters"]),
         (
@@ -216,7 +216,11 @@ def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None
 
 def test_collections_are_made_by_hand_and_removed_while_empty(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storagecollection/"
-    for key, told in (("a b", "is not a valid id"), ("admin", "is reserved"), ("ACME", "There is a collection")):
+    for key, told in (
+        ("a b", "is not a valid id"),
+        ("admin", "is reserved"),
+        ("ACME", "The collection acme exists already"),
+    ):
         assert told in errors(browser.post(f"{address}add/", {"key": key}).content.decode())[0]
     browser.post(f"{address}add/", {"key": "new", "title": "New", "description": ""})
     made = StorageCollection.objects.get(key="new")
@@ -299,7 +303,7 @@ def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Stora
         ({"storage": str(storage.pk), "roles": [], "user_id": ""}, "Choose at least one role."),
         (
             {"storage": str(storage.pk), "roles": ["viewer"], "user_id": nobody},
-            "There is no such user in acme/handbook.",
+            "This user does not exist in acme/handbook.",
         ),
     ):
         given = {"username": "anna", "is_active": "on", **membership_form(row)}
@@ -313,7 +317,7 @@ def test_nobody_shuts_themselves_out() -> None:
     address = f"{SITE}staffaccount/{root.pk}/"
     for given in ({"is_superuser": "on"}, {"is_active": "on"}):
         page = browser.post(f"{address}change/", {"username": "root", **given, **membership_form()}).content.decode()
-        assert errors(page) == ["You cannot take this from yourself; another site administrator can."]
+        assert errors(page) == ["You cannot change this for your own account. Ask another site administrator."]
     assert browser.post(f"{address}delete/", {"post": "yes"}).status_code == 403
     browser.post(f"{SITE}staffaccount/", {"action": "delete_selected", "_selected_action": [root.pk], "post": "yes"})
     browser.post(f"{address}password/", {"usable_password": "false", "unset-password": "1"})
@@ -370,7 +374,7 @@ def test_the_overview_of_a_site_administrator(browser: Client, storage: Storage,
     page = browser.get("/admin/").content.decode()
     numbers = re.findall(r'text-2xl text-important tracking-tight">(\d+)<', page)
     assert numbers == ["2", "2", "1", "1"]
-    assert page.count("Answered: 36, Client errors: 3, Server errors: 1") == 2
+    assert page.count("Successful: 36, Client errors: 3, Server errors: 1") == 2
     assert page.index("acme/handbook") < page.index("rival/handbook")
     assert "10 ms" in page
 

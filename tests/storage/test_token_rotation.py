@@ -172,7 +172,7 @@ def test_digests_are_compared_in_constant_time(
 @pytest.mark.long
 def test_a_second_rotation_does_not_cut_off_who_has_the_first_value(issued: tuple[ApiToken, str]) -> None:
     rotated = rotate_token(issued[0]).token
-    with pytest.raises(Conflict, match="still taken"):
+    with pytest.raises(Conflict, match="still valid"):
         rotate_token(rotated)
     assert rotate_token(rotated, timedelta(0)).token.old_digest is None
 
@@ -181,7 +181,7 @@ def test_a_second_rotation_does_not_cut_off_who_has_the_first_value(issued: tupl
 @pytest.mark.parametrize("changes", [{"revoked_on": "now"}, {"valid_until": "now"}])
 def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: dict[str, str]) -> None:
     ApiToken.objects.update(**dict.fromkeys(changes, timezone.now()))
-    with pytest.raises(Conflict, match="has ended; issue a new one"):
+    with pytest.raises(Conflict, match=r"has expired or is revoked\. Issue a new one"):
         rotate_token(issued[0])
 
 
@@ -190,7 +190,7 @@ def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: di
 def test_the_overlap_is_bounded(issued: tuple[ApiToken, str], overlap: timedelta) -> None:
     with pytest.raises(Invalid) as caught:
         rotate_token(issued[0], overlap)
-    assert caught.value.details == ("overlap: between none and 30 days.",)
+    assert caught.value.details == ("overlap: expected 0 to 30 days.",)
 
 
 @pytest.mark.long
@@ -231,12 +231,15 @@ def test_the_command(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     assert timedelta(hours=11) < end - timezone.now() <= timedelta(hours=12)
     until = end.isoformat(timespec="seconds").replace("+00:00", "Z")
     named = f"Importer ({token.id})"
-    assert err == f"{named} has a new value, shown only now; the old one is taken until {until}:\n"
+    assert err == f"{named} has a new value, which is not shown again; the old value is valid until {until}:\n"
     assert statuses(api, old, out.strip()) == [200, 200]
     assert run("Importer", "--end-old") == ("", f"The old value of {named} has ended.\n")
-    assert run(str(token.id), "--end-old") == ("", f"The old value of {named} had ended before.\n")
+    assert run(str(token.id), "--end-old") == ("", f"The old value of {named} had already ended.\n")
     assert statuses(api, old, out.strip()) == [401, 200]
-    assert run("Importer", "--overlap", "0")[1] == f"{named} has a new value, shown only now; the old one has ended:\n"
+    assert (
+        run("Importer", "--overlap", "0")[1]
+        == f"{named} has a new value, which is not shown again; the old value has ended:\n"
+    )
 
 
 @pytest.mark.long
@@ -273,18 +276,18 @@ def test_the_new_value_is_shown_once(api: ApiClient, storage: Storage, issued: t
     done = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert (done.status_code, done["Cache-Control"].partition(",")[0]) == (200, "no-store")
     page = done.content.decode()
-    assert "The old value is taken until" in page
+    assert "The old value is valid until" in page
     assert statuses(api, old, value_in(page)) == [200, 200]
     again = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert again["Location"] == f"{TOKENS}{token.pk}/change/"
     detail = browser.get(again["Location"]).content.decode()
     assert "has already been rotated" in detail
     assert "crt_" not in detail
-    assert "Taken until" in detail
+    assert "Valid until" in detail
     assert "Rotating" in browser.get(TOKENS).content.decode()
     # What stands in the way is told above the form.
     other = browser.post(f"{TOKENS}{token.pk}/rotate/", {**form, "seen": seen_of(token)}).content.decode()
-    assert "The value before the last rotation is still taken." in other
+    assert "The value before the last rotation is still valid." in other
 
 
 def seen_of(token: ApiToken) -> str:
@@ -303,7 +306,7 @@ def test_ending_the_old_value_asks_first(api: ApiClient, storage: Storage, issue
     assert statuses(api, old, new) == [200, 200]
     assert browser.post(address)["Location"] == f"{TOKENS}{token.pk}/change/"
     assert statuses(api, old, new) == [401, 200]
-    assert "The old value had ended before." in browser.post(address, follow=True).content.decode()
+    assert "The old value had already ended." in browser.post(address, follow=True).content.decode()
 
 
 @pytest.mark.long
