@@ -1,4 +1,4 @@
-"""The pages inside one storage; `StoragePathMiddleware` has taken `/{collection}/{storage}` off the address."""
+"""Addresses inside one storage, after `StoragePathMiddleware` has removed `/{collection}/{storage}`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The translations of what pages say: texts are gathered from code and templates, and compiled for gettext.
+"""Translations of the page texts: collects texts from code and templates, and compiles them for gettext.
 
-`python -m repository_site.catalogue` (`make messages`) brings `locale/` up to date. It needs Babel, which is there,
-and not the gettext tools.
+`python -m repository_site.translations` (`make messages`) updates `locale/`. It uses Babel, not the gettext tools.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ PROJECT = Path(__file__).resolve().parent.parent
 LOCALE = PROJECT / "repository_site" / "locale"
 LANGUAGES = ("de",)
 APPS = ("repository_site", "storage", "facets", "elements", "release")
-# Parts of unfold for libraries that are not used here.
+# Parts of unfold that support libraries which this project does not use.
 UNUSED = {"constance", "guardian", "import_export", "location_field", "simple_history", "unfold_crispy"}
-# What Django translates in other words than ours.
+# Texts that Django translates, but not with the words of this project.
 OVERRIDDEN = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
-# What Django says on our pages and does not translate.
+# Texts of Django on our pages that Django does not translate.
 UNTRANSLATED = (
     "Password-based authentication",
     "Enabled",
@@ -47,7 +46,7 @@ UNTRANSLATED = (
     "After you’ve created a user, you’ll be able to edit more user options.",
 )
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
-# How gettext's functions take their arguments: which of them are texts, and which is a context.
+# Arguments of the gettext functions: positions of texts and of the context.
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     "_": None,
     "gettext": None,
@@ -62,8 +61,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 def gather() -> Catalog:
-    """Every text of ours, and those of unfold, which comes without translations, and of Django that Django does not
-    have."""
+    """Return all texts of this project, and the texts of unfold and Django that have no translation of their own."""
     found = Catalog(project="content-repository", charset="utf-8")
     for place in (*APPS, "templates"):
         for source in _sources(PROJECT / place):
@@ -98,7 +96,7 @@ def _django_catalogues() -> Iterator[Catalog]:
 
 def _texts(source: Path) -> Iterator[tuple[int, str | tuple[str, ...], list[str], str | None]]:
     text = source.read_text()
-    # What Django makes of a template has its indentation, which means something in Python.
+    # `templatize` keeps the indentation of the template, which Python would not accept.
     code = INDENTATION.sub("", templatize(text, origin=str(source))) if source.suffix == ".html" else text
     yield from extract("python", BytesIO(code.encode()), keywords=KEYWORDS, comment_tags=("Translators:",))
 
@@ -122,10 +120,10 @@ def compiled(catalogue: Catalog) -> bytes:
 
 
 def update(language: str) -> list[str]:
-    """Bring a catalogue up to date; answers the texts that have no translation yet."""
+    """Update a catalogue and return the texts without a translation."""
     catalogue = read_catalogue(language)
     gathered = gather()
-    # A date of its own for each run would be a change when nothing has changed.
+    # A new date would change the file even if nothing else has changed.
     gathered.creation_date = catalogue.creation_date
     catalogue.update(gathered, no_fuzzy_matching=True)
     path = catalogue_file(language)
@@ -139,7 +137,7 @@ def update(language: str) -> list[str]:
 
 
 def untranslated(catalogue: Catalog) -> list[str]:
-    """With plural forms each of them counts."""
+    """Return the texts without a translation; each plural form needs one."""
     return [
         str(message.id)
         for message in catalogue

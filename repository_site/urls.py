@@ -1,26 +1,27 @@
-"""Every address of the installation."""
+"""The URLconf of the installation."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from django.contrib.admin import autodiscover
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.urls import include, path, re_path
 from django.views import defaults
-from django.views.generic import RedirectView
 
-from repository_site.api_document.document import SchemaView
-from repository_site.api_document.pages import DocumentPage
+from repository_site.api_document.document_viewset import DocumentViewSet
 from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.core.rest import errors
-from storage.api.operation import throttle_address
+from repository_site.dashboard.landing import landing_page
+from storage.api.throttling import throttle_address
+from storage.api.viewset import reads
 from storage.back_office import site_office
 
 
 def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-    """Whatever stands below `_api` and is no operation: unknown for every method and caller (D3)."""
+    """Answer 404 for every address below `_api` that is not an operation, for every method and caller (D3)."""
     try:
         throttle_address(request)
     except TooManyRequests as problem:
@@ -33,7 +34,7 @@ unknown_address.csrf_exempt = True  # type: ignore[attr-defined]  # it answers 4
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if errors.is_api_path(request.path):
-        return errors.problem_answer(Unreadable("The request cannot be read."))
+        return errors.problem_answer(Unreadable("The request is malformed."))
     return defaults.bad_request(request, exception)
 
 
@@ -44,7 +45,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Called while what went wrong is being handled, wherever that was: in a view or before one was found."""
+    """Django calls this while it handles the exception, which a view or a middleware has raised."""
     error = sys.exc_info()[1]
     if isinstance(error, errors.AWAY):
         return unavailable(request, error)
@@ -54,7 +55,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
-    """A database that is away, in the form that whoever asked can read (D153)."""
+    """Answer 503 while the database is unavailable, as JSON or as a page (D153)."""
     if errors.is_api_path(request.path):
         return errors.unavailable(error, request)
     away = errors.note_that_it_is_away(error)
@@ -67,14 +68,17 @@ handler400 = bad_request
 handler404 = not_found
 handler500 = server_error
 
+autodiscover()  # not when Django starts: commands need no back office
+
 urlpatterns = [
     path("", include("storage.api.urls")),
     path("", include("facets.api.urls")),
     path("", include("elements.api.urls")),
     path("", include("release.api.urls")),
-    path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
-    path("<str:collectionId>/<str:storageId>/_api/docs", DocumentPage.as_view()),
+    path("<str:collectionId>/<str:storageId>/_api", DocumentViewSet.as_view(reads("get_api_index"))),
+    path("<str:collectionId>/<str:storageId>/_api/schema", DocumentViewSet.as_view(reads("get_openapi_document"))),
+    path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", site_office.urls),
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", landing_page, name="landing"),
 ]

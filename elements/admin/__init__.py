@@ -1,5 +1,8 @@
-"""Elements, and the people among them, in the back office of a storage."""
+"""Elements, users and groups in the back office of a storage."""
 
-from elements.admin import choices, detail, editing, lists, parts, people, record, tree, versions
+from elements.admin import detail, lists, parts, tree
+from elements.admin.comparison import record, versions
+from elements.admin.editing import choices, views
+from elements.admin.people import pages
 
-__all__ = ["choices", "detail", "editing", "lists", "parts", "people", "record", "tree", "versions"]
+__all__ = ["choices", "detail", "lists", "pages", "parts", "record", "tree", "versions", "views"]

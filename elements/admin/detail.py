@@ -1,4 +1,4 @@
-"""The page of an element: its head, the facts beside it, and the tabs that `panels` holds."""
+"""The page of an element: its head, its facts, and the tabs that are registered in `panels`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin import parts, record, versions
+from elements.admin import parts
+from elements.admin.comparison import record, versions
 from elements.admin.labels import Named, element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
@@ -26,7 +27,7 @@ FACTS = "back_office/elements/facts.html"
 def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
     page = find_page(request, element, request.GET.get("version"))
     if element.lower() != page.row.element:
-        # The id of a version leads to the page of its element.
+        # The id of a version redirects to the page of its element.
         return redirect(element_address(page.row.element, version=page.row.version))
     panels = panels_of(page)
     chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
@@ -45,14 +46,14 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
 
 
 def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
-    """What every page of elements needs to stand in the back office."""
+    """Return the template context that every page of elements needs."""
     request.current_app = storage_office.name  # read by unfold while it renders
     return {**storage_office.each_context(request), "title": title}
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where the version is shown to others, and where it is changed."""
+    """Addresses of other pages about the version."""
 
     reader: str
     api: str
@@ -64,7 +65,7 @@ class Links:
 def links_of(page: ElementPage) -> Links:
     addresses, row = page.labels.reader.addresses, page.row
     return Links(
-        reader=addresses.pages(page.type)[str(page.labels.culture)] + row.version,
+        reader=addresses.pages(page.type)[str(page.labels.lcid)] + row.version,
         api=addresses.detail(page.type) + row.version,
         edit=page.address_of("elements_edit"),
         add=add_address(parent=row.element),
@@ -86,7 +87,7 @@ def facts_card(page: ElementPage) -> SafeString:
 def _facts(page: ElementPage) -> Iterator[Fact]:
     row, labels = page.row, page.labels
     yield Fact(_("Facet"), labels.facet(page.type.facet))
-    yield Fact(_("Who may change it"), page.changers)
+    yield Fact(_("Can be changed by"), page.changers)
     if row.stereotype:
         yield Fact(_("Stereotype"), row.stereotype)
     if page.type.is_versioned:

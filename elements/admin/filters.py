@@ -1,7 +1,7 @@
 """Filters of the element list.
 
-Each narrows by what is an index condition under row-level security where there is one, or by a condition on rows that
-are read in the order of names, and so only as far as the page needs.
+Where possible, a filter is an index condition under row-level security. Other conditions are tested on rows in the
+order of names, and so only as far as the page needs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from elements.admin.labels import NAMES_OF_CATEGORIES, Labels, labels_of
+from elements.admin.labels import Labels, labels_of
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
@@ -42,7 +43,7 @@ Elements = QuerySet[Element]
 
 
 class ElementFilter(DropdownFilter):
-    """A value that nobody offers narrows to nothing rather than to everything."""
+    """An unknown value selects nothing rather than everything."""
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
         self.request = request
@@ -106,7 +107,7 @@ class StateFilter(ElementFilter):
         return [(each.key, self.labels.text(each.display_names, each.key)) for each in reversed(states.values())]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
-        """The category follows from the state. It is named, too, since it is what indexes of few versions are about."""
+        """Name the category of the state as well: partial indexes depend on it."""
         cycles = self.labels.configuration.blueprint.cycles
         meant = {each.category.value for cycle in cycles for each in cycle.states if each.key == value}
         if not meant:
@@ -116,20 +117,20 @@ class StateFilter(ElementFilter):
 
 
 class StageFilter(ElementFilter):
-    """What states mean, over all release cycles."""
+    """Category of the state, over all release cycles."""
 
-    title = gettext_lazy("stage")
+    title = gettext_lazy("category of state")
     parameter_name = "stage"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [(each.value, NAMES_OF_CATEGORIES[each]()) for each in Category]
+        return [(each.value, str(CATEGORY_NAMES[each])) for each in Category]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         return elements.filter(newest__category=value) if value in set(Category) else elements.none()
 
 
 class ValidityFilter(ElementFilter):
-    """Of what is published: a draft is not valid, whatever dates it has."""
+    """Validity of the released version; a version in process is not valid, whatever its dates."""
 
     title = gettext_lazy("validity")
     parameter_name = "validity"
@@ -150,7 +151,7 @@ class ValidityFilter(ElementFilter):
         conditions = {
             self.NOW: Q(published__isnull=False) & has_begun & goes_on,
             self.SOON: Q(published__valid_from__gt=now),
-            # The category is part of the index by which ends are found.
+            # The category is part of the index of ends.
             self.ENDING: Q(
                 published__category=Category.PUBLISHED.value,
                 published__valid_until__gt=now,
@@ -162,7 +163,7 @@ class ValidityFilter(ElementFilter):
 
 
 def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
-    """What the clock has not come to yet; few, and found by an index."""
+    """Return released versions whose end has passed but which the scheduled job has not processed yet."""
     published = ElementVersion.objects.filter(category=Category.PUBLISHED.value, valid_until__lte=now)
     return published.values_list("id", flat=True)
 
@@ -188,7 +189,7 @@ def _has_owner(type: ElementType) -> bool:
 
 
 class PeopleForm(DropdownForm):
-    """A select that asks for people as one types; it holds the one that is chosen, and nobody else."""
+    """A select that searches users while the user types; it contains only the chosen one."""
 
     widget = UnfoldAdminSelectWidget(
         attrs={"data-theme": "admin-autocomplete", "class": "unfold-filter-autocomplete admin-autocomplete"}
@@ -196,7 +197,7 @@ class PeopleForm(DropdownForm):
 
 
 class AuthorFilter(ElementFilter):
-    """Whom `author` or `secondaryAuthors` names; `me` is the user who is signed in, where the account has one."""
+    """Users in `author` or `secondaryAuthors`; `me` is the user of the signed-in account, if it has one."""
 
     title = gettext_lazy("author")
     parameter_name = "author"
@@ -230,14 +231,14 @@ class AuthorFilter(ElementFilter):
 
 
 class PlaceFilter(ElementFilter):
-    """Where in the tree. The children of one element can be asked for by its id, which the tree links to."""
+    """Place in the tree; the id of an element selects its children."""
 
     title = gettext_lazy("place in the tree")
     parameter_name = "place"
     UNFILED, ROOT = "unfiled", "root"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        found = [(self.ROOT, _("Roots")), (self.UNFILED, _("Unfiled: without a parent, though no root"))]
+        found = [(self.ROOT, _("Roots")), (self.UNFILED, _("Unfiled: no parent, and not a root"))]
         chosen = request.GET.get(self.parameter_name, "")
         if GUID.fullmatch(chosen):
             named = self.labels.elements([chosen.lower()]).get(chosen.lower())
@@ -258,7 +259,7 @@ class PlaceFilter(ElementFilter):
 
 
 def root_types(labels: Labels) -> set[str]:
-    """Types that may stand at the root of a tree."""
+    """Return the types that can be roots of a tree."""
     return {
         shown.type.key
         for facet in labels.configuration.facets.values()
@@ -270,15 +271,15 @@ def root_types(labels: Labels) -> set[str]:
 
 
 class DiagramFilter(ElementFilter):
-    """What lives only in diagrams is left out, unless it is asked for, here or by its type."""
+    """Elements that exist only in diagrams are hidden by default, unless their type is selected."""
 
-    title = gettext_lazy("elements of diagrams")
+    title = gettext_lazy("diagram elements")
     parameter_name = "diagrams"
     WITH, ONLY = "with", "only"
     all_option = None
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("", _("Left out")), (self.WITH, _("Listed, too")), (self.ONLY, _("Nothing else"))]
+        return [("", _("Hidden")), (self.WITH, _("Shown with the others")), (self.ONLY, _("Only these"))]
 
     def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
         living, value = [UUID(each) for each in self.labels.configuration.living_in_diagrams], self.value()

@@ -1,4 +1,4 @@
-"""Texts of the domain name elements by their ids; people get names that lead to the pages of these elements."""
+"""Replaces element ids in texts of the domain by names that link to the elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def linked_texts(labels: Labels, texts: Iterable[str]) -> list[SafeString]:
-    """Two statements for any number of texts and ids; an id that is nobody's stays as it is."""
+    """Run two statements for any number of texts; unknown ids stay as they are."""
     given = list(texts)
     ids = {each for text in given for each in ID.findall(text)}
     if not ids:
@@ -27,5 +27,5 @@ def linked_texts(labels: Labels, texts: Iterable[str]) -> list[SafeString]:
     def link(found: re.Match[str]) -> str:
         return links.get(found[0], found[0])
 
-    # The texts are escaped first; an id holds nothing that escaping changes.
+    # Escape the texts first; escaping does not change an id.
     return [mark_safe(ID.sub(link, conditional_escape(text))) for text in given]  # noqa: S308

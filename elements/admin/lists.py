@@ -1,7 +1,7 @@
-"""The list of elements: pages in the order of names, each in a fixed number of statements, and never a total.
+"""The list of elements, ordered by name: each page takes a fixed number of statements, and nothing is counted.
 
-Django's list counts what it shows. Here a page is found by its keys, one more than it holds to see whether another page
-follows, and the wide columns are read for the rows of the page only.
+Django's list counts its rows. This one reads the keys of a page and one more, which tells whether another page follows,
+and then reads the wide columns for the rows of the page only.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
 from elements.admin.detail import element_view
-from elements.admin.editing import add_view, delete_view
+from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
-from elements.admin.labels import Badge, Labels, Named, labels_of
+from elements.admin.labels import Badge, Labels, Named, labels_of, version_number
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
@@ -40,13 +40,13 @@ from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAd
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
-# Beyond this no list has a page; larger numbers would only overflow in the database.
+# Larger page numbers would overflow in the database.
 MAX_PAGE = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListedElement:
-    """One row: the newest version, with the end of the version that is in force."""
+    """One row: the newest version, with the end of the released one."""
 
     name: str
     type: ElementType
@@ -75,14 +75,14 @@ class ElementList(ChangeList):
         ids = take(parts, (self.page_num - 1) * size, size + 1)
         self.has_next = len(ids) > size
         self.result_list = list_rows(labels, ids[:size])
-        # Nothing is counted; these stand for numbers that the templates ask for.
+        # The templates need these numbers, although nothing is counted.
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
         self.paginator = ListPaginator(self.result_list, size)
 
     @property
     def active_filters(self) -> list[tuple[str, str, str]]:
-        """Title and value of each, and the address of the list without it."""
+        """Title and value of each active filter, and the address of the list without it."""
         found = []
         for spec in self.filter_specs:
             if value := spec.value():
@@ -92,10 +92,10 @@ class ElementList(ChangeList):
 
 
 def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
-    """Instances that carry what their row shows, in this order: four statements for any number of them."""
+    """Read any number of rows in four statements, in the order of the ids."""
     pointers = _read_pointers([str(each) for each in ids])
     rows = read_versions({version for each in pointers.values() for version in each if version})
-    # What was deleted since its id was found is left out.
+    # Skip elements that were deleted since their ids were read.
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
     newest = [rows[version] for version in found_versions if version in rows]
     held = read_references([row.version for row in newest], AUTHOR_CONTEXTS)
@@ -126,8 +126,8 @@ def _listed(
         type,
         labels.type(type),
         facets[type.facet],
-        labels.badge(type, row.state, row.category),
-        "" if row.major is None else f"{row.major}.{row.minor}",
+        labels.badge(type, row.state),
+        version_number(row.major, row.minor),
         authors,
         labels.day(ends),
         labels.day(row.changed_on),
@@ -141,7 +141,7 @@ def _row(element: Element) -> ListedElement:
 
 @admin.register(Element, site=storage_office)
 class ElementAdmin(StorageModelAdmin):
-    """The list. The pages of an element, and everything that changes one, are in `detail` and `editing`."""
+    """The list of elements; `detail` and `editing` have the other pages."""
 
     list_display = ("name", "facet", "state", "version", "authors", "valid_until", "changed_on")
     list_per_page = PAGE_SIZE
@@ -163,7 +163,7 @@ class ElementAdmin(StorageModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Element], search_term: str
     ) -> tuple[QuerySet[Element], bool]:
-        """The list searches for itself, in parts that come one after another."""
+        """Leave searching to `ElementList`, which runs several queries."""
         return queryset, False
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:
@@ -202,9 +202,8 @@ class ElementAdmin(StorageModelAdmin):
         return _row(element).facet
 
     @display(description=_("State"))
-    def state(self, element: Element) -> SafeString | str:
-        badge = _row(element).state
-        return render_badge(badge) if badge else ""
+    def state(self, element: Element) -> SafeString:
+        return render_to_string("presentation/state.html", {"state": _row(element).state})
 
     @display(description=_("Version"))
     def version(self, element: Element) -> str:
@@ -222,10 +221,6 @@ class ElementAdmin(StorageModelAdmin):
     def changed_on(self, element: Element) -> SafeString:
         row = _row(element)
         return format_html('<span title="{}">{}</span>', row.changed_at, row.changed_on)
-
-
-def render_badge(badge: Badge) -> SafeString:
-    return format_html('<span class="el-badge el-badge-{}">{}</span>', badge.look, badge.text)
 
 
 storage_office.add_navigation(

@@ -15,10 +15,11 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Badge, Labels, Named, labels_of, page_address
-from elements.info import Standing, find_standing
+from elements.admin.labels import Badge, Labels, Named, labels_of, page_address, version_number
+from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
+from elements.presentation.trees import Offer
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
@@ -32,7 +33,7 @@ from storage.pages import caller_of
 
 
 class ElementPage:
-    """One version of an element, and who looks at it."""
+    """One version of an element, as one caller sees it."""
 
     def __init__(self, request: HttpRequest, row: VersionRow) -> None:
         self.request = request
@@ -47,18 +48,18 @@ class ElementPage:
 
     @cached_property
     def related(self) -> Mapping[str, Sequence[str]]:
-        """Ids by context."""
+        """Ids of related elements by context."""
         return read_references([self.row.version], None).get(self.row.version, {})
 
     @cached_property
     def parents(self) -> list[str]:
-        """Nearest first."""
+        """Ids of the ancestors, nearest first."""
         parent = self.row.parent
         return list(ancestors(parent, read_parents({parent}))) if parent else []
 
     @cached_property
     def named(self) -> Mapping[str, Named]:
-        """Everything that the page names, by id: references, parents, callers and authors, in one statement."""
+        """All elements that the page names, by id: references, ancestors, callers and authors. One statement."""
         row = self.row
         callers = (row.changed_by, row.created_by, row.released_by)
         ids = {each for held in self.related.values() for each in held}
@@ -66,7 +67,7 @@ class ElementPage:
         return self.labels.elements(ids)
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> ElementStanding:
         return find_standing(self.labels.reader, self.caller, self.row)
 
     @property
@@ -75,11 +76,11 @@ class ElementPage:
 
     @property
     def state(self) -> Badge | None:
-        return self.labels.badge(self.type, self.row.state, self.row.category)
+        return self.labels.badge(self.type, self.row.state)
 
     @property
     def number(self) -> str:
-        return "" if self.row.major is None else f"{self.row.major}.{self.row.minor}"
+        return version_number(self.row.major, self.row.minor)
 
     @property
     def is_newest(self) -> bool:
@@ -87,26 +88,26 @@ class ElementPage:
 
     @property
     def view(self) -> CompiledView:
-        """Through which changes are made, as the API would."""
+        """The view through which elements are changed, as in the API."""
         return self.labels.reader.addresses.detail_view(self.type)
 
     def address(self, **parameters: str | None) -> str:
-        """Of this page; it keeps the version that was picked."""
+        """Return the address of this page for the same version."""
         return self.address_of("elements_element_change", **parameters)
 
     @property
     def form_address(self) -> str:
-        """Of this page without parameters, for forms that bring their own."""
+        """Address of this page without parameters, for forms that add their own."""
         return page_address("elements_element_change", self.row.element)
 
     def address_of(self, name: str, **parameters: str | None) -> str:
-        """Of another page about the same version."""
+        """Return the address of another page about the same version."""
         version = None if self.is_newest else self.row.version
         return page_address(name, self.row.element, version=version, **parameters)
 
     @cached_property
     def editable(self) -> frozenset[str] | None:
-        """The properties that can be changed now; None means all, and nothing is in it when none can."""
+        """The properties that can be changed now; None means all of them."""
         lock, row = self.standing.lock, self.row
         if lock is Lock.NONE:
             return None
@@ -121,17 +122,17 @@ class ElementPage:
 
     @property
     def is_deletable(self) -> bool:
-        """As far as rights and states go; what else is in the way is told before it is done."""
+        """Whether roles and state allow deleting; the page for deleting lists other obstacles."""
         return self.standing.lock is Lock.NONE and Permission.DELETE in self.standing.granted
 
     @cached_property
-    def addable(self) -> list[Addable]:
-        """What the caller may add below it."""
+    def addable(self) -> list[Offer]:
+        """Types that the caller can add below the element."""
         return addable_below(self.labels, self.caller, self.type, self.row.element)
 
     @property
     def path(self) -> list[Named]:
-        """From the root on."""
+        """Ancestors from the root down."""
         return [self.named[each] for each in reversed(self.parents) if each in self.named]
 
     @property
@@ -145,44 +146,35 @@ class ElementPage:
 
     @property
     def changers(self) -> str:
-        """Who may change it while it is a draft (D20)."""
+        """The people who can change the element while it is in process (D20)."""
         if self.type.is_architectural:
             return _("Architects")
         if self.standing.authors:
-            return _("%(authors)s, and architects") % {"authors": self.author_names}
+            return _("%(authors)s and architects") % {"authors": self.author_names}
         return _("Editors and architects")
 
     @property
     def lock_text(self) -> str:
-        """Why it cannot be changed, in words; empty when it can."""
+        """The reason why the element is read-only; empty if it can be changed."""
         texts = {
             Lock.NONE: "",
-            Lock.NEVER: _("Read-only: your roles do not allow to change elements."),
-            Lock.ARCHITECT: _("Read-only: elements of this type are for architects to change."),
-            Lock.NOT_CURRENT_USER: _("Read-only: only its authors (%(authors)s) and architects may change it.")
+            Lock.NEVER: _("Read-only: your roles do not allow changing elements."),
+            Lock.ARCHITECT: _("Read-only: only architects can change elements of this type."),
+            Lock.NOT_CURRENT_USER: _("Read-only: only the authors (%(authors)s) and architects can change it.")
             % {"authors": self.author_names},
-            Lock.DIAGRAM: _("Read-only: it lives in the diagram of a version that is no draft."),
-            Lock.ALL: _("Read-only: this version is no draft."),
+            Lock.DIAGRAM: _("Read-only: the element belongs to the diagram of a version that is not in process."),
+            Lock.ALL: _("Read-only: this version is not in process."),
         }
         text = texts[self.standing.lock]
         if self.editable:
             names = [self.labels.property(each) for each in self.type.properties if each.key in self.editable]
-            text = _("This version is no draft. Still open for changes: %(names)s.") % {"names": ", ".join(names)}
+            text = _("This version is not in process. You can still change: %(names)s.") % {"names": ", ".join(names)}
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Addable:
-    """A type of which one can be made in a place, and where that is done."""
-
-    name: str
-    color: str
-    address: str
-
-
-def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Addable]:
+def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Offer]:
     types = [each for each in makeable_types(labels, caller) if type.key in each.parents]
-    return [Addable(labels.type(each), each.color, add_address(each.key, element)) for each in types]
+    return [Offer(labels.type(each), each.color, add_address(each.key, element)) for each in types]
 
 
 def add_address(type: str = "", parent: str = "") -> str:
@@ -191,7 +183,7 @@ def add_address(type: str = "", parent: str = "") -> str:
 
 
 def makeable_types(labels: Labels, caller: Caller) -> list[ElementType]:
-    """Types of which the caller may make elements here: not what is drawn, and not the elements of tokens."""
+    """Return the types that the caller can create here, without types of diagrams and of tokens."""
     return [
         each
         for each in labels.configuration.types.values()
@@ -200,18 +192,18 @@ def makeable_types(labels: Labels, caller: Caller) -> list[ElementType]:
 
 
 def find_page(request: HttpRequest, element: str, version: str | None = None) -> ElementPage:
-    """The page of the newest version, or of the one that is named; a version's id stands for itself."""
+    """Return the page of the newest version or of the named one; `element` can also be the id of a version."""
     wanted = version or element
     labels = labels_of(request)
     row = find_version(labels.reader.audience, wanted) if GUID.fullmatch(wanted) and GUID.fullmatch(element) else None
     if row is None or (version and UUID(element) not in (UUID(row.element), UUID(row.version))):
-        raise NotFound(_("There is no element %(id)s in this storage.") % {"id": wanted[:80]})
+        raise NotFound(_("This storage has no element %(id)s.") % {"id": wanted[:80]})
     return ElementPage(request, row)
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A tab. `concerns` says of which elements it is shown, `render` makes what is in it."""
+    """A tab. `concerns` decides for which elements it is shown; `render` returns its content."""
 
     key: str
     title: str | Promise

@@ -1,21 +1,20 @@
-"""Tabs of an element's page: attributes by culture, related contexts both ways, and children."""
+"""Tabs of an element's page: attributes by culture, references in both directions, children and the diagram."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from elements.admin.labels import Named, element_address
+from elements.admin.labels import Named
 from elements.admin.panels import ElementPage, Panel
-from elements.admin.presenting import show_value
-from elements.diagrams.layout import Direction
 from elements.naming import NAME
+from elements.presentation.diagrams import draw, read_direction, ways
+from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.pictures import draw_diagram
-from elements.reading.selection import children_of
+from elements.reading.selection import children_of, read_page
 from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
@@ -23,17 +22,16 @@ from repository_site.core.database.statements import fetch
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 FOLDER = "back_office/elements"
-# More children and users than this are for the list to show.
+# The list of elements shows more than this many.
 MANY = 200
-DIRECTIONS = {Direction.VERTICAL: _("Top to bottom"), Direction.HORIZONTAL: _("Left to right")}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    value: SafeString | None
+    value: Value | None
     culture: str = ""
     is_missing: bool = False
-    """Empty in a culture that must be filled, while another has a value."""
+    """The mandatory culture has no value, but another culture has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def _attribute_row(page: ElementPage, property: Property) -> AttributeRow | None
         return None
     values = page.attributes.get(property.key, {})
 
-    def shown(lcid: int) -> SafeString | None:
+    def shown(lcid: int) -> Value | None:
         value = values.get(str(lcid))
         return None if is_empty(value) else show_value(page.labels, attribute, value)
 
@@ -88,7 +86,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An element that refers to this one, and in which context."""
+    """An element that refers to this one, and the context."""
 
     source: Named
     label: str
@@ -110,7 +108,7 @@ def related_panel(page: ElementPage) -> SafeString:
 
 
 def _uses(page: ElementPage) -> list[Use]:
-    """By what is current: a version that was replaced refers to nothing any more that matters here."""
+    """Return references from current versions; those of replaced versions do not matter."""
     sql = """SELECT e.id::text, r.context FROM elements_reference r
         JOIN elements_element e ON e.newest_id = r.version_id WHERE r.target_id = %s::uuid LIMIT %s"""
     found = fetch(sql, [page.row.element, MANY + 1])
@@ -129,38 +127,21 @@ def children_panel(page: ElementPage) -> SafeString:
     types = page.labels.reader.types
     shown = [row_id for row_id, type in types.items() if page.type.key in type.parents and not type.lives_in_diagrams]
     selection = children_of(page.labels.reader.audience, page.row.element, shown)
-    sql = f"SELECT e.id::text FROM {selection.source} ORDER BY {selection.order} LIMIT %s"  # noqa: S608  constants of ours
-    ids = [row[0] for row in fetch(sql, [*selection.parameters, MANY + 1])]
-    named = page.labels.elements(ids[:MANY])
+    rows = read_page(selection, MANY + 1, with_attributes=False)
     context = {
         "page": page,
-        "children": [named[each] for each in ids[:MANY] if each in named],
-        "has_more": len(ids) > MANY,
+        "children": page.labels.read_links(row.identity for row in rows[:MANY]).values(),
+        "has_more": len(rows) > MANY,
         "many": MANY,
     }
     return render_to_string(f"{FOLDER}/children.html", context, page.request)
 
 
 def diagram_panel(page: ElementPage) -> SafeString:
-    """Shapes lead to the pages of what they show."""
-    asked = page.request.GET.get("direction", "")
-    direction = Direction(asked) if asked in set(Direction) else Direction.VERTICAL
-    picture = draw_diagram(
-        page.labels.reader,
-        page.row,
-        page.labels.culture,
-        direction,
-        link=lambda identity: element_address(identity.element),
-        selected=page.request.GET.get("shape"),
-        with_style=False,
-    )
+    direction = read_direction(page.request.GET.get("direction", ""))
     context = {
-        # Made by us, of texts that were escaped.
-        "picture": mark_safe(picture),  # noqa: S308
-        "directions": [
-            (DIRECTIONS[each], page.address(tab="diagram", direction=each.value), each is direction)
-            for each in Direction
-        ],
+        "picture": draw(page.labels, page.row, direction, page.request.GET.get("shape")),
+        "ways": ways(direction, lambda each: page.address(tab="diagram", direction=each.value)),
     }
     return render_to_string(f"{FOLDER}/diagram.html", context, page.request)
 

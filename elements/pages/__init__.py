@@ -1,1 +1,1 @@
-"""The pages for readers, behind `appUrl` and `gotoUrl`."""
+"""The reader pages, to which `appUrl` and `gotoUrl` lead."""

@@ -1,4 +1,4 @@
-"""The page of one version of an element: what is read for it, in a fixed number of statements, and what it shows."""
+"""The page of one version of an element, read in a fixed number of statements."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.info import Drawn, read_drawn
+from elements.info import ShownIn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
-from elements.pages.navigation import facet_title, tree_view
-from elements.pages.presenting import ShownAttribute, help_of, is_no_end, show_attribute, show_day, show_moment
-from elements.pages.visits import Badge, Kind, Link, Text, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Badge, Kind, Named, Text, version_number
+from elements.presentation.trees import tree_view
+from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
@@ -29,32 +30,32 @@ from facets.blueprint.definitions import ElementType, Property
 from facets.configuration import CompiledFacet
 
 CHILDREN_SHOWN = 50
-# Contexts that stand with the dates they belong to, and the history, which is the table of versions.
+# Contexts that the page shows elsewhere: people beside the dates, and the release history as the table of versions.
 IN_FACTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 STAMPS_WITH_CALLERS = (("relOn", "relBy"), ("changedOn", "changedBy"), ("createdOn", "createdBy"))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A related context with what it refers to."""
+    """A related context with its references."""
 
     label: str
     help: str
-    links: Sequence[Link]
+    links: Sequence[Named]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that the server keeps of a version: a text, and whom it names."""
+    """A read-only fact about a version, with the people it names."""
 
     label: str
     text: str
-    links: Sequence[Link] = ()
+    links: Sequence[Named] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class VersionLine:
-    """A row of the table of versions; dates that there are not are empty."""
+    """A row of the table of versions; missing dates are empty."""
 
     number: str
     address: str
@@ -67,7 +68,7 @@ class VersionLine:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """That another version exists which the reader may rather want."""
+    """A hint that the reader may want another version."""
 
     text: str
     address: str
@@ -76,16 +77,16 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A diagram that shows the element; the address selects the shape in it."""
+    """A diagram that shows the element; the address selects its shape."""
 
-    link: Link
+    link: Named
     number: str
     address: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChildPage:
-    links: Sequence[Link]
+    links: Sequence[Named]
     number: int
     has_next: bool
 
@@ -96,21 +97,21 @@ class ChildPage:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything that one page is made of. What the reader may not see is not in here."""
+    """The data of one page, without anything that the reader must not see."""
 
     row: VersionRow
     gathered: Gathered
     flows: Mapping[str, Sequence[str]]
     children: Sequence[VersionRow]
     versions: Sequence[VersionRow]
-    drawn: Sequence[Drawn]
+    drawn: Sequence[ShownIn]
     owners: Mapping[str, VersionRow]
-    """Of the diagrams that show the element, by version."""
+    """Versions whose diagrams show the element, by version id."""
     names: Mapping[str, ByCulture]
 
     @cached_property
     def shapes(self) -> list[ShapeRow]:
-        """Of the element's own diagram, as far as the reader gets to see what they show."""
+        """Shapes of the element's own diagram whose elements the reader can see."""
         shapes = self.gathered.shapes.get(self.row.version, ())
         return [each for each in shapes if each.element in self.gathered.links.identities]
 
@@ -130,13 +131,13 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
 
 
 def page_assembler(visit: Visit, row: VersionRow) -> Assembler:
-    """Reads the element as its view `detail` shows it; children and versions are read apart, with what pages need."""
+    """Return an assembler for the view `detail`; children and versions are read separately."""
     view = visit.reader.addresses.detail_view(visit.reader.types[row.type])
     return Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
 
 
 class ElementPage:
-    """What the page of a version shows, in the culture of the visit."""
+    """The content of the page, in the culture of the visit."""
 
     def __init__(self, visit: Visit, row: VersionRow, child_page: int = 1, asked: Asked = NOTHING_ASKED) -> None:
         self.visit = visit
@@ -153,20 +154,20 @@ class ElementPage:
 
     @cached_property
     def properties(self) -> Mapping[str, Property]:
-        """In the order of the view."""
+        """Properties in the order of the view."""
         shown = self.assembler.view.types.get(self.type.key)
         return shown.properties if shown else {}
 
     @cached_property
     def values(self) -> Mapping[str, Mapping[str, Any]]:
-        """Attributes in wire form, stored and derived."""
+        """Stored and derived attributes in wire form."""
         shown = self.assembler.projection.types[self.row.type]
         has_authors = self.material.gathered.links.has_authors(self.row)
         return self.visit.reader.writer.attributes(self.row, shown, has_authors=has_authors)
 
     @cached_property
     def name(self) -> Text:
-        """Whether the view shows it or not: a page needs a heading."""
+        """The heading of the page, even if the view does not show the name."""
         return self.visit.name(read_exactly(self.row.attributes).get(NAME, {}))
 
     @property
@@ -175,27 +176,27 @@ class ElementPage:
 
     @property
     def state(self) -> Badge | None:
-        return self.visit.state(self.type, self.row.state)
+        return self.visit.badge(self.type, self.row.state)
 
     @property
     def number(self) -> str:
-        return version_number(self.row)
+        return version_number(self.row.major, self.row.minor)
 
     @property
     def address(self) -> str:
-        return self.visit.page(self.row)
+        return self.visit.address(self.row)
 
     @property
     def facet_address(self) -> str:
-        return self.visit.facet(self.type.facet)
+        return self.visit.facet_address(self.type.facet)
 
     @property
     def facet_title(self) -> str:
-        return facet_title(self.visit, self._facet)
+        return self.visit.facet(self.type.facet)
 
     @property
     def tree_address(self) -> str:
-        """Where the tree of its facet is open at this element; empty when it does not stand in the tree."""
+        """Address of the facet's tree, opened at this element; empty if the element is not in the tree."""
         view = tree_view(self._facet)
         if view is None or not view.types.get(self.type.key) or self.type.lives_in_diagrams:
             return ""
@@ -205,12 +206,12 @@ class ElementPage:
         return f"{self.facet_address}?open={self.row.element}#e-{self.row.element}" if is_in_tree else ""
 
     @property
-    def breadcrumb(self) -> list[Link]:
+    def breadcrumb(self) -> list[Named]:
         return self._links(self._above)
 
     @cached_property
     def _above(self) -> list[Identity]:
-        """From the root down; a parent that the reader does not see is passed over (D56)."""
+        """Ancestors from the root down, without those that the reader cannot see (D56)."""
         known = self.material.gathered.links.identities
         above = ancestors(self.row.parent, self.material.gathered.parents)
         return [known[each] for each in above if each in known][::-1]
@@ -221,7 +222,7 @@ class ElementPage:
 
     @property
     def validity(self) -> str:
-        """From when until when the version holds, in one line."""
+        """The validity of the version in one line."""
         start, end = self.row.valid_from, self.row.valid_until
         if not self.type.is_versioned or (start is None and is_no_end(end)):
             return ""
@@ -233,11 +234,11 @@ class ElementPage:
 
     @property
     def author_note(self) -> Text:
-        return self.visit.name(self.values.get(derived.AUTHOR_NOTE, {}))
+        return self.visit.chosen(self.values.get(derived.AUTHOR_NOTE, {}))
 
     @cached_property
     def attributes(self) -> list[ShownAttribute]:
-        """Those that are stored, in the order of the view; the name is the heading, what is derived is a fact."""
+        """Stored attributes in the order of the view, without the name, which is the heading."""
         shown = (
             show_attribute(self.visit, property, self.values.get(key, {}))
             for key, property in self.properties.items()
@@ -259,29 +260,29 @@ class ElementPage:
 
     @cached_property
     def places(self) -> list[Place]:
-        """The diagrams that show it now; of what was drawn in the past only, those of the past."""
+        """Current diagrams that show the element; if there are none, past ones."""
         found = [(each, self.material.owners[each.version]) for each in self.material.drawn]
         current = [(drawn, owner) for drawn, owner in found if owner.version == self._current(owner)]
         return [
             Place(
                 self.visit.link(owner, self.material.names.get(owner.version, {})),
-                version_number(owner),
-                f"{self.visit.page(owner)}?shape={drawn.shape}#diagram",
+                version_number(owner.major, owner.minor),
+                f"{self.visit.address(owner)}?shape={drawn.shape}#diagram",
             )
             for drawn, owner in current or found
         ]
 
     @cached_property
     def versions(self) -> list[VersionLine]:
-        """Newest first: that is what most look for."""
+        """Versions, newest first."""
         if not self.type.is_versioned:
             return []
         return [self._version_line(each) for each in reversed(self.material.versions)]
 
     @cached_property
     def notes(self) -> list[Note]:
-        """An older version leads to the current one; for who sees drafts, what is published and what is in work lead to
-        each other."""
+        """Hints from an older version to the current one and, for callers who see versions in process, between the
+        released version and the one in process."""
         if not self.type.is_versioned:
             return []
         sees_drafts = self.visit.reader.audience.sees_drafts
@@ -308,7 +309,7 @@ class ElementPage:
         return self.material.gathered.links.identities[shape.element]
 
     def _current(self, row: VersionRow) -> str | None:
-        """The version that the element's id addresses for this reader (D6)."""
+        """Return the version that the element id addresses for this reader (D6)."""
         return row.newest if self.visit.reader.audience.sees_drafts else row.published
 
     def _notes(self, current: str | None, published: str | None) -> Iterator[Note]:
@@ -317,21 +318,21 @@ class ElementPage:
         if current in by_id and current != self.row.version:
             is_in_work = by_id[current].category in OPEN and self.row.version == published
             yield self._note(
-                _("A newer version is in work.") if is_in_work else _("This is an older version."), by_id[current]
+                _("A newer version is in process.") if is_in_work else _("This is an older version."), by_id[current]
             )
         if published in by_id and published not in (self.row.version, None if is_open else current):
-            text = _("This version is not published.") if is_open else _("Another version is published.")
+            text = _("This version is not released.") if is_open else _("Another version is released.")
             yield self._note(text, by_id[published])
 
     def _note(self, text: str, other: VersionRow) -> Note:
-        link = _("Go to version %(number)s") % {"number": version_number(other)}
-        return Note(text, self.visit.page(other), link)
+        link = _("Go to version %(number)s") % {"number": version_number(other.major, other.minor)}
+        return Note(text, self.visit.address(other), link)
 
     def _version_line(self, row: VersionRow) -> VersionLine:
         return VersionLine(
-            version_number(row),
-            self.visit.page(row),
-            self.visit.state(self.type, row.state),
+            version_number(row.major, row.minor),
+            self.visit.address(row),
+            self.visit.badge(self.type, row.state),
             self._day(row.valid_from),
             "" if is_no_end(row.valid_until) else self._day(row.valid_until),
             self._day(row.released_on),
@@ -348,21 +349,16 @@ class ElementPage:
                 yield Fact(self._label(stamp), self._moment(moment), self._links(by.get(context, ())))
 
     def _label(self, key: str) -> str:
-        return self.visit.word(self.properties[key].display_names, key)
+        return self.visit.property(self.properties[key])
 
     def _context(self, property: Property, targets: Sequence[Identity]) -> Context:
-        label = self.visit.word(property.display_names, property.key)
-        return Context(label, help_of(self.visit, property), self._links(targets))
+        return Context(self.visit.property(property), self.visit.help(property), self._links(targets))
 
-    def _links(self, targets: Sequence[Identity]) -> list[Link]:
-        return [self.visit.link(each, self.material.names.get(each.version, {})) for each in targets]
+    def _links(self, targets: Sequence[Identity]) -> list[Named]:
+        return self.visit.links(targets, self.material.names)
 
     def _day(self, moment: datetime | None) -> str:
         return "" if moment is None else show_day(self.visit.lcid, moment.astimezone(self.visit.reader.zone).date())
 
     def _moment(self, moment: datetime) -> str:
         return show_moment(self.visit.lcid, moment.astimezone(self.visit.reader.zone))
-
-
-def version_number(row: VersionRow) -> str:
-    return "" if row.major is None else f"{row.major}.{row.minor}"

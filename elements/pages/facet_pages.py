@@ -1,4 +1,4 @@
-"""The page of a facet: its tree where it has one, or its elements by name."""
+"""The page of a facet: its tree if it has one, else its elements by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from elements.pages.lists import Listing, begins_with, read_listing
-from elements.pages.navigation import Tree, TreeReader, TypeEntry, facet_title, tree_view
+from elements.pages.navigation import ReaderTree, TypeEntry, read_tree
 from elements.pages.visits import Visit
+from elements.presentation.trees import tree_view
 from elements.reading import selection as selecting
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledFacet
@@ -20,7 +21,7 @@ from storage.localisation.culture_names import language_names
 
 @dataclass(frozen=True, slots=True)
 class FacetQuery:
-    """`opened` is an element whose place in the tree is to be shown; the others are about the list."""
+    """`opened` is the element at which the tree is open; the other fields are about the list."""
 
     is_list: bool = False
     type: str = ""
@@ -30,7 +31,7 @@ class FacetQuery:
 
 
 class FacetPage:
-    """Reads what it shows when it is made: a tree, or, where there is none or it is empty, the list."""
+    """Reads the tree, or the list if there is no tree or it is empty."""
 
     def __init__(self, visit: Visit, facet: CompiledFacet, types: list[TypeEntry], query: FacetQuery) -> None:
         self.visit = visit
@@ -42,11 +43,11 @@ class FacetPage:
 
     @property
     def title(self) -> str:
-        return facet_title(self.visit, self.facet)
+        return self.visit.facet(self.facet.facet.name)
 
     @property
     def address(self) -> str:
-        return self.visit.facet(self.facet.facet.name)
+        return self.visit.facet_address(self.facet.facet.name)
 
     @property
     def list_address(self) -> str:
@@ -58,19 +59,19 @@ class FacetPage:
 
     @property
     def next_address(self) -> str:
-        """Of the next page, of roots or of the list; empty on the last one."""
+        """Address of the next page; empty on the last page."""
         shown = self.tree or self.listing
         return self._address(shown.next) if shown and shown.next else ""
 
     @property
     def first_address(self) -> str:
-        """Of the first page; empty where this is the first."""
+        """Address of the first page; empty on the first page."""
         shown = self.tree or self.listing
         return self._address() if shown and shown.is_later else ""
 
     @cached_property
     def ordered_by(self) -> str:
-        """The language that a long list goes by, where the page is in another one."""
+        """The language that orders a long list, if the page is in another language."""
         cultures = self.visit.configuration.cultures
         is_other = self.listing is not None and self.listing.is_long and self.visit.lcid != cultures.default
         return language_names(cultures.data)[cultures.default] if is_other else ""
@@ -81,11 +82,11 @@ class FacetPage:
         query = urlencode({name: value for name, value in given.items() if value})
         return f"{self.address}?{query}" if query else self.address
 
-    def _tree(self) -> Tree | None:
+    def _tree(self) -> ReaderTree | None:
         view = tree_view(self.facet)
         if view is None or self.query.is_list:
             return None
-        tree = TreeReader(self.visit, view).read(self.query.opened, self.query.after)
+        tree = read_tree(self.visit, view, self.query.opened, self.query.after)
         return tree if tree.roots else None
 
     def _listing(self) -> Listing:
@@ -96,10 +97,10 @@ class FacetPage:
         return read_listing(self.visit, selection, self.query.after)
 
     def _listed_types(self) -> list[str]:
-        """What lives only in diagrams is listed when it is asked for."""
+        """Types that exist only in diagrams are listed if selected."""
         if not self.query.type:
             own = [each.key for each in self.types if not each.lives_in_diagrams]
             return own or [each.key for each in self.types]
         if self.query.type not in self.visit.configuration.types:
-            raise NotFound(_("There is no such type."))
+            raise NotFound(_("This type does not exist."))
         return [each.key for each in self.types if each.key == self.query.type]

@@ -1,47 +1,48 @@
-"""Elements by name, as many as a page can hold: no list is read or counted as a whole, however long it is.
+"""Pages of elements by name. No list is read or counted as a whole, however long it is.
 
-What is short enough is shown in the order of the reader's language. Longer lists go by the name in the default culture,
-which alone has an index, from one element to the next (keyset), so that the last page costs as much as the first.
+Short lists are shown in the order of the reader's language. Longer lists are ordered by the name in the default
+culture, the only one with an index, with keyset pagination, so that the last page costs as much as the first.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
 from elements.filters.conditions import Condition
-from elements.pages.visits import Link, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Named
 from elements.reading import selection as selecting
-from elements.reading.names import ByCulture, read_version_names
+from elements.reading.names import read_version_names
 from elements.reading.rows import Audience, VersionRow
 from elements.reading.selection import Selection
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
 
-# A list of up to this many is shown whole; one that is longer in pages.
+# A list of up to this many elements is shown as a whole, a longer one in pages.
 SHORT = 300
 PAGE = 100
-# Below this, letters over the entries would only be in the way.
+# A shorter list is not divided by letters.
 FEW = 20
-# The index of names goes by these; `e.id` would have every equal name sorted again.
+# The columns of the index; with `e.id`, PostgreSQL would sort equal names again.
 BY_INDEX = "v.sort_name, v.id"
 OTHER = "#"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Elements whose names begin with a letter; without one where the list is not divided."""
+    """Elements whose names begin with a letter; the letter is empty if the list is not divided."""
 
     letter: str
-    links: Sequence[Link]
+    links: Sequence[Named]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """`next` is the version after which the next page begins, empty on the last one."""
+    """`next` is the version after which the next page begins; empty on the last page."""
 
     groups: Sequence[Group]
     is_long: bool = False
@@ -51,7 +52,7 @@ class Listing:
 
 
 class Place(NamedTuple):
-    """Of a version among the names: the key of the index."""
+    """The place of a version in the index of names."""
 
     sort_name: str
     version: str
@@ -76,17 +77,17 @@ def read_by_name(selection: Selection, after: Place | None, size: int) -> NamePa
 
 
 def place_of(audience: Audience, version: str) -> Place | None:
-    """Where a page ended; None when the version is gone, and the list begins anew."""
+    """Return the place where a page ended; None, for the first page, if the version no longer exists."""
     if not GUID.fullmatch(version):
         return None
-    # Only what the reader sees: where a draft stands among the names would tell its name.
+    # Only versions that the reader can see: the place of another version would reveal its name.
     sql = f"""SELECT v.sort_name, v.id::text FROM elements_elementversion v
         JOIN elements_element e ON e.id = v.element_id WHERE v.id = %s::uuid AND v.id = e.{audience.pointer}"""  # noqa: S608  constants of ours
     return next((Place(*row) for row in fetch(sql, [version])), None)
 
 
 def begins_with(text: str) -> Condition:
-    """By the name in the default culture. `starts_with` is leakproof, so it can go by the index."""
+    """Return a condition on the name in the default culture; `starts_with` is leakproof and can use the index."""
     return Condition("starts_with(v.sort_name, %s)", (text.casefold(),))
 
 
@@ -98,15 +99,11 @@ def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:
         found = NamePage(found.rows[:PAGE], has_more=True)
     names = read_version_names([row.version for row in found.rows])
     if is_long:
-        return Listing([Group("", _links(visit, found.rows, names))], True, place is not None, found.next)
-    return Listing(_groups(_links(visit, found.rows, names)))
+        return Listing([Group("", visit.links(found.rows, names))], True, place is not None, found.next)
+    return Listing(_groups(visit.links(found.rows, names)))
 
 
-def _links(visit: Visit, rows: Iterable[VersionRow], names: dict[str, ByCulture]) -> list[Link]:
-    return [visit.link(row, names.get(row.version, {})) for row in rows]
-
-
-def _groups(links: list[Link]) -> list[Group]:
+def _groups(links: list[Named]) -> list[Group]:
     ordered = sorted(links, key=lambda link: _sorted_by(link.name.in_one_line))
     if len(ordered) <= FEW:
         return [Group("", ordered)] if ordered else []
@@ -114,7 +111,7 @@ def _groups(links: list[Link]) -> list[Group]:
 
 
 def _sorted_by(name: str) -> tuple[bool, str, str]:
-    """As a dictionary does: accents count only between words that are otherwise alike, and signs come first."""
+    """Sort as a dictionary does: accents matter only between otherwise equal words, and signs come first."""
     return _letter(name) != OTHER, _plain(name), name
 
 

@@ -1,8 +1,7 @@
-"""Search by name: what begins with the text comes first, then what has all its words anywhere, in any language.
+"""Search by name: names that begin with the text come first, then names that contain all its words, in any language.
 
-The beginning of a name in the default culture goes by the index of names. Words anywhere need a look at every name of
-the storage, by the filter language; that takes half a second for 100,000 elements, and is cut off when it takes longer
-than a reader would wait.
+The beginning of a name in the default culture is found in the index of names. Words are searched in all names of the
+storage, with the filter language; that takes half a second for 100,000 elements and is cut off after `PATIENCE`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from elements.filters.conditions import NEVER, Condition, negation
 from elements.filters.syntax import fold_case
 from elements.naming import NAME
 from elements.pages.lists import begins_with, place_of, read_by_name
-from elements.pages.navigation import facet_title
-from elements.pages.visits import Link, Text, Visit
+from elements.pages.visits import Visit
+from elements.presentation.labels import Named, Text
+from elements.presentation.search_texts import words_of
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import VersionRow
@@ -30,14 +30,13 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 PAGE = 25
-MAX_LENGTH, MAX_WORDS = 200, 10
-# Seconds that the look at every name may take.
+# Time limit in seconds for searching all names.
 PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for. `facet` is a name, or empty for all; `after` is the last version of the page before."""
+    """`facet` is a name, or empty for all facets; `after` is the last version of the previous page."""
 
     text: str
     facet: str = ""
@@ -45,14 +44,14 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        return self.text.split()[:MAX_WORDS]
+        return words_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`facet` is its title; `otherwise` is the name that was found, where that is not the one shown."""
+    """`facet` is a title; `otherwise` is the name that matched, if another one is shown."""
 
-    link: Link
+    link: Named
     facet: str
     otherwise: Text | None
 
@@ -64,13 +63,7 @@ class Results:
     is_later: bool = False
     """Not the first page."""
     is_cut_off: bool = False
-    """ByCulture that do not begin with the text could not be looked at in time."""
-
-
-def clean_text(given: str) -> str:
-    """What cannot be part of a name, or of a statement, is left out."""
-    printable = "".join(character if character.isprintable() else " " for character in given[:MAX_LENGTH])
-    return " ".join(printable.split())
+    """The search for words ran into the time limit."""
 
 
 def search(visit: Visit, storage: Storage, query: Query) -> Results:
@@ -100,7 +93,7 @@ def _types(visit: Visit, facet: str) -> list[str]:
 
 
 def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
-    """As `$filter` would say it: ignoring case, in the name of any culture."""
+    """Compile a `$filter` for the words: ignoring case, in the name of any culture."""
     reader, configuration = visit.reader, visit.configuration
     named = [type for type in configuration.types.values() if any(each.key == NAME for each in type.properties)]
     if not named:
@@ -121,15 +114,14 @@ def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
 
 def _hit(visit: Visit, query: Query, row: VersionRow, names: ByCulture) -> Hit:
     link = visit.link(row, names)
-    facet = visit.configuration.facet(visit.reader.types[row.type].facet)
-    return Hit(link, facet_title(visit, facet), _otherwise(query, link, names))
+    return Hit(link, visit.facet(link.type.facet), _otherwise(query, link, names))
 
 
-def _otherwise(query: Query, link: Link, names: ByCulture) -> Text | None:
-    if _matches(query, link.name.text):
+def _otherwise(query: Query, link: Named, names: ByCulture) -> Text | None:
+    if _matches(query, link.name):
         return None
     others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)
-    return next((other for other in others if _matches(query, other.text)), None)
+    return next((other for other in others if _matches(query, other)), None)
 
 
 def _matches(query: Query, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Addresses of the pages for readers, below `/{collection}/{storage}/`; `gotoUrl` is one of `element` (D59)."""
+"""Addresses of the reader pages, below `/{collection}/{storage}/`; `gotoUrl` leads to `element` (D59)."""
 
 from django.urls import path
 

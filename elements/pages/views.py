@@ -1,4 +1,4 @@
-"""The pages for readers: parse, call, render."""
+"""The views of the reader pages: parse, call, render."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
 from elements.pages.navigation import FacetEntry, languages, read_facets
-from elements.pages.search import Query, Results, clean_text, search
+from elements.pages.search import Query, Results, search
 from elements.pages.visits import Visit, reader_page
+from elements.presentation.search_texts import clean_text
 from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
 from repository_site.core.problems import NotFound
@@ -28,14 +29,14 @@ from storage.localisation.culture_names import interface_language, language_tag,
 from storage.localisation.cultures import preferred_culture
 from storage.pages import caller_of, in_scope, storage_of
 
-# Beyond this no element has a page of children.
+# Larger page numbers of children are reduced to this one.
 MAX_PAGE = 100_000
 
 
 @require_safe
 @in_scope
 def start(request: HttpRequest) -> HttpResponse:
-    """What `appUrl` opens: the storage, in the data culture that suits the account, else the browser."""
+    """Redirect `appUrl` to the data culture that fits the account, else the browser."""
     caller_of(request)
     cultures = configuration_of(storage_of(request)).cultures
     accepted = request.headers.get("Accept-Language", "")
@@ -55,7 +56,7 @@ def facet_page(request: HttpRequest, visit: Visit, facet: str) -> HttpResponseBa
     compiled = visit.configuration.facet(facet)
     name = compiled.facet.name
     if name != facet:
-        return redirect(_with_query(request, visit.facet(name)))
+        return redirect(_with_query(request, visit.facet_address(name)))
     facets = read_facets(visit)
     given = request.GET
     query = FacetQuery(
@@ -75,11 +76,11 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     visit.configuration.facet(facet)
     row = _find(visit, identity)
     if row is None:
-        raise NotFound(_("There is no such element."))
+        raise NotFound(_("This element does not exist."))
     own = visit.reader.types[row.type].facet
     if own != facet:
-        # The element was found, whatever facet the address names: this is where its page is.
-        return redirect(_with_query(request, f"{visit.facet(own)}{identity}"))
+        # The address names another facet: redirect to the page of the element.
+        return redirect(_with_query(request, f"{visit.facet_address(own)}{identity}"))
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
     page = ElementPage(visit, row, _number(given.get("children", "")), asked)
@@ -91,7 +92,7 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
 def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     text = clean_text(request.GET.get("q", ""))
     if (found := _find(visit, text)) is not None:
-        return redirect(visit.page(found))
+        return redirect(visit.address(found))
     named = request.GET.get("facet", "")
     query = Query(text, visit.configuration.facet(named).facet.name if named else "", request.GET.get("after", ""))
     results = search(visit, storage_of(request), query) if text else Results([])
@@ -102,7 +103,7 @@ def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
 
 
 def _find(visit: Visit, identity: str) -> VersionRow | None:
-    """The version that an id names for this reader (D6)."""
+    """Return the version that an id addresses for this reader (D6)."""
     return find_version(visit.reader.audience, identity) if GUID.fullmatch(identity) else None
 
 
@@ -116,14 +117,14 @@ def _with_query(request: HttpRequest, address: str) -> str:
 
 
 def _edit_address(request: HttpRequest, row: VersionRow) -> str:
-    """Empty for who only reads."""
+    """Return an empty address for callers who only read."""
     return reverse("admin:elements_element_change", args=[row.element]) if works_in_office(caller_of(request)) else ""
 
 
 def _render(
     request: HttpRequest, visit: Visit, template: str, context: dict[str, Any], facets: list[FacetEntry]
 ) -> HttpResponse:
-    """What every page has around it."""
+    """Render a page with the frame that all pages share."""
     storage = storage_of(request)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)
     frame = {
@@ -134,7 +135,7 @@ def _render(
         "languages": languages(request, visit),
         "lang": tag,
         "dir": writing(visit.lcid).text_direction,
-        # Our own texts, where they are not in the language of the page.
+        # Language of the interface texts, if it is not the language of the page.
         "own": "" if tag.partition("-")[0] == own else format_html(' lang="{}"', own),
         "works_in_office": works_in_office(caller_of(request)),
         "place": request.get_full_path(),

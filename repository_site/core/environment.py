@@ -260,6 +260,12 @@ SIGN_IN_FAILURES_PER_ADDRESS = Variable(
 SIGN_IN_WINDOW = Variable(
     "REPOSITORY_SIGN_IN_WINDOW", _positive, "15", "Minutes for which failed sign-ins count, from the first of them on."
 )
+PUBLIC_STORAGE_LIST = Variable(
+    "REPOSITORY_PUBLIC_STORAGE_LIST",
+    _boolean,
+    "false",
+    "Whether the landing page lists the storages that allow anonymous reading to visitors who are not signed in.",
+)
 LOG_LEVEL = Variable(
     "REPOSITORY_LOG_LEVEL",
     _one_of("debug", "info", "warning", "error"),

@@ -1,1 +1,1 @@
-"""Overview pages, titles and navigation of the two back offices."""
+"""The landing page, and the overviews, titles and navigation of the two back offices."""

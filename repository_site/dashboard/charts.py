@@ -1,4 +1,4 @@
-"""The charts of the overview: data for Chart.js, and the same as a table whose numbers are links."""
+"""The charts of the overview: data for Chart.js, and the same data as a table with links."""
 
 from __future__ import annotations
 
@@ -10,23 +10,16 @@ from typing import Any
 from django.utils import formats
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import NAMES_OF_CATEGORIES, Labels
+from elements.admin.labels import Labels
 from elements.counting import ElementCounts
 from facets.blueprint.cycles import Category
+from facets.state_categories import CATEGORY_COLORS, CATEGORY_NAMES
 from release.releases import Week, total
 from storage.back_office.cells import number
 
-# Readable on light and on dark.
-COLORS = {
-    Category.DRAFT: "#d97706",
-    Category.REVIEW: "#2563eb",
-    Category.PUBLISHED: "#16a34a",
-    Category.RETIRED: "#9ca3af",
-    Category.STATIC: "#0891b2",
-}
-RELEASES = "#16a34a"
-# So many bars need a taller picture.
+# More bars than this need a taller chart.
 MANY = 8
+# Readable on light and on dark pages.
 TEXT = "#7b8494"
 
 
@@ -40,26 +33,26 @@ class Cell:
 class Table:
     headers: Sequence[str]
     rows: Sequence[tuple[Cell, Sequence[Cell]]]
-    """The head of each row, and its numbers."""
+    """Row header and numbers of each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     title: str
     summary: str
-    """What a picture says, for who does not see it."""
+    """Text alternative of the chart."""
     data: str
     options: str
     size: str
-    """Of the picture, which grows with its bars."""
+    """Height of the chart, which depends on the number of bars."""
     table: Table
     is_empty: bool
     empty: str
-    """What is said instead."""
+    """Text that is shown instead of an empty chart."""
 
 
 def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., str]) -> Chart:
-    """Elements by facet, and by what their states mean; only what there is."""
+    """Return elements by facet and by category of state, without empty facets and categories."""
     facets = [facet for facet, found in counts.by_facet.items() if any(found.values())]
     stages = [each for each in Category if counts.of(each)]
     names = {each: labels.facet(each) for each in facets}
@@ -67,9 +60,9 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
         "labels": [names[each] for each in facets],
         "datasets": [
             {
-                "label": NAMES_OF_CATEGORIES[stage](),
+                "label": str(CATEGORY_NAMES[stage]),
                 "data": [counts.by_facet[each].get(stage, 0) for each in facets],
-                "backgroundColor": COLORS[stage],
+                "backgroundColor": CATEGORY_COLORS[stage],
             }
             for stage in stages
         ],
@@ -87,10 +80,10 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
         )
         for each in facets
     ]
-    headers = [_("Facet"), *(NAMES_OF_CATEGORIES[each]() for each in stages), _("All")]
+    headers = [_("Facet"), *(str(CATEGORY_NAMES[each]) for each in stages), _("All")]
     return Chart(
         _("Elements by facet and state"),
-        _("Bars: %(total)s elements in %(facets)s facets, divided by what their states mean.")
+        _("Bar chart: %(total)s elements in %(facets)s facets, by category of state.")
         % {"total": number(counts.total), "facets": len(facets)},
         json.dumps(data),
         json.dumps(_options(lying=True, with_legend=True)),
@@ -103,9 +96,16 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
 
 def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     days = [formats.date_format(each.monday, "SHORT_DATE_FORMAT") for each in weeks]
+    color = CATEGORY_COLORS[Category.PUBLISHED]
     data = {
         "labels": [formats.date_format(each.monday, _("j M")) for each in weeks],
-        "datasets": [{"label": _("Releases"), "data": [each.releases for each in weeks], "backgroundColor": RELEASES}],
+        "datasets": [
+            {
+                "label": _("Releases"),
+                "data": [each.releases for each in weeks],
+                "backgroundColor": color,
+            }
+        ],
     }
     rows = [
         (
@@ -116,18 +116,18 @@ def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     ]
     return Chart(
         _("Releases of the last %(number)s weeks") % {"number": len(weeks)},
-        _("Bars: %(total)s releases, by week.") % {"total": number(total(weeks))},
+        _("Bar chart: %(total)s releases by week.") % {"total": number(total(weeks))},
         json.dumps(data),
         json.dumps(_options(lying=False, with_legend=False)),
         "medium",
-        Table([_("Week from"), _("Releases")], rows),
+        Table([_("Week starting"), _("Releases")], rows),
         not total(weeks),
         _("Nothing has been released in these weeks."),
     )
 
 
 def _number(value: int, address: str) -> Cell:
-    """None of something is no list to look at."""
+    """Link a number to its list, except zero."""
     return Cell(number(value), address if value else "")
 
 

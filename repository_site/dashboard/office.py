@@ -1,4 +1,4 @@
-"""What the two back offices show around their pages: titles, navigation and overviews. The roof: it knows every app."""
+"""Titles, navigation and overviews of the two back offices. This is the roof: it may import every app."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ def style(request: HttpRequest) -> str:
     return static("back_office/office.css")
 
 
+def state_style(request: HttpRequest) -> str:
+    return static("states.css")
+
+
 def script(request: HttpRequest) -> str:
     return static("back_office/office.js")
 
 
 def expressions(request: HttpRequest) -> str:
-    """Before the theme's own, which start deferred: without it they would need `eval` (D148)."""
+    """Load this script before the deferred scripts of the theme, which would need `eval` without it (D148)."""
     return static("back_office/expressions.js")
 
 
@@ -39,7 +43,7 @@ def site_title(request: HttpRequest) -> str:
 
 
 def storage_title(request: HttpRequest) -> str:
-    """Who does not belong to the storage, and stands before its sign-in page, does not learn its title."""
+    """Hide the title on the sign-in page from visitors who do not belong to the storage."""
     storage = storage_of(request)
     return str(_("Content repository")) if page_caller(request) is None else storage.title or str(storage)
 

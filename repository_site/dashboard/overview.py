@@ -1,6 +1,6 @@
-"""The overview of a storage's back office: numbers that lead to the lists behind them, two charts, and what is new.
+"""The overview of a storage's back office: numbers with links to their lists, two charts, and recent changes.
 
-Whoever works in the office sees it. A fixed number of statements, whatever the storage holds.
+It takes a fixed number of statements, however large the storage is.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from elements.admin.comparison.record import ACTIONS
 from elements.admin.labels import Labels, element_address, labels_of
-from elements.admin.record import ACTIONS
 from elements.counting import ElementCounts, count_elements
 from elements.models import ElementChange
 from elements.permissions import Permission, role_permissions
 from elements.reading.latest import LatestChange, read_latest_changes
 from facets.blueprint.cycles import Category
-from release.admin.task_rows import Directory, TaskRow, Who, open_tasks_of, task_rows
-from release.admin.task_words import due_words, why_stuck
+from release.admin.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, task_rows
+from release.admin.task_texts import due_text, why_stuck
 from release.models import Task
 from release.releases import Week, count_releases, total
 from repository_site.dashboard.charts import facet_chart, week_chart
@@ -38,7 +38,7 @@ NUMBER_OF_TASKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number, and the list of what it counts. `look` marks what somebody should see to."""
+    """A number with a link to its list. `look` marks numbers that need attention."""
 
     title: str
     number: str
@@ -58,17 +58,17 @@ class StuckTask:
 class ShownChange:
     name: str
     address: str
-    """Empty when the element is gone."""
+    """Empty if the element has been deleted."""
     kind: str
     action: str
-    who: Who
+    who: PersonLink
     when: SafeString
     exact: str
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do in a storage that has no content yet."""
+    """A suggestion for a storage that has no content yet."""
 
     text: str
     address: str = ""
@@ -100,7 +100,7 @@ def dashboard(request: HttpRequest) -> dict[str, Any]:
 
 
 def _has_content(counts: ElementCounts) -> bool:
-    """Tokens and users are elements, too, but not what a storage is there for."""
+    """Tokens and users are elements as well, but do not count as content."""
     return any(counts.of(each) for each in Category if each is not Category.STATIC)
 
 
@@ -108,9 +108,9 @@ def _content_tiles(counts: ElementCounts) -> list[Tile]:
     drafts, ownerless = counts.of(Category.DRAFT), counts.ownerless_drafts
     return [
         Tile(_("Elements"), number(counts.total), elements_address(), "list"),
-        Tile(_("Drafts"), number(drafts), elements_address(stage=Category.DRAFT.value), "edit_note"),
+        Tile(_("In process"), number(drafts), elements_address(stage=Category.DRAFT.value), "edit_note"),
         Tile(
-            _("Drafts without owner"),
+            _("In process without owner"),
             number(ownerless),
             elements_address(stage=Category.DRAFT.value, owner="none"),
             "person_off",
@@ -141,11 +141,11 @@ def _release_tiles(request: HttpRequest, weeks: list[Week]) -> list[Tile]:
 
 
 def _stuck(request: HttpRequest) -> list[StuckTask]:
-    """The oldest ones."""
+    """Return the oldest stuck tasks."""
     found = open_tasks_of(request)
     oldest = found.stuck[:NUMBER_OF_TASKS]
     rows = task_rows(request, list(Task.objects.filter(id__in=oldest))) if oldest else []
-    return [StuckTask(row, due_words(row), [each.text for each in why_stuck(row)]) for row in rows]
+    return [StuckTask(row, due_text(row), [each.text for each in why_stuck(row)]) for row in rows]
 
 
 def _changes(labels: Labels) -> list[ShownChange]:
@@ -172,32 +172,32 @@ def _change(change: LatestChange, labels: Labels, elements: dict[str, Any], dire
 
 
 def _next_steps(request: HttpRequest) -> list[NextStep]:
-    """What the caller may do about it."""
+    """Return the suggestions that the caller can follow."""
     caller = caller_of(request)
     found = []
     if Role.ADMINISTRATOR in caller.roles:
         found += [
             NextStep(
-                _("Look through the types and their properties, and change what does not fit."),
+                _("Review the types and their properties, and adapt them."),
                 address("facets_elementtype"),
                 _("Types"),
             ),
-            NextStep(_("Say who works here and with which roles."), address("elements_user"), _("Users")),
+            NextStep(_("Set up users and their roles."), address("elements_user"), _("Users")),
             NextStep(
                 _("Issue a token for the program that fills or reads the storage."),
                 address("storage_apitoken"),
                 _("API tokens"),
             ),
             NextStep(
-                _("Bring in what you have elsewhere: manage.py import_storage %(path)s FILE")
+                _("Import existing content: manage.py import_storage %(path)s FILE")
                 % {"path": str(storage_of(request)).replace("/", " ")}
             ),
         ]
     types = [each for each in labels_of(request).configuration.types.values() if not each.lives_in_diagrams]
     if any(Permission.NEW in role_permissions(caller, each) for each in types):
-        found.append(NextStep(_("Make the first element."), reverse("admin:elements_element_add"), _("Add element")))
+        found.append(NextStep(_("Create the first element."), reverse("admin:elements_element_add"), _("Add element")))
     if found:
         return found
     if not types:
-        return [NextStep(_("It has no types of elements yet; somebody with the role administrator sets them up."))]
-    return [NextStep(_("Somebody with the role editor can make the first element."))]
+        return [NextStep(_("The storage has no element types yet. An administrator can set them up."))]
+    return [NextStep(_("A user with the role editor can create the first element."))]

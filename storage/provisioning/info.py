@@ -60,7 +60,7 @@ def _of_administration(context: Context, address: str) -> dict[str, Any]:
 
 
 def _addresses(address: str) -> dict[str, str]:
-    return {"apiUrl": f"{address}/_api", "appUrl": address}
+    return {"apiUrl": f"{address}/_api/", "appUrl": f"{address}/"}
 
 
 def _culture_fields(cultures: CultureSet) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, models
 
-from storage.localisation.regions import UnknownRegion, region_info
 from storage.models import TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 from storage.tenancy.migration_operations import POLICY, tenant_foreign_keys
@@ -62,6 +61,8 @@ def _outside_problems(model: type[models.Model]) -> list[CheckMessage]:
 @register(Tags.compatibility)
 def check_default_place(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Check the default region of the installation. The environment checks the default time zone."""
+    from storage.localisation.regions import UnknownRegion, region_info  # loads Babel's tables
+
     try:
         region_info(settings.DEFAULT_REGION)
     except UnknownRegion as problem:

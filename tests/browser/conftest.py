@@ -1,4 +1,4 @@
-"""A real browser before a real server. Whatever a page logs as an error, and every request that fails, fails the test."""
+"""A real browser with a real server. Every logged error and every failed request of a page fails the test."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.browser.world import PASSWORD
 from tests.scale import IS_FULL
 from tests.server_process import DataFolders, Server, free_port
 
-# The first has no windows that nobody would see, and needs half the time.
+# The headless shell takes half the time of chromium.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
 CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 REQUIRED = "REPOSITORY_BROWSER_REQUIRED"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 DEMO = "/demo/showcase"
 LONG_PAGE = 700
-"""Elements of HTML."""
+"""Number of HTML elements."""
 WIDE, NARROW = ViewportSize(width=1400, height=1000), ViewportSize(width=390, height=844)
 
 
@@ -49,13 +49,13 @@ def site(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) ->
 
 @pytest.fixture(scope="session")
 def token(site: Server) -> str:
-    """Of an administrator of the demo storage."""
+    """Token of an administrator of the demo storage."""
     return str(json.loads((site.data_dir / "demo-credentials.json").read_text())["token"])
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """For these files alone: while it is there an event loop runs, in which Django's database cannot be used."""
+    """A browser for this package alone: it runs an event loop, in which Django's database cannot be used."""
     if CHROMIUM is None:
         if os.environ.get(REQUIRED):
             pytest.fail("There is no chromium; `make browser` installs it.")
@@ -68,12 +68,12 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Visitor:
-    """Somebody before a browser."""
+    """A person with a browser."""
 
     page: Page
     base: str
     expected: set[int] = field(default_factory=set)
-    """Statuses of answers that are meant to be."""
+    """Expected error statuses."""
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -96,9 +96,9 @@ class Visitor:
         self.page.wait_for_load_state("networkidle")
 
     def check_accessibility(self) -> None:
-        """What axe-core calls serious or critical, with the first place of each.
+        """Fail for serious or critical findings of axe-core, with the first place of each.
 
-        Of long pages, whose rows are alike, contrast is looked at in a full run only: it takes most of the time.
+        Contrast on long pages, whose rows are alike, is checked in a full run only, because it takes most of the time.
         """
         is_long = self.page.evaluate("document.querySelectorAll('*').length") > LONG_PAGE
         rules = {"color-contrast": {"enabled": IS_FULL or not is_long}}
@@ -110,13 +110,13 @@ class Visitor:
         self._note(response.status >= 400 and response.status not in self.expected, f"{response.status} {response.url}")
 
     def _note(self, is_fault: bool, text: str) -> None:
-        # The browser repeats the status of an answer as an error of the page; it is noted once, with its address.
+        # The browser logs the status of a failed response again; note it only once, with its address.
         if is_fault and "Failed to load resource" not in text:
             self.faults.append(text)
 
 
 def _is_broken(failure: Any) -> bool:
-    """A page that is left while it loads ends its requests; that is no fault."""
+    """Leaving a page while it loads aborts its requests, which is not a fault."""
     return "ERR_ABORTED" not in str(failure)
 
 
@@ -125,14 +125,14 @@ NewVisitor = Callable[..., Visitor]
 
 @pytest.fixture(scope="package")
 def people() -> dict[str, BrowserContext]:
-    """Who has signed in; they stay so, and their browsers keep the files of the pages."""
+    """Contexts of signed-in visitors, kept with their sessions and cached files."""
     return {}
 
 
 @pytest.fixture
 def visit(browser: Browser, site: Server, people: dict[str, BrowserContext]) -> Iterator[NewVisitor]:
-    """Makes visitors: `visit("rita", at="/demo/showcase")` is signed in there, `visit()` is nobody; both may be given
-    options of a browser of their own."""
+    """Make visitors: `visit("rita", at="/demo/showcase")` is signed in there, `visit()` is anonymous. Options start a
+    separate browser context."""
     visitors: list[Visitor] = []
 
     def make(name: str | None = None, at: str = DEMO, **options: Any) -> Visitor:

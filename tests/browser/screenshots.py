@@ -1,4 +1,4 @@
-"""The pictures of the documentation: `make screenshots` starts a demo of its own and looks at its main pages."""
+"""Takes the pictures of the documentation: `make screenshots` starts a demo and opens its main pages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def element_page(server: Server, token: str, name: str, facet: str) -> str:
 
 
 def save(page: Page, name: str) -> None:
-    page.wait_for_timeout(700)  # charts are drawn with a movement
+    page.wait_for_timeout(700)  # wait for the animation of charts
     page.screenshot(path=IMAGES / f"{name}.png")
     sys.stderr.write(f"docs/images/{name}.png\n")
 

@@ -1,4 +1,4 @@
-"""Curating the configuration: what is changed in the back office is what the API answers."""
+"""The configuration: the API returns changes that are made in the back office."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy of our pages (D148) in a real browser: no page breaks it, it holds, and what the theme does still works."""
+"""The content security policy (D148) in a real browser: no page violates it, and the theme still works."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.scale import only_at_full_scale
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
-# Signing out would end the walk; the others are no pages.
+# Signing out would end the walk; the others are not pages.
 LEFT_OUT = re.compile(r"/logout/|/_api(/|$)|/static/|/export/")
-# With forms, filters, tables that are sorted by drag, charts and pictures; then whatever these link to.
+# Pages with forms, filters, sortable tables, charts and pictures; the walk follows their links.
 STORAGE_PAGES = [
     f"{DEMO}/admin/{page}"
     for page in ("", "storage/apitoken/", "storage/apitoken/add/", "elements/element/", "facets/elementtype/")
 ]
 SITE_PAGES = ["/admin/", "/admin/storage/storage/add/", "/admin/storage/staffaccount/", "/admin/storage/failedsignin/"]
-# In a timer: what a test itself has evaluated may do more than a page.
+# In a timer, because code that a test evaluates directly may do more than a page.
 BROKEN = """() => new Promise((done) => setTimeout(() => {
   const script = document.createElement("script");
   script.textContent = "window.injected = true";
@@ -35,7 +35,7 @@ BROKEN = """() => new Promise((done) => setTimeout(() => {
 
 
 def walk(visitor: Visitor, *starts: str, most: int) -> list[str]:
-    """Opens one page of each kind that links lead to; answers the kinds."""
+    """Open one page of each kind and return the kinds."""
     waiting, seen = list(starts), list[str]()
     while waiting and len(seen) < most:
         address = waiting.pop(0)
@@ -83,8 +83,8 @@ def test_what_was_smuggled_in_does_not_run(visit: NewVisitor, path: str) -> None
 
 
 def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
-    """Its expressions are walked instead of compiled: menus, theme, side bar, filters, choosing rows."""
-    rita = visit("rita", locale="en-GB")  # in a browser of its own, which remembers what was chosen
+    """The script evaluates the expressions of the theme: menus, theme, side bar, filters, choosing rows."""
+    rita = visit("rita", locale="en-GB")  # in a separate browser, which remembers the choice
     page = rita.page
     rita.open(f"{DEMO}/admin/storage/apitoken/")
     dark, menu = page.locator("html.dark"), page.get_by_text("Dark", exact=True)

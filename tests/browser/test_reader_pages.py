@@ -1,4 +1,4 @@
-"""The pages for readers: from `appUrl` to a shape and back, in two languages; and what a viewer must not see."""
+"""The reader pages: from `appUrl` to a shape and back, in two languages, without content that viewers must not see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releasing with warnings, and a task that nobody decides."""
+"""A release with warnings, and a stuck task."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_stuck_task_says_why_and_is_decided_on_behalf(visit: NewVisitor, site:
 
 
 def stuck_request(site: Server, token: str) -> str:
-    """Somebody has asked for the end of a product, and its owner is no longer active."""
+    """Request the end of a product whose owner is no longer active."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def call(method: str, path: str, body: str | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Signing in, and what is behind it for whom."""
+"""Signing in, and the pages that each role then sees."""
 
 from __future__ import annotations
 

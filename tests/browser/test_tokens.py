@@ -1,4 +1,4 @@
-"""A token is issued in the back office, its value is seen once, and the API takes it."""
+"""A token is issued in the back office, its value is shown once, and the API accepts it."""
 
 from __future__ import annotations
 

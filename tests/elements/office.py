@@ -1,4 +1,4 @@
-"""Somebody who works in a storage's back office, for tests: pages as texts, and forms as they would be sent."""
+"""A user of the back office for tests: reads pages as texts and submits forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Office:
     """`Office(storage, Role.EDITOR)` is signed in with these roles; `user_id` is the user element of the account."""
 
     def __init__(self, storage: Storage, *roles: Role, user_id: str | None = None, language: str = "") -> None:
-        # Nobody types a password here, and making a good digest of one takes long.
+        # Without a password, because hashing one takes long.
         account = StaffAccountFactory.create(language=language, password="!")
         StorageMembership.objects.create(
             account=account, storage=storage, roles=[role.value for role in roles], user_id=user_id
@@ -42,25 +42,25 @@ class Office:
         return main_text(response)
 
     def element(self, element: str, **parameters: str) -> str:
-        """The text of an element's page."""
+        """Return the text of an element's page."""
         query = "&".join(f"{name}={value}" for name, value in parameters.items())
         return self.page(f"elements/element/{element}/change/?{query}")
 
     def form(self, path: str) -> dict[str, Any]:
-        """What the form of a page would send, as it is filled in by the server."""
+        """Return the values of a form as the server has filled it in."""
         response = self.get(path)
         assert response.status_code == 200, (response.status_code, main_text(response))
         return form_data(response)
 
 
 class _Reader(HTMLParser):
-    """The text of what stands in `#content`, without what is not read: scripts, pictures and icons."""
+    """Extracts the text of `#content`, without scripts, pictures and icons."""
 
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[str] = []
         self.open: list[tuple[bool, bool]] = []
-        """Of each element that is open: whether it is content, and whether it is silent."""
+        """For each open element: whether it is content, and whether its text is skipped."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in VOID:
@@ -80,7 +80,7 @@ class _Reader(HTMLParser):
 
 
 def main_text(response: Any) -> str:
-    """What somebody reads on a page, with single blanks."""
+    """Return the visible text of a page with single blanks."""
     text = response.content.decode()
     reader = _Reader()
     reader.feed(text)
@@ -88,12 +88,12 @@ def main_text(response: Any) -> str:
 
 
 def names_of(response: Any) -> list[str]:
-    """Of the rows of the list, in their order."""
+    """Return the ids of the rows in their order."""
     return [html.unescape(each) for each in re.findall(r'class="el-name">([^<]*)<', response.content.decode())]
 
 
 class _Form(HTMLParser):
-    """Fields and values of the form of an element."""
+    """Extracts fields and values of an element form."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class _Form(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea":
-            # A line break right after the tag is no part of the text.
+            # A line break right after the tag is not part of the text.
             self.data[self.area] = self.data[self.area].removeprefix("\n")
             self.area = ""
         elif tag == "select":

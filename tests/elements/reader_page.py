@@ -1,4 +1,4 @@
-"""A page for readers as a person takes it in: its lines of text, its headings, its links. Made of the HTML alone."""
+"""A reader page as a person sees it: its lines of text, headings and links, parsed from the HTML."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Attributes = dict[str, str]
 
 @dataclass
 class Page:
-    """`lines` are those of the main part; pictures of diagrams are left out, they have tests of their own."""
+    """`lines` are those of the main part, without diagrams, which have their own tests."""
 
     lines: list[str] = field(default_factory=list)
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Page:
         return [address for _, address in self.links]
 
     def address(self, text: str) -> str:
-        """Of the one link with this text."""
+        """Return the address of the only link with this text."""
         (found,) = {address for shown, address in self.links if shown == text}
         return found
 
@@ -56,7 +56,7 @@ class Page:
         return [attributes for name, attributes in self.tags if name == tag]
 
     def section(self, heading: str) -> list[str]:
-        """The lines from a heading of the second level to the next one."""
+        """Return the lines from one second-level heading to the next."""
         ends = [text for level, text in self.headings if level <= 2]
         start = max(place for place, line in enumerate(self.lines) if line == heading)
         following = (place for place, line in enumerate(self.lines) if place > start and line in ends)
@@ -116,12 +116,12 @@ class _Reading(HTMLParser):
 
 
 def found_in(html: str, *texts: str) -> list[str]:
-    """Which of the texts are there. Comparing a whole page with `in` would have pytest explain the difference for hours."""
+    """Return the texts that occur. Using `in` on a whole page would make pytest explain the difference for hours."""
     return [text for text in texts if text in html]
 
 
 def read_page(html: str) -> Page:
-    """Refuses markup in which an end tag does not close what was opened last."""
+    """Refuse markup with wrongly nested tags."""
     reading = _Reading()
     reading.feed(html)
     reading.close()
@@ -130,7 +130,7 @@ def read_page(html: str) -> Page:
 
 
 def crawl(client: Client, root: str, *starts: str, within: str = "/") -> Iterator[tuple[str, str]]:
-    """Every page of a storage that links lead to, with its HTML; each must open. None may lead out of the storage."""
+    """Yield every linked page of a storage with its HTML. Each must open, and none may be outside the storage."""
     waiting, seen = [f"{root}{path}" for path in starts], set[str]()
     while waiting:
         address = waiting.pop()
@@ -151,9 +151,9 @@ def crawl(client: Client, root: str, *starts: str, within: str = "/") -> Iterato
                 assert parts.path.startswith(f"{root}/_api/"), link
                 continue
             if parts.netloc:
-                continue  # an address that is part of the content
+                continue  # an address in the content
             if target:
                 assert parts.path.startswith(f"{root}/"), (address, link)
-            # The same picture in another direction is no other page.
+            # The same diagram in another direction is the same page.
             if target.startswith(root + within) and "/admin/" not in target and "layout=" not in target:
                 waiting.append(target)

@@ -1,4 +1,4 @@
-"""Differences of versions, and values as they stand in forms."""
+"""Differences between versions, and values in forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elements.admin.comparing import (
+from elements.admin.comparison.differences import (
     Drawn,
     Item,
     Mark,
@@ -19,7 +19,7 @@ from elements.admin.comparing import (
     compare_lists,
     compare_texts,
 )
-from elements.admin.typed import NoJson, posted_text, read_typed, same_typed, typed_value
+from elements.admin.editing.typed import NoJson, posted_text, read_typed, same_typed, typed_value
 from facets.blueprint.data_types import DataType
 
 SAME, ADDED, REMOVED, CHANGED, MOVED = Mark.SAME, Mark.ADDED, Mark.REMOVED, Mark.CHANGED, Mark.MOVED

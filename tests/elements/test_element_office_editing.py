@@ -1,5 +1,5 @@
-"""Changing, making and deleting elements in the back office: what is typed is what the API answers then, and what is
-refused is still there to be mended."""
+"""Creating, changing and deleting elements in the back office: the API returns the typed values, and a refused form keeps
+them."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def office(workshop: Storage) -> Office:
 
 
 class Api:
-    """What the API answers, for comparison."""
+    """Return the response of the API, for comparison."""
 
     def __init__(self, storage: Storage, client: ApiClient) -> None:
         self.token, self.client = token_for(storage, Role.ADMINISTRATOR), client
@@ -199,13 +199,13 @@ def edit(name: str) -> str:
 
 
 def save(office: Office, name: str, **typed: Any) -> Any:
-    """Sends the form of an element with these fields typed anew; `__` stands for `-` in their names."""
+    """Submit the form of an element with these fields changed; `__` means `-` in their names."""
     data = office.form(edit(name))
     return office.post(edit(name), {**data, **{key.replace("__", "-"): value for key, value in typed.items()}})
 
 
 def kept(storage: Storage) -> list[Any]:
-    """Everything that an edit could change."""
+    """Return all values that an edit could change."""
     with tenant_scope(storage):
         versions = ElementVersion.objects.order_by("id").values_list("id", "attributes", "revision", "stereotype")
         return [list(versions), list(Element.objects.order_by("id").values_list("id", "parent_id"))]
@@ -246,7 +246,7 @@ def test_what_is_typed_is_what_the_api_answers(
 
 
 def test_a_form_that_is_sent_back_as_it_came_changes_nothing(office: Office, workshop: Storage) -> None:
-    """Also where browsers write a value otherwise than it is stored."""
+    """Browsers write some values differently from how they are stored."""
     values = {
         "a-text-1031": "Zwei\r\nZeilen\r\n", "a-colors": ["blue", "red"], "a-flag": "false", "a-cost": "12.50",
         "a-moment": "2026-12-31T13:45", "a-files": json.dumps([FILE]), "a-markup-1033": "<p>x</p>", "r-parts": ID["part"],
@@ -274,8 +274,7 @@ def test_what_is_emptied_is_removed(office: Office, wire: Api) -> None:
 
 
 def test_only_what_was_changed_is_sent(office: Office, workshop: Storage) -> None:
-    """A value that the configuration no longer allows, or that a form cannot show exactly, stays as long as nobody
-    touches it."""
+    """A value that the configuration no longer allows, or that a form cannot show exactly, stays until a user changes it."""
     odd = {"color": {"127": "purple"}, "count": {"127": "many"}, "text": {"1033": "one\r\ntwo\r"}}
     with tenant_scope(workshop):
         version = ElementVersion.objects.get(id=ID["thing-1"])
@@ -328,7 +327,7 @@ def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> Non
         ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
-        ({"parent": ID["part"]}, "parent", "A thing cannot stand below a part; it can stand below box or thing."),
+        ({"parent": ID["part"]}, "parent", "A thing cannot be placed below a part; possible parents: box or thing."),
         ({"parent": ID["thing"]}, "parent", "Is below the element itself, or is the element."),
         ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
     ],
@@ -375,7 +374,7 @@ def test_who_is_second_keeps_what_was_typed_and_sees_what_is_stored(
     assert response.status_code == 412
     text = main_text(response)
     assert "has changed this element since you opened it" in text
-    assert "changed by both Stored now: Theirs" in text
+    assert "changed by both of you Stored now: Theirs" in text
     assert "Stored now: Their text" not in text
     assert wire.element("thing")["attributes"]["name"]["1033"] == "Theirs"
     returned = form_data(response)
@@ -454,7 +453,7 @@ def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Offi
 
 def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
-    assert "It cannot be deleted: it is referred to: parts of Other" in text
+    assert "This element cannot be deleted: other elements refer to it: parts of Other" in text
     response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
     assert response.status_code == 409
     with tenant_scope(workshop):

@@ -1,4 +1,4 @@
-"""The list of elements in the back office: what it holds, what narrows it, and what it costs."""
+"""The list of elements in the back office: rows, filters and statement counts."""
 
 from __future__ import annotations
 
@@ -203,18 +203,18 @@ def test_a_page_costs_the_same_with_ten_rows_and_with_many(
     for size in (10, most):
         monkeypatch.setattr(ElementAdmin, "list_per_page", size)
         costs.append(statements(office, f"{LIST}?{query}"))
-    # A search that does not fill the page asks for what holds the text elsewhere, too: twice at most.
+    # A search that does not fill the page runs up to two more queries.
     assert len(costs[1]) - len(costs[0]) in ((0, 1, 2) if "q=" in query else (0,))
     counting = [sql for found in costs for sql in found if re.search(r"count\s*\(", sql, re.IGNORECASE)]
     assert [sql for sql in counting if "elements_element" in sql] == []
 
 
 def explained(storage: Storage, office: Office, path: str) -> str:
-    """The plan of the statement that finds the page."""
+    """Return the plan of the statement that finds the page."""
     sql = next(each for each in statements(office, path) if 'ORDER BY "elements_elementversion"."sort_name"' in each)
     with tenant_scope(storage), connection.cursor() as cursor:
         cursor.execute("ANALYZE elements_element, elements_elementversion")
-        # With so few rows sorting them costs as little; asked is whether it can go by the index.
+        # So few rows would be sorted; the test asks whether the index can be used.
         cursor.execute("SET LOCAL enable_sort = off")
         cursor.execute(f"EXPLAIN {sql}")
         return "\n".join(row[0] for row in cursor.fetchall())

@@ -1,4 +1,4 @@
-"""The page of an element and the tree: what they show, to whom, and what they cost."""
+"""The page of an element and the tree: content, permissions and statement counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_head_says_what_it_is_and_where_it_stands(office: Office) -> None:
     text = office.element(ID["order"])
     assert "Tree House Sales Handle every order Sub process In process Version 2.1 Edit Add below" in text
     assert "Read-only" not in text
-    assert "Who may change it Anna Berg, and architects" in text
+    assert "Can be changed by Anna Berg and architects" in text
 
 
 def test_a_version_is_picked_by_its_id(office: Office) -> None:
@@ -70,7 +70,7 @@ def test_attributes_stand_side_by_side_with_what_is_missing_marked(office: Offic
     assert "Attribute German English default" in text
     assert "Label name Auftrag abwickeln Handle order" in text
     assert "Label description – From order to invoice." in text
-    assert "Label cost 12345678901234567890.125" in text
+    assert "Label cost 12,345,678,901,234,567,890.125" in text
     assert "Label images Board" in text
     assert "missing" not in text
 
@@ -98,7 +98,7 @@ def test_related_elements_lead_both_ways(office: Office) -> None:
     assert "Label systems CRM System In process ERP next System In process Old system System Expired" in text
     assert "No element refers to this one." in text
     used = office.element(ID["erp"], tab="related")
-    assert "Referred to by Context Element Label Check Task Label Handle every order Sub process In process" in used
+    assert "Referenced by Context Element Label Check Task Label Handle every order Sub process In process" in used
     assert "Label owner Anna Berg User" in used
 
 
@@ -131,7 +131,7 @@ def test_two_versions_side_by_side(office: Office) -> None:
 
 
 def test_a_copy_of_the_same_is_no_difference(office: Office, handbook: Storage) -> None:
-    """What lives in a diagram is another element in each version, with the same creation id (D11)."""
+    """Elements of diagrams differ in each version but have the same creation id (D11)."""
     with tenant_scope(handbook):
         for version, target in (("order-2", "check-2"), ("order-3", "check-3")):
             Reference.objects.create(version_id=ID[version], context="owner", position=7, target_id=ID[target])
@@ -147,12 +147,12 @@ def test_any_two_versions_can_be_picked(office: Office) -> None:
 
 
 def test_the_record_tells_what_was_before_and_after(office: Office, handbook: Storage) -> None:
-    assert "Nothing is on record" in office.element(ID["order"], tab="record")
+    assert "This element has not been changed since it was imported." in office.element(ID["order"], tab="record")
     data = office.form(f"elements/element/{ID['order']}/edit/")
     office.post(f"elements/element/{ID['order']}/edit/", {**data, "a-scope-1033": "All of it", "r-owner": ID["ben"]})
     text = office.element(ID["order"], tab="record")
     assert re.search(r"Changed \S+ \S+ staff\d+", text)
-    assert "What Before After Label (English) – All of it Label – Ben Cole" in text
+    assert "Part Before After Label (English) – All of it Label – Ben Cole" in text
 
 
 def test_the_other_tenant_with_the_same_ids_shows_its_own(handbook: Storage, office: Office) -> None:
@@ -171,14 +171,18 @@ def test_the_other_tenant_with_the_same_ids_shows_its_own(handbook: Storage, off
 @pytest.mark.parametrize(
     ("role", "name", "words"),
     [
-        (Role.ANALYZER, "invoice", "Read-only: your roles do not allow to change elements."),
-        (Role.APPROVER, "invoice", "Read-only: your roles do not allow to change elements."),
+        (Role.ANALYZER, "invoice", "Read-only: your roles do not allow changing elements."),
+        (Role.APPROVER, "invoice", "Read-only: your roles do not allow changing elements."),
         (Role.EDITOR, "invoice", ""),
-        (Role.EDITOR, "house", "Read-only: elements of this type are for architects to change."),
-        (Role.EDITOR, "order", "Read-only: only its authors (Anna Berg) and architects may change it."),
+        (Role.EDITOR, "house", "Read-only: only architects can change elements of this type."),
+        (Role.EDITOR, "order", "Read-only: only the authors (Anna Berg) and architects can change it."),
         (Role.ARCHITECT, "order", ""),
-        (Role.ARCHITECT, "ship", "Read-only: this version is no draft."),
-        (Role.ADMINISTRATOR, "check-2", "Read-only: it lives in the diagram of a version that is no draft."),
+        (Role.ARCHITECT, "ship", "Read-only: this version is not in process."),
+        (
+            Role.ADMINISTRATOR,
+            "check-2",
+            "Read-only: the element belongs to the diagram of a version that is not in process.",
+        ),
         (Role.ADMINISTRATOR, "check-3", ""),
     ],
 )
@@ -284,7 +288,7 @@ def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage, tab
             office.page(path)
         costs.append(len(captured))
     assert costs[0] == costs[1]
-    # Session, account, scope and navigation are part of it.
+    # Including session, account, scope and navigation.
     assert costs[0] <= 40
 
 

@@ -1,4 +1,4 @@
-"""What somebody with bad intent, or a broken browser, sends to the back office and the API."""
+"""Malicious and broken requests to the back office and the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from elements.admin.typed import NoJson, read_typed
+from elements.admin.editing.typed import NoJson, read_typed
 from elements.models import Element
 from elements.people.administration import groups_of
 from elements.values.markup import shown_markup
@@ -40,7 +40,7 @@ class TestRolesOfUsers:
         body = {"elements": [{"id": USER, "type": "user", "attributes": {name: {"127": True}}}]}
         refused = api.post(API, body, "application/json", token=token_for(showcase, Role.ARCHITECT))
         assert refused.status_code == 403
-        assert f"{name} is for administrators to change" in refused.json()["data"][0]["error"]
+        assert f"only administrators can change {name}" in refused.json()["data"][0]["error"]
         assert user_with(showcase, ARCHITECT).attributes == before
         assert api.post(API, body, "application/json", token=token_for(showcase, Role.ADMINISTRATOR)).status_code == 200
         assert user_with(showcase, ARCHITECT).attributes[name] == {"127": True}
@@ -166,7 +166,7 @@ def test_a_user_whom_an_account_is_cannot_be_deleted(showcase: Storage, api: Api
     office = Office(showcase, Role.ARCHITECT)
     form = office.form(f"elements/element/{boss}/delete/")
     refused = office.post(f"elements/element/{boss}/delete/", form)
-    assert "an account of the staff is this user: the-boss" in main_text(refused)
+    assert "a staff account belongs to this user: the-boss" in main_text(refused)
     assert api.delete(f"{API}/{boss}", token=token_for(showcase, Role.ARCHITECT)).status_code == 409
     assert signed_in(account).get("/demo/showcase/admin/").status_code == 200
 
@@ -186,7 +186,7 @@ def test_names_are_found_however_they_are_written(showcase: Storage) -> None:
 
 
 def test_a_cleaner_that_leaves_angles_in_values_would_show() -> None:
-    """What is put into the markup after cleaning must not be led astray by what stands in a value."""
+    """Markup that is added after cleaning must not be confused by the value."""
     shown = shown_markup('<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>', "Table")
     assert shown == '<p title="&lt;img onmouseover=alert(1) x=&gt;&lt;table&gt;">text</p>'
 

@@ -1,4 +1,4 @@
-"""Users and groups in a storage's back office: who may look, who may change, and that changes go the way of the API."""
+"""Users and groups in a storage's back office: permissions, and changes by the rules of the API."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def attributes(storage: Storage, element: UUID) -> dict[str, Any]:
 
 
 def form_of(page: str) -> dict[str, Any]:
-    """What a browser would send back."""
+    """Return the values that a browser would send."""
     fields: dict[str, Any] = {}
     for name, value in re.findall(r'<input type="(?:text|hidden|number)" name="(\w+)" value="([^"]*)"', page):
         fields[name] = value
@@ -160,7 +160,7 @@ def test_a_change_of_somebody_else_is_noticed(browser: Client, showcase: Storage
     mine, theirs = (form_of(browser.get(address).content.decode()) for _ in range(2))
     browser.post(address, theirs | {"lastName_127": "Theirs"})
     page = browser.post(address, mine | {"lastName_127": "Mine"}).content.decode()
-    assert "Somebody else has changed this meanwhile" in page
+    assert "Somebody else has changed this in the meantime" in page
     assert attributes(showcase, AUDITOR)["lastName"] == {"127": "Theirs"}
     browser.post(address, form_of(page))
     assert attributes(showcase, AUDITOR)["lastName"] == {"127": "Mine"}
@@ -229,7 +229,7 @@ def test_users_of_another_storage_are_not_there(browser: Client, rival: Storage)
 
 
 def test_tokens_and_accounts_of_another_storage_do_not_show(browser: Client, rival: Storage, showcase: Storage) -> None:
-    """Ids may be the same in two storages."""
+    """Two storages can have the same ids."""
     account = StaffAccountFactory.create(username="foreigner")
     StorageMembership.objects.create(account=account, storage=rival, roles=["editor"], user_id=ARCHITECT)
     token = issue_token(storage_context(rival), "Foreign", [Role.EDITOR]).token

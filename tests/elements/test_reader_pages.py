@@ -1,4 +1,4 @@
-"""The pages for readers: what each shows, in which language, and where its links lead."""
+"""The reader pages: content, language and links."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_app_address_leads_to_the_language_of_the_reader(handbook: Storage) 
         response = client.get(f"{ROOT}{path}", headers={"Accept-Language": accepted})
         assert (response.status_code, response["Location"]) == (302, f"{ROOT}/{lcid}/")
         assert {"Accept-Language", "Cookie"} <= set(response["Vary"].split(", "))
-    assert client.get(f"{ROOT}/_api/rest/info").json()["appUrl"] == f"http://testserver{ROOT}"
+    assert client.get(f"{ROOT}/_api/rest/info").json()["appUrl"] == f"http://testserver{ROOT}/"
     german = staff(handbook, Role.VIEWER, language="de")
     assert german.get(ROOT, headers={"Accept-Language": "en"})["Location"] == f"{ROOT}/1031/"
 
@@ -137,7 +137,7 @@ def test_the_page_of_a_published_version(handbook: Storage) -> None:
         "Handle order",
         "Released Version 2.0 Valid from February 20, 2026",
         "Show in the tree",
-        "Details", "Diagram", "Related", "Versions", "Record",
+        "Details", "Diagram", "Related", "Versions", "Dates and people",
         "Details",
         "Label", "From order to invoice.",
         "Label", "Whole company",
@@ -157,7 +157,7 @@ def test_the_page_of_a_published_version(handbook: Storage) -> None:
         "Versions",
         "Version| State| Released on| Valid from| Valid until",
         "2.0| Released | February 20, 2026| February 20, 2026|",
-        "Record",
+        "Dates and people",
         "Label", "February 20, 2026, 10:00 AM · Ben Cole",
         "Label", "March 2, 2026, 9:15 AM · Anna Berg",
         "Label", "February 1, 2026, 9:10 AM · Anna Berg",
@@ -174,7 +174,7 @@ def test_the_page_of_a_draft_for_who_works_on_it(handbook: Storage) -> None:
     assert page.lines[start : start + 4] == [
         "Handle every order",
         "In process Version 2.1",
-        "This version is not published. Go to version 2.0",
+        "This version is not released. Go to version 2.0",
         "Show in the tree Edit in the back office",
     ]
     assert page.section("Versions") == [
@@ -192,9 +192,9 @@ def test_other_versions_lead_to_the_current_one(handbook: Storage) -> None:
     client = staff(handbook, Role.ANALYZER)
     old = page_of(client, element("order-1"))
     assert "This is an older version. Go to version 2.1" in old.lines
-    assert "Another version is published. Go to version 2.0" in old.lines
+    assert "Another version is released. Go to version 2.0" in old.lines
     published = page_of(client, element("order-2"))
-    assert "A newer version is in work. Go to version 2.1" in published.lines
+    assert "A newer version is in process. Go to version 2.1" in published.lines
     assert not [line for line in published.lines if "published" in line]
 
 
@@ -202,11 +202,11 @@ def test_an_element_without_versions_has_neither_state_nor_versions(handbook: St
     page = page_of(Client(), element("house"))
     assert page.lines == [
         *FRAME, "Processes", "Process house", "House", "Show in the tree",
-        "Diagram", "Below this", "Related", "Record",
+        "Diagram", "Children", "Related", "Dates and people",
         "Diagram", "Top to bottom", "Left to right", "The diagram as a list", "Sales Main process Released",
-        "Below this", "Sales Main process Released",
+        "Children", "Sales Main process Released",
         "Related", "Label", "Anna Berg User",
-        "Record", "Label", "January 5, 2026, 8:00 AM", "Label", "January 5, 2026, 8:00 AM",
+        "Dates and people", "Label", "January 5, 2026, 8:00 AM", "Label", "January 5, 2026, 8:00 AM",
     ]  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def test_a_diagram_is_drawn_with_links_and_the_shape_that_is_asked_for(handbook:
         "/static/elements/diagram.css",
     ]
     selected = page_of(client, f"{element('order-2')}?shape={ID['shape-check-2'].upper()}&layout=Horizontal")
-    # It stands before everything else, since that is what the address is about.
+    # The diagram comes first, because the address selects a shape.
     assert [text for level, text in selected.headings if level == 2][:2] == ["Diagram", "Details"]
     assert selected.section("Diagram")[0] == "Selected: Check Task Clear the selection"
     assert selected.address("Clear the selection") == f"{address}#diagram"
@@ -274,7 +274,7 @@ def test_a_page_is_in_the_language_of_its_address(handbook: Storage) -> None:
     assert "Auftrag / abwickeln" in page.lines
     assert [line for line in page.lines if "20. Februar 2026" in line]
     assert "12.345.678.901.234.567.890,125" in page.lines
-    # What is there in another language only is marked as such.
+    # Texts in another language are marked.
     assert "English From order to invoice." in " ".join(page.lines)
     assert [each["lang"] for each in page.attributes("dd") if "lang" in each] == ["en-US", "en-US"]
     assert ("ERP", f"{ROOT}{element('erp-1', 1031, 'it')}") in page.links
@@ -311,7 +311,7 @@ def test_wrong_addresses(handbook: Storage, path: str) -> None:
     response = Client().get(f"{ROOT}{path}")
     assert response.status_code == 404
     page = read_page(response.content.decode())
-    assert page.headings == [(1, "There is nothing here")]
+    assert page.headings == [(1, "Page not found")]
     assert found_in(response.content.decode(), ID["order-2"]) == []
 
 
@@ -344,7 +344,7 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
     assert hits("q=ORDER%20handle") == ["Handle order Sub process Released Processes"]
     assert hits("q=abwickeln+auftrag") == ["Handle order Sub process Released Processes · Auftrag abwickeln"]
     assert hits("q=pr%C3%9CFEN") == ["Check Task Processes · Prüfen"]
-    # What begins with the text, then what has it elsewhere, in the name shown or in another.
+    # First names that begin with the text, then names that contain it, in any culture.
     assert hits("q=s") == [
         "Sales Main process Released Processes",
         "ship Sub process In effect Processes",
@@ -357,14 +357,14 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
         "Loose end Sub process Expiry requested Processes",
     ]
     assert hits("q=s&facet=cultures") == ["English Culture Cultures", "German Culture Cultures · Deutsch"]
-    assert hits("q=it%27s") == ["No name has this text."]
-    assert hits("q=%25") == ["No name has this text."]
+    assert hits("q=it%27s") == ["No element has this name."]
+    assert hits("q=%25") == ["No element has this name."]
     assert hits("q=%00+%0A") == []
     assert hits("q=") == []
 
 
 def test_search_goes_on_where_the_page_before_ended(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What begins with the text comes first, each element once, however many fit on a page."""
+    """Names that begin with the text come first, each element once, for every page size."""
     client = staff(handbook, Role.ANALYZER)
     whole = page_of(client, "/1033/search?q=e").lines
     whole = whole[whole.index("Search", 3) + 1 :]
@@ -389,7 +389,7 @@ def test_a_search_that_takes_too_long_is_cut_off(handbook: Storage, monkeypatch:
     monkeypatch.setattr("elements.pages.search._has_words", lambda visit, words: slow)
     monkeypatch.setattr("elements.pages.search.PATIENCE", 1)
     page = page_of(Client(), "/1033/search?q=sa")
-    assert [line for line in page.lines if line.startswith("Looking at every name would take too long")]
+    assert [line for line in page.lines if line.startswith("Searching all names would take too long")]
     assert page.lines[-1] == "Sales Main process Released Processes"
 
 
@@ -420,7 +420,7 @@ def test_a_tree_with_many_roots_comes_in_pages(handbook: Storage, monkeypatch: p
     assert first.lines[-2:] == ["customer view View", "Next page"]
     second = page_of(client, first.address("Next page").removeprefix(ROOT))
     assert second.lines[-3:] == ["− House Process house", "+ Sales Main process Released", "First page"]
-    # Opened at an element whose root is on another page: that root alone.
+    # Opened at an element whose root is on another page: only that root is shown.
     part = page_of(client, f"/1033/processes/?open={ID['order']}")
     assert part.lines[5:7] == ["Show the whole tree", "− House Process house"]
 
@@ -432,12 +432,12 @@ def test_many_children_come_in_pages_and_a_tree_shows_the_first(
     monkeypatch.setattr("elements.pages.element_pages.CHILDREN_SHOWN", 1)
     monkeypatch.setattr("elements.pages.navigation.SIBLINGS", 1)
     first = page_of(client, element("sales-1"))
-    assert first.section("Below this") == ["ship Sub process In effect", "Next page"]
+    assert first.section("Children") == ["ship Sub process In effect", "Next page"]
     second = page_of(client, first.address("Next page").removeprefix(ROOT).partition("#")[0])
-    assert second.section("Below this") == ["Handle order Sub process Released", "Previous page"]
+    assert second.section("Children") == ["Handle order Sub process Released", "Previous page"]
     tree = page_of(client, f"/1033/processes/?open={ID['sales']}")
-    assert tree.lines[-2:] == ["ship Sub process In effect", "Only the first are shown; see them all"]
-    assert ("Only the first are shown; see them all", f"{ROOT}{element('sales-1')}#children") in tree.links
+    assert tree.lines[-2:] == ["ship Sub process In effect", "Only the first children are shown. Show all"]
+    assert ("Only the first children are shown. Show all", f"{ROOT}{element('sales-1')}#children") in tree.links
 
 
 def test_long_contexts_are_folded(handbook: Storage) -> None:

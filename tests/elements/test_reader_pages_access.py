@@ -1,4 +1,4 @@
-"""Who may read which pages: the same rules as in the API. A viewer learns of no draft, on no page, by no address."""
+"""Visibility follows the rules of the API: no page and no address shows viewers a version in process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATHS = [
     "", "/", "/1033/", "/1031/processes/", "/1033/it/?as=list", f"/1033/processes/{ID['order-2']}",
     f"/1033/processes/{ID['order-2']}?shape={ID['shape-check-2']}", "/1033/search?q=order",
 ]  # fmt: skip
-# What only those see who see drafts: elements and versions, and whatever is named by them alone.
+# Only callers who see versions in process see these elements, versions and names.
 HIDDEN = [
     "erp-2", "crm", "crm-1", "old", "old-1", "order-1", "order-3", "invoice", "invoice-1", "start-3", "check-3", "retired",
     "retired-1", "shape-invoice-2", "shape-start-3", "shape-check-3",
@@ -124,7 +124,7 @@ def test_a_viewer_meets_no_draft_on_any_page(handbook: Storage) -> None:
 
 
 def test_who_sees_drafts_meets_them_all(handbook: Storage) -> None:
-    """So that the test above can fail."""
+    """Prove that the test above can fail."""
     pages = dict(crawl(signed_in(handbook, Role.ANALYZER), ROOT, "/1033/", "/1033/processes/?as=list", within="/1033/"))
     seen = "".join(pages.values())
     assert [name for name in HIDDEN if ID[name] not in seen and not name.startswith("shape-")] == []
@@ -140,7 +140,7 @@ def test_a_viewer_finds_no_hidden_version_by_its_address(handbook: Storage, name
         assert found.status_code == 404
     assert found.content == unknown.content
     for lookup in (f"search?q={ID[name]}", f"processes/?open={ID[name]}", f"{facet}/?as=list&after={ID[name]}"):
-        # Nor by asking for its place.
+        # Nor as a place in the list.
         given = read_page(Client().get(f"{ROOT}/1033/{lookup}").content.decode()).lines
         other = read_page(
             Client().get(f"{ROOT}/1033/{lookup.replace(ID[name], ID['token'][:-4] + 'ffff')}").content.decode()
@@ -178,7 +178,7 @@ def test_of_every_state_only_the_published_ones_are_there_for_viewers(house: Sto
 
 
 def test_what_is_another_tenants_is_not_there(handbook: Storage, house: Storage) -> None:
-    """Ids that the other storage has and this one has not; those that both have show what is here."""
+    """Ids of the other storage are unknown; ids that both have show this storage's content."""
     client = signed_in(handbook, Role.ADMINISTRATOR)
     assert len(releases.ID) > len(ID)
     for name in ("requestToExpire-1", "expired", "order-2-task"):
@@ -188,7 +188,7 @@ def test_what_is_another_tenants_is_not_there(handbook: Storage, house: Storage)
 
 
 def test_readers_without_a_name_are_throttled(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
     client = Client()
     assert [client.get(f"{ROOT}/1031/").status_code for _ in range(3)] == [200, 200, 429]
     response = client.get(f"{ROOT}/1033/it/")

@@ -1,4 +1,4 @@
-"""A page costs the same number of statements, whatever it shows, and every one of them goes by an index."""
+"""Every page takes a fixed number of statements, and all of them use an index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = {
 
 
 def lines(count: int) -> Iterator[str]:
-    """A process with so many references, shapes and children."""
+    """Create a process with this many references, shapes and children."""
 
     def identity(kind: int, number: int) -> str:
         return f"00000000-0000-400{kind}-8000-{number:012x}"
@@ -100,7 +100,7 @@ def test_statements_of_each_page(client: Client) -> None:
 
 
 def test_every_statement_goes_by_an_index(client: Client, large: Storage) -> None:
-    """Under row-level security a condition that is not leakproof cannot use one, and would read all tenants' rows."""
+    """Under row-level security a condition that is not leakproof cannot use an index and would read the rows of all tenants."""
     looked_at = 0
     for name, (path, _) in PAGES.items():
         with CaptureQueriesContext(connection) as captured:

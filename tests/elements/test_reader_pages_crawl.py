@@ -1,4 +1,4 @@
-"""Every address that answers name, and every link on every page, opens; and what is stored never becomes markup."""
+"""Every address in API responses and every link on a page opens, and stored texts never become markup."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HOSTILE = "\"'><script>alert(1)</script><b onclick='x()'>\"'&amp;%s{{ 7 }}</b><!
 
 
 def goto_addresses(client: Client, root: str) -> Iterator[dict[str, str]]:
-    """Of every element that the API lists, and of every shape of its diagrams, by culture."""
+    """Return `gotoUrl` of every element and shape that the API lists, by culture."""
     facets = client.get(f"{root}/_api/rest/facets").json()["values"]
     for facet in facets:
         view = f"{root}/_api/rest/facets/{facet['name']}/views/detail/elements"
         response = client.get(f"{view}?$resources=attributes,content")
         if response.status_code == 404:
-            continue  # a facet without that view
+            continue  # a facet without the view
         for element in json.loads(b"".join(response) if response.streaming else response.content)["elements"]:
             if "gotoUrl" in element["attributes"]:
                 yield element["attributes"]["gotoUrl"]
@@ -39,7 +39,7 @@ def goto_addresses(client: Client, root: str) -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=only_at_full_scale)])
 def test_every_address_of_the_demo_opens(showcase: Storage, step: int) -> None:
-    """Of the usual run every fifth: all of them take their time."""
+    """The usual run takes every fifth address; all of them take too long."""
     client = Client()
     addresses = list(goto_addresses(client, "/demo/showcase"))
     assert len(addresses) > 500

@@ -1,4 +1,4 @@
-"""Values on pages, by data type: in the words, dates and numbers of the culture, and never as anything that could run."""
+"""Values by data type, with the words, dates and numbers of the culture, and never as executable markup."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ VALUES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def museum(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """One element with a value of every data type."""
+    """An element with a value of every data type."""
     folder = tmp_path_factory.mktemp("museum")
     template, lines = folder / "template.json", folder / "lines.ndjson"
     document = {
@@ -137,7 +137,7 @@ def test_a_language_that_we_have_no_texts_in(museum: Storage) -> None:
     page = read_page(response.content.decode())
     assert page.attributes("html") == [{"lang": "fr-FR", "dir": "ltr"}]
     assert "1 mars 2026" in page.lines
-    # Our own texts are English then, and say so.
+    # The interface is in English then and marks its language.
     headings = [each for each in page.attributes("h2") if each.get("id") == "details"]
     assert headings == [{"id": "details", "lang": "en"}]
     assert [text for text, _ in page.links if text in ("English", "Deutsch", "Français")] == [
@@ -179,7 +179,7 @@ def test_a_language_that_we_have_no_texts_in(museum: Storage) -> None:
     ],
 )  # fmt: skip
 def test_what_should_never_have_been_stored_does_no_harm(museum: Storage, name: str, value: Any) -> None:
-    """Writing refuses these; should they be there all the same, a page neither runs them nor fails."""
+    """The API refuses these values; should they exist anyway, a page neither runs them nor fails."""
     lcid = "1033" if name in ("html", "text", "lines", "name") else "127"
     with tenant_scope(museum):
         ElementVersion.objects.filter(id=ITEM).update(attributes={**VALUES, name: {lcid: value}})
@@ -227,5 +227,5 @@ def test_cultures_as_languages() -> None:
         1036: "Français",
     }
     assert language_names((1031, 1033)) == {1031: "Deutsch", 1033: "English"}
-    # Known to Windows and to nobody else.
+    # A culture that only Windows knows.
     assert (str(writing(9225)), str(writing(1025)), writing(1025).text_direction) == ("en", "ar_SA", "rtl")

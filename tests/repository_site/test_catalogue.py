@@ -1,4 +1,4 @@
-"""Translations: every text has one, and what is compiled is what is written."""
+"""Translations: every text has one, and the compiled file is up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overview of a storage: every number is that of the list behind it, and what is new is told in words."""
+"""The overview of a storage: every number matches its list, and recent changes are listed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.factories import StorageFactory
 from tests.release.conftest import desk, house  # noqa: F401  the storage of the release tests
-from tests.release.house import ID, Desk
-from tests.release.test_task_office import boss, member, rows_of, text_of
-from tests.release.test_tasks import ask, fresh, grant, open_task, rival_of
+from tests.release.house import ID, HouseClient
+from tests.release.stored_contents import fresh, rival_of
+from tests.release.task_calls import ask, grant, open_task
+from tests.release.task_pages import boss, member, rows_of, text_of
 
 pytestmark = pytest.mark.django_db
-Sit = Callable[..., Desk]
+Sit = Callable[..., HouseClient]
 OFFICE = "/acme/house/admin/"
 ELEMENTS = f"{OFFICE}elements/element/"
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -40,7 +41,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 @pytest.fixture(autouse=True)
 def counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is."""
+    """Freeze the time, however slow the machine is."""
     monkeypatch.setattr(counting, "SLOW", 60)
     monkeypatch.setattr(counting, "_kept", {})
 
@@ -52,7 +53,7 @@ def overview(client: Client) -> str:
 
 
 def tiles(page: str) -> dict[str, tuple[int, str]]:
-    """Each number with where it leads to."""
+    """Return each number with its link."""
     found = {}
     for each in re.findall(r'(?s)<a class="overview-tile.*?</a>', page):
         address = html.unescape(re.search(r'href="([^"]*)"', each)[1])  # type: ignore[index]
@@ -63,7 +64,7 @@ def tiles(page: str) -> dict[str, tuple[int, str]]:
 
 
 def linked_numbers(page: str) -> list[tuple[int, str]]:
-    """Of the tables below the charts."""
+    """Return the links of the tables below the charts."""
     cells = re.findall(r'<td><a class="task-link" href="([^"]*)">([\d,]+)</a></td>', page)
     return [(int(number.replace(",", "")), html.unescape(address)) for address, number in cells]
 
@@ -73,7 +74,7 @@ def charts(page: str) -> list[dict[str, Any]]:
 
 
 def listed(client: Client, address: str) -> int:
-    """How many rows a list has, over all of its pages."""
+    """Count the rows of a list over all its pages."""
     found, number = 0, 1
     while True:
         response = client.get(f"{address}{'&' if '?' in address else '?'}p={number}")
@@ -109,15 +110,15 @@ class TestNumbers:
         found = tiles(page)
         assert list(found) == [
             "Elements",
-            "Drafts",
-            "Drafts without owner",
+            "In process",
+            "In process without owner",
             "Open tasks",
             "Stuck tasks",
             "Releases in 12 weeks",
         ]
-        # Cora's token is an element, too; the tasks were asked for in July, so both are overdue.
+        # Cora's token is an element as well; the tasks were requested in July, so both are overdue.
         assert {title: number for title, (number, _) in found.items()} == {
-            "Elements": 19, "Drafts": 1, "Drafts without owner": 0, "Open tasks": 2, "Stuck tasks": 2,
+            "Elements": 19, "In process": 1, "In process without owner": 0, "Open tasks": 2, "Stuck tasks": 2,
             "Releases in 12 weeks": 5,
         }  # fmt: skip
         numbers = [*found.values(), *linked_numbers(page)]
@@ -133,18 +134,18 @@ class TestNumbers:
             each["label"]: dict(zip(facets["labels"], each["data"], strict=True)) for each in facets["datasets"]
         }
         assert {stage: found["Processes"] for stage, found in by_stage.items()} == {
-            "Draft": 1, "In review": 3, "Published": 5, "Retired": 1, "Without versions": 0,
+            "In process": 1, "In review": 3, "Released": 5, "Expired": 1, "Without versions": 0,
         }  # fmt: skip
         assert (len(weeks["labels"]), weeks["datasets"][0]["data"][-1], weeks["datasets"][0]["data"][-4]) == (12, 1, 1)
-        assert page.count("<canvas") == page.count('role="img" aria-label="Bars: ') == 2
+        assert page.count("<canvas") == page.count('role="img" aria-label="Bar chart: ') == 2
 
     def test_drafts_without_owner(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         client = boss(house)
         with tenant_scope(house):
             Reference.objects.filter(version_id=UUID(ID["inProcess-1"]), context="owner").delete()
-            # A version in review and a published one are no drafts.
+            # Versions in review and released versions do not count.
             Reference.objects.filter(version_id__in=[ID["inReview-1"], ID["released-1"]], context="owner").delete()
-        number, address = tiles(overview(client))["Drafts without owner"]
+        number, address = tiles(overview(client))["In process without owner"]
         assert (number, listed(client, address)) == (1, 1)
         assert "inProcess-1" in rows_of(client.get(address))[0]
         assert 'class="overview-tile overview-warning"' in overview(client)
@@ -177,12 +178,12 @@ class TestKeptNumbers:
         with tenant_scope(house):
             ElementVersion.objects.filter(id=ID["inProcess-1"]).update(category="review", state="inReview")
         page = overview(client)
-        assert (tiles(page)["Drafts"][0], "Elements were counted on" in page) == (1, True)
-        assert tiles(overview_of_rival(house))["Drafts"][0] == 1
+        assert (tiles(page)["In process"][0], "Elements were counted on" in page) == (1, True)
+        assert tiles(overview_of_rival(house))["In process"][0] == 1
         later = timezone.now() + timedelta(seconds=61)
         monkeypatch.setattr(timezone, "now", lambda: later)
         page = overview(client)
-        assert (tiles(page)["Drafts"][0], "Elements were counted on" in page) == (0, False)
+        assert (tiles(page)["In process"][0], "Elements were counted on" in page) == (0, False)
         assert len(counting._kept) == 1
 
 
@@ -225,7 +226,7 @@ class TestNews:
             "released-1 Sub process Deleted Anna just now ,",
         ):
             assert part in news, news
-        # What was copied and deleted with the diagram is not told one by one.
+        # Elements that were copied or deleted with the diagram are not listed separately.
         assert news.count("just now") == 4
 
     def test_what_is_gone_keeps_its_name(self, house: Storage, desk: Sit) -> None:  # noqa: F811
@@ -267,11 +268,11 @@ class TestNews:
 
 
 class TestAnEmptyStorage:
-    SETTING_UP = ("Look through the types", "Say who works here", "Issue a token", "Bring in what you have")
-    FIRST = "Make the first element."
+    SETTING_UP = ("Review the types", "Set up users", "Issue a token", "Import existing content")
+    FIRST = "Create the first element."
 
     def advice(self, storage: Storage, role: Role) -> tuple[str, str]:
-        """The page as a whole, and what it says of what to do; every link in it leads somewhere."""
+        """Return the page and its suggestions, after checking that every link works."""
         client = member(storage, role)
         response = client.get(f"/acme/{storage.key}/admin/")
         page = response.content.decode()
@@ -295,12 +296,12 @@ class TestAnEmptyStorage:
             assert words in page
         _, advice = self.advice(storage, Role.EDITOR)
         assert (self.FIRST in advice, any(each in advice for each in self.SETTING_UP)) == (True, False)
-        assert "Somebody with the role editor can make the first element." in self.advice(storage, Role.ANALYZER)[1]
+        assert "A user with the role editor can create the first element." in self.advice(storage, Role.ANALYZER)[1]
 
     def test_one_without_types(self, storage: Storage) -> None:
         _, advice = self.advice(storage, Role.ADMINISTRATOR)
         assert (self.FIRST in advice, self.SETTING_UP[0] in advice) == (False, True)
-        assert "It has no types of elements yet" in self.advice(storage, Role.EDITOR)[1]
+        assert "The storage has no element types yet" in self.advice(storage, Role.EDITOR)[1]
 
     def test_one_with_content_says_nothing_of_it(self, house: Storage) -> None:  # noqa: F811
         assert "This storage has no content yet" not in overview(boss(house))

@@ -1,4 +1,4 @@
-"""Every address of a storage's back office, walked by somebody who does not belong to the storage."""
+"""Every address of a storage's back office is closed to staff of other storages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.storage.office import member, signed_in
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'href="(/demo/showcase/admin/(?!logout|login)[^"#]*)"')
-# Signing in and out is the same everywhere and shows nothing of a storage.
+# Signing in and out shows nothing of a storage.
 OPEN_TO_ALL = {"login", "logout"}
 SAMPLES: dict[str, str] = {
     "app_label": "elements",
@@ -32,7 +32,7 @@ SAMPLES: dict[str, str] = {
 
 
 def addresses(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Name and path of each pattern, with something plausible for each of its parts."""
+    """Yield the name and the path of each pattern, with sample values for its parts."""
     for each in patterns:
         found, parts = each.pattern.regex.pattern, each.pattern.converters
         if isinstance(each, URLResolver):
@@ -83,7 +83,7 @@ def test_staff_of_another_storage_are_turned_away_everywhere(
 def test_no_page_that_a_member_finds_is_open_to_staff_of_another_storage(
     filled_storage: StorageMaker, other_storage: Storage
 ) -> None:
-    """Unlike the walk above this one asks for what is there: every link on every list of the back office."""
+    """Follow every link of every list in the back office."""
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=other_storage, roles=[role.value for role in Role])
     stranger = signed_in(account)

@@ -40,7 +40,7 @@ REFUSED = {
 
 def test_no_credential_where_one_is_needed(api: ApiClient, storage: Storage) -> None:
     response = api.get(INFO)
-    message = "This needs a credential: send an API token as Authorization: Bearer <token>."
+    message = "This needs a credential. Send an API token: Authorization: Bearer <token>."
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == "Bearer"
     assert response.json() == {

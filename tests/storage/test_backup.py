@@ -251,7 +251,7 @@ def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook:
         "token_in_query: expected true or false, not 1",
         "stuck after: expected a whole number, not True",
         "collection title: expected a text, not None",
-        "cultures: 99 is no culture id; for example 1031 is German, 1033 English",
+        "cultures: 99 is not a culture id; use for example 1031 (German) or 1033 (English)",
         "tokens[0]: unknown roles: emperor",
         "memberships[0]: unknown roles: king",
     )

@@ -252,7 +252,7 @@ def test_ctrl_c_is_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -
         raise KeyboardInterrupt
 
     monkeypatch.setattr("builtins.input", interrupt)
-    with pytest.raises(CommandError, match="interrupted") as caught:
+    with pytest.raises(CommandError, match="Interrupted") as caught:
         run("remove_storage", "acme", "handbook")
     assert caught.value.returncode == 130
     assert Storage.objects.filter(pk=storage.pk).exists()
@@ -271,12 +271,12 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
         ("list_storages nowhere", "There is no collection nowhere."),
         ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too late"),
         (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
-        ("issue_token acme handbook --role viewer --name \udcff", "an argument is not UTF-8"),
+        ("issue_token acme handbook --role viewer --name \udcff", "An argument is not valid UTF-8"),
         (f"provision_storage acme new --title {'x' * 201}", "title: longer than 200 characters"),
         ("provision_storage acme new --default-culture 0", "'0' is not a culture; give language tags such as de"),
-        ("serve --bind nonsense", "'nonsense' is no address to bind"),
-        ("serve --workers 0", "expected 1 or more"),
-        ("demo --bind 127.0.0.1:abc", "is no address to bind"),
+        ("serve --bind nonsense", "'nonsense': expected HOST:PORT"),
+        ("serve --workers 0", "expected a number from 1 up"),
+        ("demo --bind 127.0.0.1:abc", "expected HOST:PORT"),
         ("issue_token acme nowhere --name t --role viewer", "There is no storage acme/nowhere."),
         ("issue_token nowhere _admin --name t --role administrator", "There is no collection nowhere."),
         ("issue_token acme _admin --name t --role viewer", "needs the role administrator"),
@@ -329,7 +329,7 @@ def test_the_demo_is_set_up_once_and_again(api: ApiClient, settings: Any, tmp_pa
     again, _ = run("demo", "--no-serve")
     assert first == again
     assert api.get("/demo/showcase/_api/rest/info").status_code == 200
-    token = first.partition("Token")[2].split()[0]
+    token = first.partition("API token")[2].split()[0]
     assert api.get("/demo/showcase/_api/rest/info", token=token).status_code == 200
     password = first.partition("login: admin / ")[2].split()[0]
     assert api.login(username="admin", password=password)
@@ -342,7 +342,7 @@ def test_the_demo_leaves_a_changed_password_alone(settings: Any, tmp_path: Any) 
     account = StaffAccount.objects.get()
     account.set_password("my own password")
     account.save()
-    assert "with the password you have set" in run("demo", "--no-serve")[0]
+    assert "with the password that you set" in run("demo", "--no-serve")[0]
 
 
 def test_storages_made_by_the_factory_are_listed_in_order() -> None:

@@ -75,7 +75,7 @@ def test_all_problems_at_once_and_nothing_made() -> None:
     for part in (
         "collection: 'admin' is reserved",
         "storage: 'with space' is not a valid id",
-        "cultures: 99 is no culture id",
+        "cultures: 99 is not a culture id",
         "XX",
         "Mars/Olympus",
         "anonymous access: expected one of none, read, not 'write'",
@@ -203,7 +203,7 @@ def test_every_template_of_the_project_loads() -> None:
         ({"cultures": {"data": [1033], "defualt": 1033}}, "cultures.defualt: unknown field; known are data, default"),
         ({"name": "x" * 201}, "name: longer than 200 characters"),
         ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
-        ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture is named twice"),
+        ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture occurs twice"),
     ],
 )
 def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, message: str) -> None:

@@ -21,7 +21,7 @@ from repository_site.core.problems import Conflict, Invalid, Unauthenticated
 from repository_site.core.rest.throttling import Throttle
 from storage.access.rotation import end_old_value, rotate_token
 from storage.access.tokens import issue_token, recognise_token, revoke_token, token_digest
-from storage.api import operation
+from storage.api import throttling
 from storage.models import ApiToken, Storage
 from storage.models.roles import Role
 from storage.tenancy.contexts import Context, ContextType
@@ -135,7 +135,7 @@ def test_the_share_of_requests_does_not_double(
 ) -> None:
     token, old = issued
     new = rotate_token(token).value
-    monkeypatch.setattr(operation, "token_throttle", Throttle(Rate(0.001, 4)))
+    monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 4)))
     assert statuses(api, old, new, old, new, old, new) == [200] * 4 + [429] * 2
 
 

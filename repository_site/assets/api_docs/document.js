@@ -1,4 +1,4 @@
-/* Trying calls, finding operations, and opening the one that an address names. The page can be read without it. */
+/* Tries calls, finds operations, and opens the operation that the address names. The page can be read without it. */
 "use strict";
 
 const page = document.body.dataset;
@@ -10,7 +10,7 @@ function cookie(name) {
   return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
 }
 
-/** What a form says: the address, and what fetch wants to know. Null when the address is not complete. */
+/** Returns the address and the fetch options of a form; null if the address is incomplete. */
 function requestOf(form) {
   const names = { collectionId: page.collection, storageId: page.storage };
   const query = new URLSearchParams();
@@ -48,7 +48,7 @@ function quoted(text) {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The same call for a terminal; the token is left for its reader to fill in. */
+/** Returns the call as a curl command, with a placeholder for the token. */
 function commandOf({ address, options }) {
   const words = ["curl"];
   if (options.method !== "GET") words.push("-X", options.method);
@@ -63,7 +63,7 @@ function commandOf({ address, options }) {
 
 function readable(text, type) {
   if (!type.startsWith("application/json")) return text;
-  // Only for its indentation: numbers that JavaScript cannot hold exactly are shown as they came.
+  // Only indent the text: parsing would change numbers that JavaScript cannot represent exactly.
   if (/[^"\w.-]\d{16,}/.test(text)) return text;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -1,5 +1,5 @@
-/* Forms of the type configuration: the live preview, the order of parts, lists to pick from, choices that depend on
-   others. Without it every form can still be checked and saved. */
+/* Forms of the type configuration: the live preview, the order of parts, pick lists, and dependent choices. Without this
+   script, every form can still be checked and saved. */
 
 "use strict";
 
@@ -24,7 +24,7 @@
       countPicked(event.target.closest("[data-pick]"));
       refresh();
     });
-    // Sortable tells when something was dropped.
+    // Sortable sends this event after a drop.
     form.addEventListener("end", () => {
       form.querySelectorAll("[data-pick]").forEach(countPicked);
       noteMove(form);
@@ -52,7 +52,7 @@
     offerStates(form);
   };
 
-  /* The preview: what was typed is posted, judged by the server, and never written. */
+  /* The preview: the server checks the posted form and writes nothing. */
 
   const livePreview = (page, form) => {
     const panel = page.querySelector("[data-config-panel]");
@@ -104,7 +104,7 @@
     };
   };
 
-  /* An answer is long; what the form is about comes into sight. */
+  /* The response is long: scroll to the part that the form changes. */
   const scrollToFocus = () => {
     const focus = document.querySelector("[data-config-focus]");
     const box = focus?.querySelector("pre");
@@ -115,14 +115,14 @@
     }
   };
 
-  /* The verdict in short, beside the buttons, which are always in sight. */
+  /* A short verdict beside the buttons, which are always visible. */
   const statusLine = () => {
     const row = document.querySelector("#submit-row .container, #submit-row > div > div");
     const line = document.createElement("a");
     line.className = "config-status";
     line.href = "#config-panel";
     line.hidden = true;
-    // Between the buttons to save and the one to delete.
+    // Between the save buttons and the delete button.
     row?.insertBefore(line, row.lastElementChild);
     return (verdict) => {
       line.hidden = !verdict;
@@ -134,7 +134,7 @@
     };
   };
 
-  /* The order of parts follows from where they stand. */
+  /* The order of parts is their order in the table. */
 
   const numberParts = (form) => {
     form.querySelectorAll("[data-parts] .formset").forEach((formset) => {
@@ -147,7 +147,7 @@
     });
   };
 
-  /* What was moved counts as typed: for the preview, and for the question before one leaves the page. */
+  /* Moving a part counts as a change: for the preview, and for the warning before leaving the page. */
   const noteMove = (form) => {
     numberParts(form);
     form.querySelector("input").dispatchEvent(new Event("input", { bubbles: true }));
@@ -184,7 +184,7 @@
     }
   };
 
-  /* Lists to pick from. */
+  /* Pick lists. */
 
   const countPicked = (pick) => {
     if (!pick) {
@@ -201,7 +201,7 @@
     );
   };
 
-  /* A list that depends on a choice shows what belongs to it; what it hides is not chosen. */
+  /* A list that depends on another choice shows only matching entries; hidden entries are not chosen. */
   const followDependents = (form, select) => {
     if (!select.name) {
       return;
@@ -224,7 +224,7 @@
     }
   };
 
-  /* States that are typed in the same form can be chosen for transitions at once. */
+  /* New states of the same form can be chosen for transitions immediately. */
   const offerStates = (form) => {
     const typed = [...form.querySelectorAll("[data-parts=states] .form-group:not(.empty-form)")]
       .filter((row) => !row.classList.contains("original"))

@@ -1,4 +1,4 @@
-// Buttons that copy the text of another element. Without this the text can still be selected.
+// Buttons that copy the text of another element. Without this script, users can select the text.
 "use strict";
 
 for (const button of document.querySelectorAll("[data-copies]")) {
@@ -20,7 +20,7 @@ async function copy(source) {
       await navigator.clipboard.writeText(source.textContent);
       return true;
     } catch {
-      // Refused by the browser: the selection below is left for the person to copy.
+      // The browser has refused: leave the text selected for the user to copy.
     }
   }
   const selection = window.getSelection();
@@ -28,6 +28,6 @@ async function copy(source) {
   const range = document.createRange();
   range.selectNodeContents(source);
   selection.addRange(range);
-  // Over plain http the clipboard is not there; the old way still is.
+  // The clipboard API needs https; over http, use the older command.
   return document.execCommand("copy");
 }

@@ -1,4 +1,4 @@
-/* Choosing elements by name: a list of what is chosen, in an order that can be changed, and a field that searches. */
+/* The picker for elements: a sortable list of chosen elements, and a search field. */
 
 "use strict";
 
@@ -202,7 +202,7 @@
 
   for (const root of document.querySelectorAll(".el-picker")) new Picker(root);
 
-  /* A menu that was opened closes when something else is clicked. */
+  /* An open menu closes when the user clicks elsewhere. */
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details.el-add-menu[open]")) {
       if (!menu.contains(event.target)) menu.open = false;

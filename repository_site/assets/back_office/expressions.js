@@ -1,11 +1,11 @@
-/* The theme's templates hold expressions (x-show="open && !busy"), which Alpine would turn into code with `new Function`.
-   The policy of our pages forbids that (D148). This reads the same expressions and walks them instead: operators, calls,
-   assignments, literals, arrow functions, `if`. Names mean what Alpine's scopes know, then a handful of functions. What
-   the theme does not use (`a?.b`, "\n") is refused rather than nearly understood, so that it shows if it ever comes. */
+/* The templates of the theme contain expressions (x-show="open && !busy"), which Alpine would compile with
+   `new Function`. Our content security policy forbids that (D148), so this script parses and evaluates them: operators,
+   calls, assignments, literals, arrow functions, `if`. Names are looked up in Alpine's scopes, then among a few
+   functions. It rejects syntax that the theme does not use (`a?.b`, "\n"), so that a new use is noticed. */
 (() => {
   "use strict";
 
-  // What the theme's expressions use beyond their scopes, and no more. `app.js` comes later and has the functions.
+  // The only globals that the expressions of the theme use. `app.js`, which loads later, has the functions.
   const GLOBALS = {
     window: { location: window.location },
     Date,
@@ -27,7 +27,7 @@
     { "??": (a, b) => a() ?? b() },
     { "||": (a, b) => a() || b() },
     { "&&": (a, b) => a() && b() },
-    // As the theme writes them.
+    // As in the templates of the theme.
     { "===": (a, b) => a() === b(), "!==": (a, b) => a() !== b(), "==": (a, b) => a() == b(), "!=": (a, b) => a() != b() },
     { "<": (a, b) => a() < b(), ">": (a, b) => a() > b(), "<=": (a, b) => a() <= b(), ">=": (a, b) => a() >= b() },
     { "+": (a, b) => a() + b(), "-": (a, b) => a() - b() },
@@ -48,7 +48,7 @@
     return found;
   }
 
-  /* Every part becomes a function of the scope. What can be assigned to, or called on something, also says where it is. */
+  /* Every part becomes a function of the scope. Parts that can be assigned to or called also return their place. */
   class Parser {
     constructor(text) {
       this.left = tokens(text);
@@ -71,7 +71,7 @@
       while (this.left.length && !(end && this.is(end))) {
         if (!this.takes(";")) steps.push(this.statement());
       }
-      // As in Alpine, the first says what the whole is.
+      // As in Alpine, the first statement decides about the result.
       return (scope) => steps.map((step) => step(scope))[0];
     }
 
@@ -115,7 +115,7 @@
       return (scope) => (target(scope) ? yes(scope) : no(scope));
     }
 
-    /* `value =>` or `(a, b) =>`; nothing is taken when it is neither. */
+    /* Parses `value =>` or `(a, b) =>`; consumes nothing if there is neither. */
     parameters() {
       let end = 0;
       if (this.is("(")) while (this.left[end] && !this.is(")", end)) end += 1;
@@ -215,7 +215,7 @@
     };
   }
 
-  /* The parameters of arrow functions, then what Alpine knows at the element, then the few globals. */
+  /* Looks up parameters of arrow functions, then Alpine's data of the element, then the globals. */
   class Scope {
     constructor(layers) {
       this.layers = layers;
@@ -226,7 +226,7 @@
     }
 
     place(name) {
-      // A name that is new belongs to the outermost scope, from where on everybody knows it.
+      // A new name belongs to the outermost scope, where all expressions find it.
       return [this.holder(name) ?? this.layers.at(-1), name];
     }
 
@@ -248,7 +248,7 @@
     return programs.get(text);
   }
 
-  /* What Alpine calls for every expression: it answers a function that hands the value on. */
+  /* Alpine calls this for every expression; it returns a function that passes on the value. */
   function evaluator(element, expression) {
     const stack = window.Alpine.closestDataStack(element);
     return (receive = () => {}, { scope = {}, params = [] } = {}) => {

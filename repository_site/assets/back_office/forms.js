@@ -1,7 +1,7 @@
-// Forms of the back office: the parts of select2 fields get names, and a form is sent once.
+// Forms of the back office: label the parts of select2 fields, and submit a form only once.
 "use strict";
 
-// Select2 builds fields of its own beside a select and gives them no name; they get that of the select's label.
+// Select2 builds its own fields beside a select without a label; give them the label of the select.
 function nameParts() {
   for (const select of document.querySelectorAll("select.select2-hidden-accessible")) {
     const label = document.querySelector(`label[for="${select.id}"]`);
@@ -14,11 +14,11 @@ function nameParts() {
 }
 
 if (window.django && window.django.jQuery) {
-  // After those that unfold has told jQuery to build when the page is there.
+  // Run after unfold has built its fields.
   window.django.jQuery(nameParts);
 }
 
-// A second click would throw away the answer to the first, and with it what is shown once only.
+// A second click would discard the first response, which may show a token value only once.
 const buttons = [...document.querySelectorAll("button[type=submit][form]")];
 for (const button of buttons) {
   button.form.addEventListener("submit", () => (button.disabled = true));

@@ -1,4 +1,4 @@
-// The theme's scroll bars name what they scroll, in English only. They come once the page is there, and after this.
+// Translates the labels of the theme's scroll bars, which are in English only and appear after this script has run.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {

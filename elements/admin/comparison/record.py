@@ -1,0 +1,169 @@
+"""The change history of an element: who changed which values when, with the values before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from elements.admin.comparison.differences import Difference, compare_texts
+from elements.admin.labels import Labels, Named
+from elements.admin.panels import ElementPage, Panel
+from elements.models import ElementChange
+from elements.presentation.values import plain_value
+from elements.reading.history import read_changes
+from facets.blueprint.definitions import ElementType
+from repository_site.core.rest.rendering import to_json
+from repository_site.core.wording import GUID
+from storage.access.staff import staff_names
+from storage.localisation.cultures import INVARIANT_CULTURE
+
+PAGE_SIZE = 25
+Action = ElementChange.Action
+ACTIONS = {
+    Action.CREATED: gettext_lazy("Created"),
+    Action.UPDATED: gettext_lazy("Changed"),
+    Action.DRAWN: gettext_lazy("Diagram changed"),
+    Action.VERSIONED: gettext_lazy("New version"),
+    Action.TRANSITIONED: gettext_lazy("State changed"),
+    Action.DELETED: gettext_lazy("Deleted"),
+}
+PARTS = {
+    "stereotype": gettext_lazy("Stereotype"),
+    "parent": gettext_lazy("Parent"),
+    "state": gettext_lazy("State"),
+    "version": gettext_lazy("Version"),
+    "relOn": gettext_lazy("Released"),
+    "validFrom": gettext_lazy("Valid from"),
+    "validUntil": gettext_lazy("Valid until"),
+    "type": gettext_lazy("Type"),
+    "copiedFrom": gettext_lazy("Copied from"),
+    "shapes": gettext_lazy("Shapes"),
+    "flows": gettext_lazy("Arrows"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedValue:
+    label: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    action: str
+    changed_on: str
+    person: Named | None
+    caller: str
+    request_id: str
+    values: list[RecordedValue]
+
+
+def record_panel(page: ElementPage) -> SafeString:
+    given = page.request.GET.get("page", "1")
+    number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
+    changes = read_changes(page.labels.reader, page.row.element, PAGE_SIZE + 1, (number - 1) * PAGE_SIZE)
+    shown = changes[:PAGE_SIZE]
+    people = {each["changedBy"]["id"] for each in shown if "changedBy" in each}
+    named = page.labels.elements({*people, *(one for each in shown for one in _ids(each["before"], each["after"]))})
+    reading = _Reading(page.labels, page.type, named, staff_names(each["caller"] for each in shown))
+    context = {
+        "page": page,
+        "changes": [_change(reading, each) for each in shown],
+        "number": number,
+        "previous": page.address(tab="record", page=str(number - 1)) if number > 1 else "",
+        "next": page.address(tab="record", page=str(number + 1)) if len(changes) > PAGE_SIZE else "",
+    }
+    return render_to_string("back_office/elements/record.html", context, page.request)
+
+
+def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
+    before, after = dict(reading.values(change["before"])), dict(reading.values(change["after"]))
+    labels = list(dict.fromkeys([*before, *after]))
+    return RecordedChange(
+        str(ACTIONS[Action(change["action"])]),
+        reading.labels.moment(datetime.fromisoformat(change["changedOn"]).replace(tzinfo=reading.labels.reader.zone)),
+        reading.named.get(change.get("changedBy", {}).get("id", "")),
+        reading.staff.get(change["caller"], change["caller"]),
+        change["requestId"],
+        [RecordedValue(each, compare_texts(before.get(each, ""), after.get(each, ""))) for each in labels],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Turns the parts of a recorded change into texts."""
+
+    labels: Labels
+    type: ElementType
+    named: Mapping[str, Named]
+    staff: Mapping[str, str]
+
+    def values(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the label and the text of each value, attributes first; a missing value has an empty text."""
+        for part, value in sorted(document.items(), key=lambda item: item[0] != "attributes"):
+            if part == "attributes":
+                yield from self._attributes(value)
+            elif part == "related":
+                for context, targets in value.items():
+                    yield self._label(context), ", ".join(self._name(each) for each in targets or ())
+            elif part in ("shapes", "flows"):
+                yield str(PARTS[part]), "\n".join(self._drawn(each) for each in value or ())
+            else:
+                yield str(PARTS.get(part, part)), self._text(value)
+
+    def _attributes(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Changes have keys such as `name[1033]`; deletions have cultures below the name."""
+        properties = {each.key: each for each in self.type.properties}
+        for key, value in document.items():
+            name, _, culture = key.rstrip("]").partition("[")
+            values = {culture: value} if culture else value
+            for lcid, each in values.items() if isinstance(values, Mapping) else ():
+                attribute = properties[name].attribute if name in properties else None
+                text = plain_value(self.labels, attribute, each) if attribute else self._text(each)
+                yield self._label(name, lcid), text
+
+    def _label(self, key: str, lcid: str = "") -> str:
+        property = next((each for each in self.type.properties if each.key == key), None)
+        label = self.labels.property(property) if property else key
+        if not lcid or lcid == str(INVARIANT_CULTURE):
+            return label
+        culture = next((each.name for each in self.labels.cultures if str(each.lcid) == lcid), lcid)
+        return f"{label} ({culture})"
+
+    def _drawn(self, document: Mapping[str, Any]) -> str:
+        if "element" in document:
+            return self._name(str(document["element"]))
+        return _("%(first)s → %(second)s") % {
+            "first": str(document.get("predecessor"))[:8],
+            "second": str(document.get("shapeId"))[:8],
+        }
+
+    def _name(self, id: str) -> str:
+        return self.named[id].name if id in self.named else id
+
+    def _text(self, value: Any) -> str:
+        if value is None:
+            return ""
+        return self._name(value) if isinstance(value, str) else to_json(value).decode()
+
+
+def _ids(*documents: Any) -> Iterator[str]:
+    """Yield every GUID in the documents."""
+    for document in documents:
+        if isinstance(document, str):
+            if GUID.fullmatch(document):
+                yield document
+        elif isinstance(document, Mapping):
+            yield from _ids(*document.values())
+        elif isinstance(document, list):
+            yield from _ids(*document)
+
+
+PANEL = Panel("record", gettext_lazy("History"), record_panel, order=90)

@@ -1,0 +1,168 @@
+"""The fields of an element form: one for each value that can be set, by data type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.forms import Widget
+from django.forms.widgets import CheckboxSelectMultiple, Input, Select, Textarea
+from django.http import QueryDict
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from unfold.widgets import BASE_INPUT_CLASSES
+
+from elements.admin.editing.typed import Typed, posted_text
+from elements.admin.labels import Labels, Named
+from elements.reading.assembly.projection import DERIVED
+from elements.writing.changes import VALIDITY
+from elements.writing.inputs import SERVER_CONTEXTS
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, ElementType, Property, Related
+from storage.localisation.cultures import INVARIANT_CULTURE
+
+INVARIANT = str(INVARIANT_CULTURE)
+STEREOTYPE, PARENT = "stereotype", "rootPath"
+INPUT = {"class": " ".join(BASE_INPUT_CLASSES)}
+# Browsers keep milliseconds in fields for date and time and would drop smaller fractions.
+FINEST_MOMENT = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`key` and `culture` identify the value; related contexts and parents have no culture."""
+
+    name: str
+    key: str
+    culture: str = ""
+    culture_name: str = ""
+    attribute: Attribute | None = None
+    chooses: str = ""
+    """Address of the elements to choose from; empty for other fields."""
+    most: int = 0
+
+    def widget(self, labels: Labels, value: Typed) -> Widget:
+        attribute = self.attribute
+        if attribute is None:
+            return _line("text")
+        kind = attribute.data_type
+        if kind in (DataType.MULTI_LINE_TEXT, DataType.HTML, DataType.FILES):
+            rows = 3 if kind is DataType.MULTI_LINE_TEXT else 6
+            looks = {"rows": rows, "class": f"{INPUT['class']} el-area el-area-{kind.lower()}"}
+            return Textarea({**looks, "placeholder": _PLACEHOLDERS.get(kind, "")})
+        if kind is DataType.SELECTION_VALUE:
+            return Select(INPUT, [("", _("not set")), *_choices(labels, attribute, [str(value)] if value else [])])
+        if kind is DataType.MULTI_SELECTION_VALUE:
+            return CheckboxSelectMultiple({}, _choices(labels, attribute, list(value)))
+        if kind is DataType.BOOLEAN:
+            known = {"": _("not set"), "true": _("Yes"), "false": _("No")}
+            return Select(INPUT, list({str(value): str(value), **known}.items()))
+        if kind is DataType.DATE:
+            return _line("date")
+        if kind is DataType.DATE_TIME and len(str(value)) <= FINEST_MOMENT:
+            return _line("datetime-local", step="any")
+        return _line("text", inputmode=_KEYBOARDS.get(kind, "text"))
+
+    def read(self, data: QueryDict) -> Typed:
+        """Return the typed value; a field that is missing in the request is empty."""
+        data_type = self.attribute.data_type if self.attribute else None
+        if data_type is DataType.MULTI_SELECTION_VALUE:
+            return data.getlist(self.name)
+        return posted_text(data_type, data.get(self.name) or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    label: str
+    key: str
+    help: str
+    fields: tuple[Field, ...]
+    is_single: bool
+    """The property has one field, not one for each culture."""
+
+
+def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | None) -> list[Row]:
+    """Return a row for each property that can be set; `editable` is None if all can."""
+    found = [_property_row(labels, type, each) for each in type.properties]
+    rows = [row for row in found if row is not None and (editable is None or row.key in editable)]
+    if editable is None:
+        rows.append(Row(_("Stereotype"), STEREOTYPE, "", (Field("stereotype", STEREOTYPE),), is_single=True))
+        if type.parents and not type.lives_in_diagrams:
+            rows.insert(0, parent_row(type))
+    return rows
+
+
+def parent_row(type: ElementType) -> Row:
+    chooses = f"{reverse('admin:elements_choices')}?{urlencode({'parent': type.key})}"
+    field = Field("parent", PARENT, chooses=chooses, most=1)
+    return Row(_("Parent"), PARENT, _("Place in the tree. An element without a parent is unfiled."), (field,), True)
+
+
+def _property_row(labels: Labels, type: ElementType, property: Property) -> Row | None:
+    """Return None for derived properties and read-only contexts."""
+    key, label, help = property.key, labels.property(property), labels.help(property)
+    if property.related is not None:
+        if property.related.read_only or key in SERVER_CONTEXTS:
+            return None
+        return Row(label, key, help, (_context_field(type, key, property.related),), is_single=True)
+    attribute = property.attribute
+    if attribute is None or (key in DERIVED and key not in VALIDITY):
+        return None
+    if attribute.data_type is DataType.DATE_TIME:
+        help = " ".join(filter(None, (help, _("Local time: %(zone)s.") % {"zone": labels.reader.zone.key})))
+    if attribute.is_invariant_culture:
+        return Row(label, key, help, (Field(f"a-{key}", key, INVARIANT, attribute=attribute),), is_single=True)
+    fields = tuple(Field(f"a-{key}-{each.lcid}", key, str(each.lcid), each.name, attribute) for each in labels.cultures)
+    return Row(label, key, help, fields, is_single=len(fields) == 1)
+
+
+def _context_field(type: ElementType, key: str, related: Related) -> Field:
+    given = urlencode({"type": type.key, "context": key})
+    chooses = f"{reverse('admin:elements_choices')}?{given}"
+    return Field(f"r-{key}", key, chooses=chooses, most=related.max_occurrence)
+
+
+def _line(type: str, **attributes: str) -> Input:
+    line = Input({**INPUT, **attributes})
+    line.input_type = type
+    return line
+
+
+def _choices(labels: Labels, attribute: Attribute, chosen: Sequence[str]) -> list[tuple[str, str]]:
+    """A stored key that is no longer configured stays selectable."""
+    known = [
+        (each.key, labels.text(each.display_names, each.key))
+        for each in attribute.selectable_values
+        if each.key is not None
+    ]
+    return known + [(key, key) for key in chosen if key not in dict(known)]
+
+
+_PLACEHOLDERS = {
+    DataType.HTML: "<p>…</p>",
+    DataType.FILES: '[{"address": "…", "fullAddress": "https://…", "title": "…"}]',
+}
+_KEYBOARDS = {DataType.INTEGER: "numeric", DataType.DECIMAL: "decimal", DataType.URL: "url"}
+
+
+def render_field(
+    labels: Labels, field: Field, value: Typed, named: Mapping[str, Named], described_by: Sequence[str]
+) -> SafeString:
+    attributes: dict[str, Any] = {"id": f"id-{field.name}"}
+    if described_by:
+        attributes["aria-describedby"] = " ".join(described_by)
+    if field.chooses:
+        chosen = [each for each in str(value).split(",") if each]
+        context = {
+            "field": field,
+            "value": ",".join(chosen),
+            "chosen": [named.get(each, each) for each in chosen],
+            "is_single": field.most == 1,
+            "described_by": attributes.get("aria-describedby", ""),
+        }
+        return render_to_string("back_office/elements/picker.html", context)
+    return field.widget(labels, value).render(field.name, value, attributes)

@@ -1,0 +1,1 @@
+"""Users and groups of a storage: their lists, pages and forms."""

@@ -1,0 +1,39 @@
+"""The diagram of a version as a picture whose shapes are links, and the directions in which it can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from elements.diagrams.layout import Direction
+from elements.presentation.labels import Labels
+from elements.reading.pictures import draw_diagram
+from elements.reading.rows import VersionRow
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A link to the same diagram, drawn in one direction."""
+
+    text: str
+    address: str
+    is_current: bool
+
+
+def read_direction(given: str) -> Direction:
+    return next((each for each in Direction if each == given.lower()), Direction.VERTICAL)
+
+
+def draw(labels: Labels, row: VersionRow, direction: Direction, selected: str | None) -> SafeString:
+    picture = draw_diagram(
+        labels.reader, row, labels.lcid, direction, link=labels.address, selected=selected, with_style=False
+    )
+    return mark_safe(picture)  # noqa: S308  drawn by us, with every text escaped
+
+
+def ways(shown: Direction, address: Callable[[Direction], str]) -> list[Way]:
+    texts = {Direction.VERTICAL: _("Top to bottom"), Direction.HORIZONTAL: _("Left to right")}
+    return [Way(text, address(direction), direction is shown) for direction, text in texts.items()]

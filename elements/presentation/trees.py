@@ -1,0 +1,136 @@
+"""The tree of a facet, as far as it is open, in a fixed number of statements: the children of everything that is open,
+which of all these have children themselves, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from elements.presentation.labels import Labels, Named
+from elements.reading import selection as selecting
+from elements.reading.assembly.addresses import REPORTING
+from elements.reading.rows import IDENTITY, Audience, Identity
+from elements.reading.selection import Selection
+from facets.configuration import CompiledFacet, CompiledView
+from repository_site.core.database.statements import fetch
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A link to a form that adds an element of one type."""
+
+    name: str
+    color: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An element in a tree. `toggle` is the address that opens or closes it, empty without children; `has_more` says
+    that only its first children are shown."""
+
+    link: Named
+    toggle: str
+    is_open: bool
+    below: Sequence[Branch]
+    has_more: bool
+    offers: Sequence[Offer] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element in the tree that is being built."""
+
+    element: str
+    parent: str
+    is_open: bool
+
+
+def tree_view(facet: CompiledFacet) -> CompiledView | None:
+    """Return the first hierarchical view, except the one of reporting, which has another use (D14)."""
+    views = (each for each in facet.views.values() if each.view.is_hierarchical)
+    return next((each for each in views if each.view.name.casefold() != REPORTING), None)
+
+
+class Tree:
+    """The tree that one view shows. `siblings` limits the children shown of one parent."""
+
+    def __init__(self, labels: Labels, view: CompiledView, siblings: int) -> None:
+        self.labels = labels
+        self.audience = labels.reader.audience
+        self.siblings = siblings
+        ids = labels.configuration.type_ids
+        self.types = [str(ids[key]) for key, shown in view.types.items() if not shown.type.lives_in_diagrams]
+        self.root_types = [str(ids[key]) for key, shown in view.types.items() if shown.is_root]
+
+    @property
+    def roots(self) -> Selection:
+        return selecting.roots_of_types(self.audience, self.root_types)
+
+    def grow(
+        self,
+        roots: Sequence[Identity],
+        opened: Sequence[str],
+        toggle: Callable[[Place], str],
+        offers: Callable[[Named], Sequence[Offer]] = lambda link: (),
+    ) -> list[Branch]:
+        below = _read_below(self.audience, opened, self.types, self.siblings + 1)
+        shown = [*roots, *(each for some in below.values() for each in some)]
+        parents = _parents_among(self.audience, [each.element for each in shown], self.types)
+        growing = _Growing(
+            below, parents, self.labels.read_links(shown), frozenset(opened), self.siblings, toggle, offers
+        )
+        return [growing.branch(root, "") for root in roots]
+
+
+@dataclass(frozen=True, slots=True)
+class _Growing:
+    below: Mapping[str, Sequence[Identity]]
+    parents: Collection[str]
+    links: Mapping[str, Named]
+    opened: Collection[str]
+    siblings: int
+    toggle: Callable[[Place], str]
+    offers: Callable[[Named], Sequence[Offer]]
+
+    def branch(self, of: Identity, parent: str) -> Branch:
+        element = of.element
+        children = self.below.get(element, ())
+        link, is_open = self.links[element], element in self.opened and bool(children)
+        return Branch(
+            link,
+            self.toggle(Place(element, parent, is_open)) if element in self.parents else "",
+            is_open,
+            [self.branch(child, element) for child in children[: self.siblings]],
+            len(children) > self.siblings,
+            self.offers(link),
+        )
+
+
+def _read_below(
+    audience: Audience, parents: Sequence[str], types: Sequence[str], limit: int
+) -> dict[str, list[Identity]]:
+    """Read the first children of each parent, in their order."""
+    if not parents:
+        return {}
+    sql = f"""SELECT c.* FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
+            SELECT e.parent_id::text AS parent, e.position AS place, e.id AS own, {IDENTITY} FROM elements_element e
+            JOIN elements_elementversion v ON v.id = e.{audience.pointer}
+            WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[]) ORDER BY e.position, e.id LIMIT %s) AS c
+        ORDER BY c.parent, c.place, c.own"""  # noqa: S608  constants
+    found: dict[str, list[Identity]] = {}
+    for parent, _place, _own, *identity in fetch(sql, [list(parents), list(types), limit]):
+        found.setdefault(parent, []).append(Identity(*identity))
+    return found
+
+
+def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[str]) -> set[str]:
+    """Return the elements that have a child which the reader can see."""
+    wanted = list(dict.fromkeys(elements))
+    if not wanted:
+        return set()
+    # With the order the planner uses the index, however many children it expects.
+    sql = f"""SELECT p.id::text FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
+            SELECT FROM elements_element e WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[])
+            AND e.{audience.pointer} IS NOT NULL ORDER BY e.position, e.id LIMIT 1) AS one"""  # noqa: S608  constants
+    return {row[0] for row in fetch(sql, [wanted, list(types)])}

@@ -1,0 +1,215 @@
+"""Attribute values by data type, with the words, dates and numbers of a culture (D16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from babel.dates import format_date, format_datetime
+from babel.numbers import format_decimal
+from django.utils.translation import gettext as _
+
+from elements.presentation.labels import Labels
+from elements.reading.names import choose
+from elements.values.html import XML_DECLARATION
+from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
+from elements.writing.updating import NO_END
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import Attribute, Property
+from repository_site.core.rest.rendering import to_json
+from storage.localisation.culture_names import language_names, language_tag, writing
+from storage.localisation.cultures import INVARIANT_CULTURE
+
+
+class Form(StrEnum):
+    """The forms that `presentation/value.html` can write."""
+
+    TEXT = "text"
+    LINES = "lines"
+    MARKUP = "markup"
+    ITEMS = "items"
+    ADDRESS = "address"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    form: Form
+    content: Any
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """`address` is empty if a browser must not follow it; then only the title is shown."""
+
+    title: str
+    address: str
+    type: str
+    is_picture: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttribute:
+    """`language` and its tag `lang` are set if the value is not in the language of the page."""
+
+    label: str
+    help: str
+    value: Value
+    lang: str = ""
+    language: str = ""
+
+
+def show_attribute(labels: Labels, property: Property, values: Mapping[str, Any]) -> ShownAttribute | None:
+    """Return None if the attribute has no value in any culture."""
+    chosen = choose(values, labels.lcid, labels.configuration.cultures)
+    if chosen is None or property.attribute is None:
+        return None
+    is_foreign = chosen.lcid not in (labels.lcid, INVARIANT_CULTURE)
+    return ShownAttribute(
+        labels.property(property),
+        labels.help(property),
+        show_value(labels, property.attribute, chosen.value),
+        language_tag(chosen.lcid) if is_foreign else "",
+        language_names(labels.configuration.cultures.data).get(chosen.lcid, "") if is_foreign else "",
+    )
+
+
+def show_value(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    """A value that does not fit its data type, because the type has changed since, is shown as plain text."""
+    try:
+        return PRESENTERS[attribute.data_type](labels, attribute, value)
+    except (ValueError, TypeError, AttributeError, ArithmeticError):
+        return Value(Form.TEXT, str(value))
+
+
+def plain_value(labels: Labels, attribute: Attribute, value: Any) -> str:
+    """Return the exact value as one text, for comparisons; empty if there is none."""
+    if value is None:
+        return ""
+    make = PLAIN.get(attribute.data_type)
+    return make(labels, attribute, value) if make else str(value)
+
+
+def show_day(lcid: int, day: date) -> str:
+    return format_date(day, "long", locale=writing(lcid))
+
+
+def show_moment(lcid: int, moment: datetime) -> str:
+    """Format to the minute; seconds matter in logs only."""
+    return format_datetime(moment.replace(tzinfo=None), _pattern(lcid), locale=writing(lcid))
+
+
+def is_no_end(moment: datetime | None) -> bool:
+    """The last day of the calendar means that a version has no end."""
+    return moment is None or moment.year >= NO_END.year
+
+
+def _pattern(lcid: int) -> str:
+    formats = writing(lcid)
+    day, time = formats.date_formats["long"].pattern, formats.time_formats["short"].pattern
+    return str(formats.datetime_formats["long"]).replace("{1}", str(day)).replace("{0}", str(time))
+
+
+def _text(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.TEXT, str(value))
+
+
+def _lines(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.LINES, str(value))
+
+
+def _markup(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.MARKUP, shown_markup(str(value), _("Table, can be scrolled")))
+
+
+def _selection(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.TEXT, _selected(labels, attribute, value))
+
+
+def _selections(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.ITEMS, _all_selected(labels, attribute, value))
+
+
+def _all_selected(labels: Labels, attribute: Attribute, value: Any) -> list[str]:
+    return [_selected(labels, attribute, key) for key in (value if isinstance(value, list) else [value])]
+
+
+def _selected(labels: Labels, attribute: Attribute, key: Any) -> str:
+    found = next((each for each in attribute.selectable_values if each.key == key), None)
+    return labels.text(found.display_names, str(key)) if found else str(key)
+
+
+def _truth(value: Any) -> str:
+    return (_("Yes") if value else _("No")) if isinstance(value, bool) else str(value)
+
+
+def _boolean(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.TEXT, _truth(value))
+
+
+def _number(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    exact = Decimal(str(value))
+    return Value(Form.TEXT, format_decimal(exact, locale=writing(labels.lcid), decimal_quantization=False))
+
+
+def _day(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.TEXT, show_day(labels.lcid, datetime.fromisoformat(value).date()))
+
+
+def _moment(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.TEXT, show_moment(labels.lcid, datetime.fromisoformat(value)))
+
+
+def _address(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.ADDRESS if is_followed(value, LINKED_SCHEMES) else Form.TEXT, value.strip())
+
+
+def _files(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    return Value(Form.FILES, [_file(each) for each in value])
+
+
+def _file(given: Mapping[str, Any]) -> File:
+    address = str(given.get("fullAddress") or "").strip()
+    type = str(given.get("mimeType") or "")
+    title = str(given.get("title") or "") or address or str(given.get("address") or "")
+    is_open = is_followed(address, FILE_SCHEMES)
+    return File(title, address if is_open else "", type, is_open and type.lower().startswith("image/"))
+
+
+def _source(value: Any) -> str:
+    """The source without its XML declaration: markup that looks the same can still differ."""
+    text = str(value)
+    declaration = XML_DECLARATION.match(text)
+    return text[declaration.end() :] if declaration else text
+
+
+def _file_lines(value: Any) -> str:
+    return "\n".join(to_json(each).decode() for each in value) if isinstance(value, list) else str(value)
+
+
+PRESENTERS: Mapping[DataType, Callable[[Labels, Attribute, Any], Value]] = {
+    DataType.SINGLE_LINE_TEXT: _text,
+    DataType.MULTI_LINE_TEXT: _lines,
+    DataType.HTML: _markup,
+    DataType.SELECTION_VALUE: _selection,
+    DataType.MULTI_SELECTION_VALUE: _selections,
+    DataType.BOOLEAN: _boolean,
+    DataType.INTEGER: _number,
+    DataType.DECIMAL: _number,
+    DataType.DATE: _day,
+    DataType.DATE_TIME: _moment,
+    DataType.URL: _address,
+    DataType.FILES: _files,
+}
+PLAIN: Mapping[DataType, Callable[[Labels, Attribute, Any], str]] = {
+    DataType.HTML: lambda labels, attribute, value: _source(value),
+    DataType.SELECTION_VALUE: _selected,
+    DataType.MULTI_SELECTION_VALUE: lambda labels, attribute, value: ", ".join(_all_selected(labels, attribute, value)),
+    DataType.BOOLEAN: lambda labels, attribute, value: _truth(value),
+    DataType.DATE_TIME: lambda labels, attribute, value: str(value).replace("T", " "),
+    DataType.FILES: lambda labels, attribute, value: _file_lines(value),
+}

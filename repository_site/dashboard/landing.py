@@ -1,0 +1,111 @@
+"""The landing page at `/`: what this installation is, and the storages that the visitor may enter.
+
+Staff see the storages of their memberships and site administrators see all. Anonymous visitors see no list, unless the
+operator sets REPOSITORY_PUBLIC_STORAGE_LIST; then they see the storages that allow anonymous reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import get_script_prefix
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from elements.presentation.search_texts import clean_text, words_of
+from storage.access.staff import staff_caller
+from storage.back_office.sites import works_in_office
+from storage.models import AnonymousAccess, StaffAccount, Storage
+from storage.tenancy.contexts import Context, ContextType
+
+# Visitors find more storages by searching.
+MOST = 50
+CANDIDATES = 4 * MOST
+# A shorter list needs no search.
+FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StorageCard:
+    """A storage that the visitor may enter. `office` is empty for readers."""
+
+    title: str
+    path: str
+    description: str
+    pages: str
+    office: str
+    document: str
+
+
+@require_safe
+def landing_page(request: HttpRequest) -> HttpResponse:
+    account = request.user if isinstance(request.user, StaffAccount) and request.user.is_staff else None
+    text = clean_text(request.GET.get("q", ""))
+    found = list(islice(_cards(account, text), MOST + 1))
+    context = {
+        "account": account,
+        "cards": found[:MOST],
+        "has_more": len(found) > MOST,
+        "most": MOST,
+        "text": text,
+        "is_searchable": bool(text) or len(found) > FEW,
+        "shows_list": account is not None or settings.PUBLIC_STORAGE_LIST,
+        "api_document": f"{_base()}{Context(ContextType.SITE).path}/_api/docs"
+        if account and account.is_superuser
+        else "",
+    }
+    response = render(request, "landing.html", context)
+    patch_cache_control(response, private=True, no_cache=True)
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
+    return response
+
+
+def _cards(account: StaffAccount | None, text: str) -> Iterator[StorageCard]:
+    for storage in _storages(account, text):
+        if account is not None and account.is_superuser:
+            yield _card(storage, is_office=True)
+            continue
+        caller = staff_caller(account, storage) if account else None
+        if caller is not None or _is_public(storage):
+            yield _card(storage, is_office=works_in_office(caller))
+
+
+def _storages(account: StaffAccount | None, text: str) -> QuerySet[Storage]:
+    """Return candidates. Some memberships do not admit their account, because its user is inactive (D4)."""
+    storages = Storage.objects.select_related("collection").order_by("collection__key", "key")
+    for word in words_of(text):
+        storages = storages.filter(
+            Q(key__icontains=word) | Q(title__icontains=word) | Q(collection__key__icontains=word)
+        )
+    if account is not None and account.is_superuser:
+        return storages[:CANDIDATES]
+    shown = Q(anonymous_access=AnonymousAccess.READ) if settings.PUBLIC_STORAGE_LIST else Q(pk__in=[])
+    if account is not None:
+        shown |= Q(pk__in=account.memberships.values("storage_id"))
+    return storages.filter(shown)[:CANDIDATES]
+
+
+def _is_public(storage: Storage) -> bool:
+    return bool(settings.PUBLIC_STORAGE_LIST) and storage.anonymous_access == AnonymousAccess.READ
+
+
+def _card(storage: Storage, *, is_office: bool) -> StorageCard:
+    base = f"{_base()}{Context(ContextType.STORAGE, storage.collection, storage).path}"
+    return StorageCard(
+        storage.title or str(storage),
+        str(storage),
+        storage.description,
+        f"{base}/",
+        f"{base}/admin/" if is_office else "",
+        f"{base}/_api/docs",
+    )
+
+
+def _base() -> str:
+    return get_script_prefix().rstrip("/")
