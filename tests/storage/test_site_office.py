@@ -1,4 +1,4 @@
-"""What site administrators do in the site's back office: storages, collections, staff accounts, administrative tokens."""
+"""The site's back office: storages, collections, staff accounts and administrative tokens."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_storage_is_provisioned_as_asked_for(browser: Client) -> None:
     )  # fmt: skip
 
 
-def test_what_is_left_out_is_the_templates_and_the_installations(browser: Client, settings: Any) -> None:
+def test_empty_fields_use_the_defaults(browser: Client, settings: Any) -> None:
     StorageCollection.objects.create(key="house", title="House")
     browser.post(f"{SITE}storage/add/", request(new_collection="", collection="house"))
     storage = Storage.objects.get()
@@ -131,7 +131,7 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         ),
     ],
 )
-def test_every_problem_stands_at_its_field_and_nothing_is_made(
+def test_problems_are_shown_at_their_fields(
     browser: Client, other_storage: Storage, given: dict[str, Any], told: list[str]
 ) -> None:
     page = browser.post(f"{SITE}storage/add/", request(description="Kept words.", **given)).content.decode()
@@ -165,7 +165,7 @@ def test_the_list_shows_sizes_traffic_and_the_way_in(browser: Client, storage: S
     assert "9,876,543" not in theirs
 
 
-def test_the_list_takes_as_many_statements_for_many(
+def test_the_number_of_statements_does_not_grow(
     browser: Client, storage: Storage, django_assert_num_queries: Any
 ) -> None:
     from django.db import connection
@@ -183,7 +183,7 @@ def test_the_list_takes_as_many_statements_for_many(
         browser.get(f"{SITE}storage/")
 
 
-def test_measuring_is_a_change_and_comes_by_post(browser: Client, storage: Storage) -> None:
+def test_measuring_requires_post(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storage/{storage.pk}/measure/"
     assert browser.get(address).status_code == 404
     assert not StorageSize.objects.exists()
@@ -198,7 +198,7 @@ def test_several_are_measured_at_once(browser: Client, storage: Storage, other_s
     assert StorageSize.objects.count() == 2
 
 
-def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None:
+def test_editable_settings_of_a_storage(browser: Client, storage: Storage) -> None:
     given = {
         "title": "New", "description": "Words", "anonymous_access": "read", "stuck_after_days": "3", "key": "other",
         "region": "FR", "time_zone": "UTC", "template": "x",
@@ -214,7 +214,7 @@ def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None
     assert "manage.py remove_storage acme handbook" in page
 
 
-def test_collections_are_made_by_hand_and_removed_while_empty(browser: Client, storage: Storage) -> None:
+def test_collections_are_created_and_deleted_while_empty(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storagecollection/"
     for key, told in (
         ("a b", "is not a valid id"),
@@ -281,7 +281,7 @@ def membership_form(*rows: dict[str, Any], initial: int = 0) -> dict[str, Any]:
     return found
 
 
-def test_an_account_is_made_and_let_into_storages(browser: Client, storage: Storage) -> None:
+def test_an_account_is_created_and_added_to_storages(browser: Client, storage: Storage) -> None:
     password = {"usable_password": "true", "password1": "a rather good one", "password2": "a rather good one"}
     response = browser.post(f"{SITE}staffaccount/add/", {"username": "anna", "language": "de", **password})
     anna = StaffAccount.objects.get(username="anna")
@@ -296,7 +296,7 @@ def test_an_account_is_made_and_let_into_storages(browser: Client, storage: Stor
     assert "acme/handbook" in browser.get(f"{SITE}staffaccount/?storage={storage.pk}").content.decode()
 
 
-def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Storage) -> None:
+def test_an_invalid_membership_is_refused(browser: Client, storage: Storage) -> None:
     anna = StaffAccountFactory.create(username="anna")
     nobody = "00000000-0000-4000-8000-000000000001"
     for row, told in (
@@ -311,7 +311,7 @@ def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Stora
     assert not StorageMembership.objects.exists()
 
 
-def test_nobody_shuts_themselves_out() -> None:
+def test_administrators_cannot_lock_themselves_out() -> None:
     root = StaffAccountFactory.create(username="root", is_superuser=True)
     browser = signed_in(root)
     address = f"{SITE}staffaccount/{root.pk}/"
@@ -326,8 +326,8 @@ def test_nobody_shuts_themselves_out() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_shut_each_other_out_at_once() -> None:
-    """The second waits for the first, and then is none who may."""
+def test_two_administrators_cannot_lock_each_other_out() -> None:
+    """The second waits for the first and is then no administrator."""
     pair = [StaffAccountFactory.create(username=name, is_superuser=True) for name in ("anna", "ben")]
     browsers = [signed_in(each) for each in pair]
     barrier = threading.Barrier(2)
@@ -347,7 +347,7 @@ def test_two_who_shut_each_other_out_at_once() -> None:
     assert answers in ([200, 302], [302, 403])
 
 
-def test_another_account_is_shut_out_or_deleted(browser: Client) -> None:
+def test_another_account_is_deactivated_or_deleted(browser: Client) -> None:
     anna = StaffAccountFactory.create(username="anna", is_superuser=True)
     browser.post(f"{SITE}staffaccount/{anna.pk}/change/", {"username": "anna", **membership_form()})
     anna.refresh_from_db()
@@ -379,7 +379,7 @@ def test_the_overview_of_a_site_administrator(browser: Client, storage: Storage,
     assert "10 ms" in page
 
 
-def test_other_staff_find_the_storages_that_they_belong_to(storage: Storage, other_storage: Storage) -> None:
+def test_other_staff_see_their_storages(storage: Storage, other_storage: Storage) -> None:
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["editor"])
     page = signed_in(account).get("/admin/").content.decode()
