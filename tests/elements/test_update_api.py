@@ -542,7 +542,7 @@ def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
     desk.refuse(413, [order(), {"id": ID["invoice"]}, {"id": UNKNOWN}], many)
     assert len(desk.update(order(), {"id": ID["invoice"]})) == 2
     settings.BODY_LIMIT = 100
-    desk.refuse(413, texts(scope={"1033": "x" * 100}), "The body is larger than 100 bytes.")
+    desk.refuse(413, texts(scope={"1033": "x" * 100}), "The request body is larger than 100 bytes.")
 
 
 def test_values_below_4_0_and_no_body(desk: Desk) -> None:

@@ -94,14 +94,14 @@ def test_413(api: ApiClient, open_storage: Storage) -> None:
     response = api.post(INFO, b"x" * 101, content_type="application/json")
     assert (response.status_code, response.json()) == (
         413,
-        body("The body is larger than 100 bytes.", "volatile", "error"),
+        body("The request body is larger than 100 bytes.", "volatile", "error"),
     )
     assert api.post(INFO, b" " * 100, content_type="application/json").status_code == 200
 
 
 def test_a_content_length_that_is_no_number(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, CONTENT_LENGTH="-5")
-    assert (response.status_code, response.json()["message"]) == (400, "Content-Length is not a number.")
+    assert (response.status_code, response.json()["message"]) == (400, "The Content-Length header is not a number.")
 
 
 def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,10 @@ def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:
 @override_settings(HTTPS=True, SECURE_SSL_REDIRECT=True, SECURE_REDIRECT_EXEMPT=[r"(^|/)_api(/|$)"])
 def test_plain_http_is_refused_and_never_redirected_below_api(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO)
-    assert (response.status_code, response.json()["message"]) == (400, "This installation answers over https only.")
+    assert (response.status_code, response.json()["message"]) == (
+        400,
+        "This service requires https. Send the request to an https address.",
+    )
     assert api.get(INFO, secure=True).status_code == 200
 
 
