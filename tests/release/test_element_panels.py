@@ -148,7 +148,7 @@ def test_who_may_not_release_is_refused(house: Storage, role: Role) -> None:
 def test_a_request_asks_for_its_end_and_makes_a_task(office: Office, house: Storage) -> None:
     asked = office.get(f"{step_of('released')}?transition=ReleasedToRequestToExpire")
     text = main_text(asked)
-    assert "This makes a task “Approve expiry” for the approver." in text
+    assert "This creates a task “Approve expiry” for the approver." in text
     assert "Local time of the storage (Europe/Berlin)." in text
     response = apply(
         office, house, "released", "ReleasedToRequestToExpire", comment="Outdated", validUntil="2990-01-31T00:00"

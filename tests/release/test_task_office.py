@@ -423,7 +423,7 @@ class TestSteps:
             member(house, Role.APPROVER, user=name, email=f"{name}@example.org")
         address = f"{TASKS}{task}/remind/"
         assert "To Crew" in text_of(client.get(address))
-        assert "Write to ben@example.org, dora@example.org" in text_of(client.get(address))
+        assert "Write an e-mail to ben@example.org, dora@example.org" in text_of(client.get(address))
         set_task(house, task, assignee_id=None)
         text = text_of(client.get(address))
         assert "To Every approver" in text
@@ -480,7 +480,7 @@ class TestSeveralAtOnce:
         assert response.status_code == 200
         text = text_of(response)
         assert "1 task was accepted." in text
-        assert "2 tasks below could not be done; nothing of them has changed. The others are done." in text
+        assert "The 2 tasks below failed and were not changed. The others are done." in text
         assert "The task is rejected already." in text
         assert "has changed since the task was made; reject it, or withdraw it and ask again." in text
         assert "Agreed." in text
@@ -621,7 +621,7 @@ class TestThePage:
         for part in (
             "Approve expiry: released-1",
             "Why the task is stuck Open for 19 days. Remind, reassign, or decide on behalf.",
-            "The state “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
+            "State “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
             "By Anna , 2026-07-01 12:00 Out of date.",
             "Approver Ben Reminded once, on 2026-07-20 12:00",
             "State Open",
