@@ -162,7 +162,7 @@ def test_a_request_asks_for_its_end_and_makes_a_task(office: Office, house: Stor
     page = office.get(page_of("released"))
     assert "Request expiry: a task “Approve expiry” was made." in page.content.decode()
     assert offered(page) == []
-    assert "Approve expiry Waits for" in main_text(page)
+    assert "Approve expiry Waiting for" in main_text(page)
     assert f"{office.base}release/task/{task.id}/change/" in page.content.decode()
     assert names_of(office.get("elements/element/?task=open")) == ["released-1"]
 
