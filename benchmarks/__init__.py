@@ -1,4 +1,4 @@
-"""What the service costs, measured over real HTTP against what the database and a JSON writer alone would cost.
+"""Benchmark of the service over HTTP, compared with bare database and JSON code and with plain Django REST framework.
 
-`python -m benchmarks` (or `make bench`) runs it; RESULTS.md is what it wrote last.
+`python -m benchmarks` (or `make bench`) runs it and writes RESULTS.md.
 """

@@ -1,4 +1,4 @@
-"""Measure, and write RESULTS.md. The storages it makes are kept for next time."""
+"""Measure the service and write RESULTS.md. The storages are kept for the next run."""
 
 from __future__ import annotations
 
@@ -8,192 +8,184 @@ import sys
 import time
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from benchmarks import report
-from benchmarks.crowds import make_storages, measure_storages
-from benchmarks.installation import BYPASS, COLLECTION
-from benchmarks.measuring import Send, Work, check
-from benchmarks.memory import measure_mixed
-from benchmarks.report import Bar
-from benchmarks.run import MEGABYTE, SCALES, Run
-from benchmarks.site import ELEMENTS, FLOOR, OURS, PARTS, PLAIN, SERVICE, WRITTEN, Site, StorageClient, storage_key
-from benchmarks.sizes import make_sizes, measure_sizes, measure_whole_lists
+from benchmarks.growth import make_sizes, make_storages, measure_sizes, measure_storages, measure_whole_lists
+from benchmarks.installation import BYPASS_ROLE, COLLECTION, MEGABYTE
+from benchmarks.measuring import Send, Workload, checked, measure
+from benchmarks.run import SCALES, Run
 from benchmarks.stages import SERVER, read_timing
+from benchmarks.workloads import (
+    ELEMENTS,
+    FLOOR,
+    PLAIN,
+    READ,
+    SERVICE,
+    WRITTEN,
+    Contenders,
+    StorageClient,
+    mixed_requests,
+    workloads,
+)
 from repository_site.core.environment import PROJECT_DIR
+from repository_site.core.progress import with_progress
+
+MODES = {
+    "short": "measure the workloads only, in two minutes",
+    "long": "also measure a million elements and a thousand storages",
+    "smoke": "test the benchmark itself; writes its results into its data folder",
+}
 
 
-class Benchmark(Run):
-    def make(self) -> None:
-        """What is measured; what is there from an earlier run is kept."""
-        step = self.task("Storages of the works", 2)
-        self.installation.prepare()
-        for key in (storage_key(ELEMENTS), WRITTEN):
-            self.installation.sample(key, ELEMENTS)
-            step(1)
-        self.installation.settle()
-        make_sizes(self)
-        make_storages(self)
+def make_data(run: Run) -> None:
+    run.installation.make({READ: ELEMENTS, WRITTEN: ELEMENTS})
+    make_sizes(run)
+    make_storages(run)
 
-    def everything(self) -> list[Work]:
-        self.make()
-        site = Site.start(self.installation)
-        works = self.works(site)
-        self.stages(site)
-        self.row_level_security(site)
-        self.configuration(site)
-        self.transfer()
-        if self.scale.sizes:
-            measure_sizes(self, site)
-            measure_whole_lists(self)
-        measure_mixed(self, site)
-        # The others leave the machine to those that are compared now.
-        self.installation.close()
-        if self.scale.storages:
-            measure_storages(self)
-        return works
 
-    def works(self, site: Site) -> list[Work]:
-        works = site.works()
-        self.turns("The works", works, self.scale.rounds)
-        self.sections.append(("The works", report.works_table(works)))
-        w1, w2, w3, w4 = works[:4]
-        whole = works[-1]
-        self.bars += [
-            Bar("W1 list of 100, times the floor", w1.ratio(SERVICE, FLOOR), 1.6),
-            Bar("W1 times as fast as plain DRF", 1 / w1.ratio(SERVICE, PLAIN), 18, is_most=False),
-            Bar("W2 one element, times the floor", w2.ratio(SERVICE, FLOOR), 4),
-            Bar("W2 times as fast as plain DRF", 1 / w2.ratio(SERVICE, PLAIN), 6, is_most=False),
-            Bar("W3 update, times the floor", w3.ratio(SERVICE, FLOOR), 4),
-            Bar("W1: p99, in medians", w1.figures(SERVICE).p99 / w1.figures(SERVICE).median, 3),
-            Bar("W2: p99, in medians", w2.figures(SERVICE).p99 / w2.figures(SERVICE).median, 3),
-            Bar("W4 page 90, times the floor", w4.ratio(SERVICE, FLOOR), 1.6),
-            Bar("W7 bytes a second, in those of the floor", 1 / whole.ratio(SERVICE, FLOOR), 0.5, is_most=False),
-        ]
-        size = len(site.storage.whole_list().body)
-        speed = {name: size / whole.figures(name).median / MEGABYTE for name in (SERVICE, FLOOR)}
-        speeds = f"{speed[SERVICE]:.1f} MB/s, the floor {speed[FLOOR]:.1f} MB/s"
-        text = f"\nThe whole list (W7) is {size / MEGABYTE:.1f} MB: {speeds}.\n"
-        title, body = self.sections[-1]
-        self.sections[-1] = (title, body + text)
-        return works
+def measure_all(run: Run) -> list[Workload]:
+    make_data(run)
+    contenders = Contenders.start(run.installation)
+    measured = measure_workloads(run, contenders)
+    measure_stages(run, contenders)
+    measure_row_level_security(run, contenders)
+    measure_first_requests(run, contenders)
+    measure_transfer(run)
+    if run.scale.sizes:
+        measure_sizes(run, contenders.storage())
+        measure_whole_lists(run)
+    measure_memory(run, contenders)
+    # Stop these servers, so that the installations that are compared next have the machine to themselves.
+    run.installation.close()
+    if run.scale.storages:
+        measure_storages(run)
+    return measured
 
-    def stages(self, site: Site) -> None:
-        """Where the time goes."""
-        server = self.installation.serve_program("benchmarks.stages:application")
-        storage, written = site.client_of(storage_key(ELEMENTS), server), site.client_of(WRITTEN, server)
-        calls: dict[str, Send] = {
-            "W1": lambda _: storage.page(),
-            "W2": storage.one,
-            "W3": lambda number: written.update(OURS[number % len(OURS)]),
-        }
-        found: dict[str, dict[str, float]] = {}
-        rounds = 10 * self.scale.rounds
-        task = self.progress.add_task("Where the time goes", total=len(calls) * rounds)
-        for name, call in calls.items():
-            taken: dict[str, list[float]] = {}
-            for number in range(rounds):
-                reply = call(number)
-                check(name, reply)
-                by_stage = read_timing(reply.header("Server-Timing") or "")
-                by_stage[SERVER] = reply.seconds - sum(by_stage.values())
-                for stage, seconds in by_stage.items():
-                    taken.setdefault(stage, []).append(seconds)
-                self.progress.advance(task)
-            found[name] = {stage: statistics.median(seconds) for stage, seconds in taken.items()}
+
+def measure_workloads(run: Run, contenders: Contenders) -> list[Workload]:
+    measured = workloads(contenders)
+    measure("Workloads", measured, run.scale.rounds)
+    w1, w2, w3, w4 = measured[:4]
+    w7 = measured[-1]
+    limit = run.report.limit
+    limit("W1 list of 100, times the floor", w1.ratio(SERVICE, FLOOR), most=1.6)
+    limit("W1 times as fast as plain DRF", w1.ratio(PLAIN, SERVICE), least=18)
+    limit("W2 one element, times the floor", w2.ratio(SERVICE, FLOOR), most=4)
+    limit("W2 times as fast as plain DRF", w2.ratio(PLAIN, SERVICE), least=6)
+    limit("W3 update, times the floor", w3.ratio(SERVICE, FLOOR), most=4)
+    limit("W1: p99, in medians", w1.percentile(SERVICE, 99) / w1.median(SERVICE), most=3)
+    limit("W2: p99, in medians", w2.percentile(SERVICE, 99) / w2.median(SERVICE), most=3)
+    limit("W4 page 90, times the floor", w4.ratio(SERVICE, FLOOR), most=1.6)
+    limit("W7 bytes a second, in those of the floor", w7.ratio(FLOOR, SERVICE), least=0.5)
+    size = len(contenders.storage().whole_list().body) / MEGABYTE
+    speeds = f"{size / w7.median(SERVICE):.1f} MB/s, the floor {size / w7.median(FLOOR):.1f} MB/s"
+    text = f"\nThe whole list (W7) is {size:.1f} MB: {speeds}.\n"
+    run.report.add("Workloads", report.workloads_table(measured) + text)
+    return measured
+
+
+def measure_stages(run: Run, contenders: Contenders) -> None:
+    server = run.installation.serve("benchmarks.stages:application")
+    storage, written = contenders.storage(READ, server), contenders.storage(WRITTEN, server)
+    calls: dict[str, Send] = {"W1": lambda _: storage.page(), "W2": storage.one, "W3": written.update}
+    medians: dict[str, dict[str, float]] = {}
+    rounds = 10 * run.scale.rounds
+    for title, send in calls.items():
+        seconds: dict[str, list[float]] = {}
+        for number in with_progress(range(rounds), f"Stages of {title}", rounds):
+            response = checked(title, send(number))
+            stages = read_timing(response.header("Server-Timing"))
+            stages[SERVER] = response.seconds - sum(stages.values())
+            for stage, taken in stages.items():
+                seconds.setdefault(stage, []).append(taken)
+        medians[title] = {stage: statistics.median(taken) for stage, taken in seconds.items()}
+    server.stop()
+    text = "Medians in milliseconds. The stage `server` is the time outside the program: sockets, HTTP, threads.\n\n"
+    run.report.add("Stages of a request", text + report.stages_table(medians))
+
+
+def measure_row_level_security(run: Run, contenders: Contenders) -> None:
+    server = run.installation.serve(
+        "benchmarks.unguarded:application",
+        BENCHMARK_STORAGE=run.installation.storage_id(READ),
+        DATABASE_URL=run.installation.database_url(BYPASS_ROLE),
+    )
+    guarded, unguarded = contenders.storage(), contenders.storage(READ, server)
+    workload = Workload("W1", {"with": lambda _: guarded.page(), "without": lambda _: unguarded.page()}, times=10)
+    measure("Row-level security", [workload], run.scale.rounds)
+    server.stop()
+    run.report.limit("W1 with row-level security, times without", workload.ratio("with", "without"), most=1.15)
+
+
+def measure_first_requests(run: Run, contenders: Contenders) -> None:
+    """Measure how much longer the first request takes after a start and after a change of the configuration."""
+    extra: dict[str, list[float]] = {"start": [], "change": []}
+    for _ in range(3 if run.scale.rounds > 4 else 1):
+        server = run.installation.serve()
+        storage = contenders.storage(READ, server)
+        extra["start"].append(first_and_next(storage))
+        run.installation.change_configuration(READ)
+        extra["change"].append(first_and_next(storage))
         server.stop()
-        text = (
-            "Milliseconds, medians. The server is what the client waits beyond the program: sockets, HTTP, threads.\n\n"
-        )
-        self.sections.append(("Where the time goes", text + report.stages_table(found)))
-
-    def row_level_security(self, site: Site) -> None:
-        key = storage_key(ELEMENTS)
-        server = self.installation.serve_program(
-            "benchmarks.unguarded:application",
-            BENCHMARK_STORAGE=self.installation.storage_id(key),
-            DATABASE_URL=self.installation.url(BYPASS),
-        )
-        unguarded = site.client_of(key, server)
-        guarded = site.storage
-        work = Work("W1", {"with": lambda _: guarded.page(), "without": lambda _: unguarded.page()}, times=10)
-        self.turns("Row-level security", [work], self.scale.rounds)
-        server.stop()
-        self.bars.append(Bar("W1 with row-level security, times without", work.ratio("with", "without"), 1.15))
-
-    def configuration(self, site: Site) -> None:
-        """What the first request costs beyond the next: after a start, and after a change of the configuration."""
-        extra: dict[str, list[float]] = {"a start": [], "a change": []}
-        for _ in range(3 if self.scale.rounds > 4 else 1):
-            server = self.installation.serve()
-            storage = site.client_of(storage_key(ELEMENTS), server)
-            extra["a start"].append(_first_and_next(storage))
-            self.installation.touch_configuration(storage_key(ELEMENTS))
-            extra["a change"].append(_first_and_next(storage))
-            server.stop()
-        for what, found in extra.items():
-            value = 1000 * statistics.median(found)
-            self.bars.append(Bar(f"First request after {what}, over the next", value, 150, unit=" ms"))
-
-    def transfer(self) -> None:
-        """W8: versions a second, in and out."""
-        folder = self.installation.folder
-        file = folder / "export.ndjson"
-        file.unlink(missing_ok=True)
-        started = time.perf_counter()
-        self.installation.manage("export_storage", COLLECTION, storage_key(ELEMENTS), str(file))
-        exporting = time.perf_counter() - started
-        versions = sum(1 for line in file.open("rb") if b'"attributes"' in line)
-        if self.installation.storage_id("imported"):  # from a run that was broken off
-            self.installation.manage("remove_storage", COLLECTION, "imported", "--yes")
-        self.installation.manage("provision_storage", COLLECTION, "imported")
-        started = time.perf_counter()
-        self.installation.manage("import_storage", COLLECTION, "imported", str(file))
-        importing = time.perf_counter() - started
-        self.installation.manage("remove_storage", COLLECTION, "imported", "--yes")
-        rows = [
-            ["export", f"{versions / exporting:,.0f}"],
-            ["import", f"{versions / importing:,.0f}"],
-        ]
-        text = f"W8, of {versions:,} versions, by the commands, their start included.\n\n"
-        self.sections.append(("Transfer", text + report.table(["", "versions a second"], rows)))
+    for event, seconds in extra.items():
+        value = 1000 * statistics.median(seconds)
+        run.report.limit(f"First request after a {event}, over the next", value, most=150, unit=" ms")
 
 
-def _first_and_next(storage: StorageClient) -> float:
-    """How much longer the first of two requests takes."""
-    first, following = (storage.client.get(f"{storage.view}?{PARTS}&$pageSize=1") for _ in range(2))
-    check("first request", first)
+def first_and_next(storage: StorageClient) -> float:
+    path = f"{storage.view}?$resources=attributes,related,children&$pageSize=1"
+    first, following = (checked("first request", storage.client.get(path, storage.token)) for _ in range(2))
     return first.seconds - following.seconds
+
+
+def measure_transfer(run: Run) -> None:
+    """Measure export and import in versions a second (W8)."""
+    installation, file, target = run.installation, run.folder / "export.ndjson", (COLLECTION, "imported")
+    file.unlink(missing_ok=True)
+    started = time.perf_counter()
+    installation.run("manage.py", "export_storage", COLLECTION, READ, str(file))
+    exporting = time.perf_counter() - started
+    versions = sum(1 for line in file.open("rb") if b'"attributes"' in line)
+    if installation.storage("imported"):  # left by a run that was interrupted
+        installation.run("manage.py", "remove_storage", *target, "--yes")
+    installation.run("manage.py", "provision_storage", *target)
+    started = time.perf_counter()
+    installation.run("manage.py", "import_storage", *target, str(file))
+    importing = time.perf_counter() - started
+    installation.run("manage.py", "remove_storage", *target, "--yes")
+    rows = [["export", f"{versions / exporting:,.0f}"], ["import", f"{versions / importing:,.0f}"]]
+    text = f"W8, {versions:,} versions, including the start of the commands.\n\n"
+    run.report.add("Transfer", text + report.table(["", "versions a second"], rows))
+
+
+def measure_memory(run: Run, contenders: Contenders) -> None:
+    """Measure the memory of workers that have answered all requests of the run before."""
+    count = run.scale.requests
+    contenders.service.forget_peak_memory()
+    for send in with_progress(mixed_requests(contenders, count), "Memory", count):
+        checked("memory", send())
+    peak = contenders.service.peak_memory()
+    run.report.limit(f"Memory of a worker over {count:,} mixed requests", peak, most=200, unit=" MB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    mode = parser.add_mutually_exclusive_group()
-    helps = {
-        "short": "two minutes, for every day",
-        "long": "with a million elements, and a thousand storages",
-        "smoke": "tries the benchmark itself; its results go into the folder of its data",
-    }
-    for name, text in helps.items():
-        mode.add_argument(f"--{name}", dest="mode", action="store_const", const=name, help=text)
+    group = parser.add_mutually_exclusive_group()
+    for name, text in MODES.items():
+        group.add_argument(f"--{name}", dest="mode", action="store_const", const=name, help=text)
     parser.set_defaults(mode="usual")
-    parser.add_argument("--folder", type=Path, default=PROJECT_DIR / "var" / "benchmark", help="where its data is kept")
-    parser.add_argument("--only-make", action="store_true", help="make the data, measure nothing")
+    parser.add_argument("--folder", type=Path, default=PROJECT_DIR / "var" / "benchmark", help="folder for the data")
+    parser.add_argument("--only-make", action="store_true", help="create the data and measure nothing")
     options = parser.parse_args()
-    columns = (TextColumn("{task.description:32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns) as progress:
-        run = Benchmark(SCALES[options.mode], options.folder, progress)
-        try:
-            if options.only_make:
-                run.make()
-                return
-            works = run.everything()
-        finally:
-            run.installation.close()
-    bars = report.table(["what must hold", "bar", "measured", "holds"], [bar.cells for bar in run.bars])
-    into = options.folder if options.mode == "smoke" else report.FOLDER
-    report.write([("What must hold", bars), *run.sections], works, options.mode, into)
-    sys.exit(0 if all(bar.holds for bar in run.bars) else 1)
+    run = Run(SCALES[options.mode], options.folder)
+    try:
+        if options.only_make:
+            make_data(run)
+            return
+        measured = measure_all(run)
+    finally:
+        run.installation.close()
+    run.report.write(measured, options.mode, options.folder if options.mode == "smoke" else Path(__file__).parent)
+    sys.exit(0 if run.report.all_met else 1)
 
 
 if __name__ == "__main__":

@@ -1,70 +1,60 @@
-"""What W5 asks for. Each request asks for something else, so that nothing is known from the one before.
+"""Filters of W5. Each request asks for something else, so that no total is cached from the request before.
 
-How many elements match is about the same in a storage of any size, so that times differ by finding, not by answering.
-Only `Contains` finds more where there is more.
+A filter matches about the same number of elements in a storage of any size, so that times differ by finding and not by
+rendering. Only `Contains` matches more in a larger storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5)
-"""Of the stamps of the sample, which are a second apart."""
-# Without a factor in common with any size: every number leads somewhere else.
+"""First time stamp of the generated elements, which are a second apart."""
 STRIDE = 7_919
+"""A prime that divides no size, so that successive numbers lead to different places."""
 PAGE = 100
 
+MakeFilter = Callable[[int, Sequence[str], int], str]
+"""Makes a filter from the number of the request, the names of the first elements and the number of all elements."""
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """For a storage of so many elements; `names` are those of its first ones."""
 
-    names: Sequence[str]
-    elements: int
-
-    def name_equals(self, number: int) -> str:
-        return f"name -eq '{self._name(number)}'"
-
-    def name_starts(self, number: int) -> str:
-        """Some eleven elements, in a larger storage by more digits."""
-        return f"StartsWith(name, '{self._word(number)} {_digits(number)[: len(str(self.elements)) - 3]}')"
-
-    def name_in(self, number: int) -> str:
-        names = ", ".join(f"'{self._name(number + place)}'" for place in (0, 331, 662))
-        return f"name -in ({names})"
-
-    def date_range(self, number: int) -> str:
-        """As many as a page has."""
-        start = BEGIN + timedelta(seconds=number * STRIDE % (self.elements - PAGE))
-        return f"changedOn -ge {start.isoformat()} AND changedOn -lt {(start + timedelta(seconds=PAGE)).isoformat()}"
-
-    def name_contains(self, number: int) -> str:
-        """Two words of ten end in an r: two in a thousand elements."""
-        return f"Contains(name, 'r {_digits(number)[:2]}')"
-
-    def _name(self, number: int) -> str:
-        return self.names[number * STRIDE % len(self.names)]
-
-    def _word(self, number: int) -> str:
-        return self._name(number).split()[0]
+def _name(number: int, names: Sequence[str]) -> str:
+    return names[number * STRIDE % len(names)]
 
 
 def _digits(number: int) -> str:
-    """Those of successive numbers differ from the first digit on: a golden section of all apart."""
+    """Return eight digits. Those of successive numbers differ from the first digit on."""
     return str(10_000_000 + number * 55_623_059 % 90_000_000)
 
 
-FILTERS: dict[str, Callable[[Filters, int], str]] = {
-    "name -eq": Filters.name_equals,
-    "StartsWith": Filters.name_starts,
-    "-in": Filters.name_in,
-    "date range": Filters.date_range,
-    "Contains": Filters.name_contains,
+def name_starts(number: int, names: Sequence[str], elements: int) -> str:
+    """Match some eleven elements: a larger storage gets more digits."""
+    return f"StartsWith(name, '{_name(number, names).split()[0]} {_digits(number)[: len(str(elements)) - 3]}')"
+
+
+def name_in(number: int, names: Sequence[str], elements: int) -> str:
+    return "name -in ({})".format(", ".join(f"'{_name(number + place, names)}'" for place in (0, 331, 662)))
+
+
+def date_range(number: int, names: Sequence[str], elements: int) -> str:
+    """Match as many elements as a page has."""
+    start = BEGIN + timedelta(seconds=number * STRIDE % (elements - PAGE))
+    return f"changedOn -ge {start.isoformat()} AND changedOn -lt {(start + timedelta(seconds=PAGE)).isoformat()}"
+
+
+FILTERS: dict[str, MakeFilter] = {
+    "name -eq": lambda number, names, elements: f"name -eq '{_name(number, names)}'",
+    "StartsWith": name_starts,
+    "-in": name_in,
+    "date range": date_range,
+    # Two words of ten end in an r, so two elements in a thousand match.
+    "Contains": lambda number, names, elements: f"Contains(name, 'r {_digits(number)[:2]}')",
 }
-# These match a part of the storage, however large. Their totals are known after the first time.
+# These match a part of the storage of any size. Their totals are cached after the first request.
 WIDE_FILTERS = {
     "StartsWith, a tenth of all": "StartsWith(name, 'order')",
     "date range, all": f"changedOn -ge {BEGIN.isoformat()}",
 }
+EXPECTED = {"name -eq": 1, "-in": 3, "date range": PAGE}
+"""Matches of the filters for which the number is known exactly."""

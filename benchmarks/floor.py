@@ -1,8 +1,7 @@
-"""The floor: a bare WSGI program that answers the same from the same tables, without framework, authentication or
-tenancy. What it costs cannot be saved; what the service costs beyond that can be argued about.
+"""The floor: a bare WSGI program that sends the same responses from the same tables.
 
-It knows one storage, and of the configuration only what it needs; a check before the measurement holds its answers
-against those of the service.
+It has no framework, authentication or tenancy, so its cost is the least that any implementation has. It knows one
+storage and a minimum of the configuration. Each run first compares its responses with those of the service.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ Headers = list[tuple[str, str]]
 
 
 class Floor:
-    """Of one storage. `base` is what addresses in answers start with, the same as those of the service."""
+    """One storage. Addresses in responses start with `base`, as those of the service do."""
 
     def __init__(self, storage: str, base: str) -> None:
         self.storage, self.base = storage, base
@@ -86,7 +85,7 @@ class Floor:
             min_size=1,
             max_size=8,
             open=True,
-            # One plan for all values, as the service has it; and triggers ask for the scope.
+            # One plan for all values, as in the service. Triggers need the scope.
             kwargs={
                 "prepare_threshold": 1,
                 "options": f"-c plan_cache_mode=force_generic_plan -c repository.storage={storage}",
@@ -96,7 +95,7 @@ class Floor:
             found = connection.execute(TYPES_SQL, [self.storage]).fetchall()
             self.types = {row[0]: row[1:] for row in found}
             self.listed = [row[0] for row in found if row[1] in ("mainProcess", "subProcess")]
-            # Once: what is read here does not change, and the service remembers totals, too.
+            # Once: the content does not change, and the service caches totals, too.
             total = connection.execute(COUNT_SQL, {"storage": self.storage, "types": self.listed}).fetchone()
             self.total = total[0] if total else 0
 
@@ -230,12 +229,12 @@ def moment(value: datetime) -> Wire:
 
 
 def application() -> Callable[..., Iterable[bytes]]:
-    """What the server calls in each worker process."""
+    """Make the WSGI program of a worker process."""
     import gc
 
-    from repository_site.operations.server import take_place
+    from repository_site.operations.server import keep_to_core
 
-    take_place()
+    keep_to_core()
     reading = Floor(os.environ["BENCHMARK_STORAGE"], os.environ["BENCHMARK_BASE"])
     writing = Floor(os.environ["BENCHMARK_WRITTEN"], os.environ["BENCHMARK_BASE"])
     gc.freeze()

@@ -1,95 +1,70 @@
-"""Requests that are timed in turns: whatever slows the machine for a moment slows all who are compared."""
+"""Workloads whose contenders take turns, so that a slow moment of the machine affects all of them."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.client import Reply
+from benchmarks.http_client import TimedResponse
+from repository_site.core.progress import with_progress
 
-Send = Callable[[int], Reply]
-"""Sends the request with this number; the number chooses among elements, pages and so on."""
+Send = Callable[[int], TimedResponse]
+"""Sends the request with this number. The number selects the element, page or filter."""
 
 SLOW = 1.0
-"""Seconds; whoever takes longer is asked once a round."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Of one series of times, in seconds."""
-
-    times: Sequence[float]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.times)
-
-    @property
-    def low(self) -> float:
-        return self.at(0.1)
-
-    @property
-    def high(self) -> float:
-        return self.at(0.9)
-
-    @property
-    def p99(self) -> float:
-        return self.at(0.99)
-
-    def at(self, part: float) -> float:
-        return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))]
+"""Seconds. A contender that takes longer sends one request a round."""
 
 
 @dataclass
-class Work:
-    """The same work, done by each of some contenders."""
+class Workload:
+    """The same requests, sent by several contenders."""
 
     title: str
     contenders: dict[str, Send]
     times: int = 20
-    """How often in a round; contenders that are slow do it less often, see `slowness`."""
-    slowness: dict[str, int] = field(default_factory=dict)
-    measured: dict[str, list[float]] = field(default_factory=dict)
+    """Requests in a round."""
+    strides: dict[str, int] = field(default_factory=dict)
+    """A slow contender sends only every n-th request of a round, so that all still ask for the same."""
+    seconds: dict[str, list[float]] = field(default_factory=dict)
 
-    def warm(self, times: int = 3) -> None:
-        """With other numbers than those that are measured: what these ask for is to be new."""
+    def warm_up(self) -> None:
+        """Send requests with negative numbers, so that every measured request is new to the contender."""
         for name, send in self.contenders.items():
-            for number in range(-times, 0):
-                reply = send(number)
-                check(self.title, reply)
-                if reply.seconds > SLOW:
-                    self.slowness[name] = self.times
+            for number in range(-3, 0):
+                if checked(self.title, send(number)).seconds > SLOW:
+                    self.strides[name] = self.times
                     break
 
-    def run(self, turn: int) -> None:
+    def run_round(self, turn: int) -> None:
         names = list(self.contenders)
-        # Nobody always follows the same other one.
+        # The order rotates, so that no contender always follows the same other one.
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            found = self.measured.setdefault(name, [])
-            # Who does it less often passes over some of the numbers, so that all are asked for the same.
-            for number in range(0, self.times, min(self.times, self.slowness.get(name, 1))):
-                reply = self.contenders[name](turn * self.times + number)
-                check(self.title, reply)
-                found.append(reply.seconds)
+            measured = self.seconds.setdefault(name, [])
+            for number in range(0, self.times, self.strides.get(name, 1)):
+                response = self.contenders[name](turn * self.times + number)
+                measured.append(checked(self.title, response).seconds)
 
-    def figures(self, name: str) -> Figures:
-        return Figures(self.measured[name])
+    def median(self, name: str) -> float:
+        return statistics.median(self.seconds[name])
+
+    def percentile(self, name: str, percent: int) -> float:
+        times = sorted(self.seconds[name])
+        return times[min(len(times) - 1, percent * len(times) // 100)]
 
     def ratio(self, name: str, to: str) -> float:
-        return self.figures(name).median / self.figures(to).median
+        return self.median(name) / self.median(to)
 
 
-def check(title: str, reply: Reply) -> None:
-    if reply.status != 200:
-        raise SystemExit(f"error: {title}: status {reply.status}: {reply.body[:500]!r}")
+def checked(title: str, response: TimedResponse) -> TimedResponse:
+    if response.status != 200:
+        raise SystemExit(f"error: {title}: status {response.status}: {response.body[:500]!r}")
+    return response
 
 
-def in_turns(works: Iterable[Work], rounds: int, step: Callable[[], None]) -> None:
-    works = list(works)
-    for work in works:
-        work.warm()
-    for turn in range(rounds):
-        for work in works:
-            work.run(turn)
-            step()
+def measure(title: str, workloads: Sequence[Workload], rounds: int) -> None:
+    for workload in workloads:
+        workload.warm_up()
+    for turn in with_progress(range(rounds), title, rounds):
+        for workload in workloads:
+            workload.run_round(turn)

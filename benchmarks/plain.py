@@ -1,7 +1,7 @@
-"""Plain Django REST framework over the same tables: what a developer would write first.
+"""Plain Django REST framework over the same tables, as a developer would first write it.
 
-Nested model serializers, prefetching, hyperlinks and the pagination that comes with the framework. It shows the same of
-an element as the service does, in the shape that serializers give it.
+It uses nested model serializers, prefetching, hyperlinks and the pagination of the framework. It shows the same data of
+an element as the service, in the form that serializers produce.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class VersionSerializer(serializers.ModelSerializer[ElementVersion]):
 
 
 class KnownVersionSerializer(serializers.ModelSerializer[ElementVersion]):
-    """A released version, as the history names it."""
+    """A released version in the history."""
 
     facetName = serializers.CharField(source="element.type.facet.name")
     versionId = serializers.UUIDField(source="id")
@@ -90,7 +90,7 @@ class ElementSerializer(serializers.ModelSerializer[Element]):
 
 
 class WholeElementSerializer(ElementSerializer):
-    """What one element shows beyond a row of a list."""
+    """One element, with more detail than in a list."""
 
     displayNames = serializers.JSONField(source="type.display_names", read_only=True)
     content = serializers.SerializerMethodField()
@@ -141,21 +141,21 @@ router = routers.DefaultRouter()
 router.register("elements", ElementViewSet, basename="element")
 urlpatterns = [
     path("", include(router.urls)),
-    # Never asked for here; it is what addresses of pages are made of.
+    # Never requested; needed to build the addresses of pages.
     path("pages/<int:lcid>/<uuid:pk>/", lambda request, lcid, pk: HttpResponse(), name="page"),
 ]
 
 
 def application() -> Callable[..., Any]:
-    """What the server calls in each worker process."""
+    """Make the WSGI program of a worker process."""
     import gc
 
     from django.core.wsgi import get_wsgi_application
 
     from repository_site.core.database.pool import enable_pool
-    from repository_site.operations.server import take_place
+    from repository_site.operations.server import keep_to_core
 
-    take_place()
+    keep_to_core()
     found = get_wsgi_application()
     enable_pool(8)
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Settings of the plain comparison: ours, with the middleware and renderers that a new project has."""
+"""Settings for plain DRF: those of the service, with the middleware and renderers of a new project."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 REST_FRAMEWORK = {"DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"]}
-# All rows of one storage: which one is said once a connection, and the policies of the tables do the rest.
+# Each connection sets the storage once; the policies of the tables do the rest.
 DATABASES["default"]["OPTIONS"]["options"] = f"-c repository.storage={os.environ['BENCHMARK_STORAGE']}"

@@ -1,4 +1,4 @@
-"""Any WSGI program under the server of the service, with the same settings: `python -m benchmarks.serving x:y`."""
+"""Run a WSGI program under the server of the service: `python -m benchmarks.serving MODULE:FACTORY`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 
 import django
 
-from benchmarks.installation import WORKERS
 from repository_site.operations.server import Bind, run_server
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("target", help="module:factory")
     parser.add_argument("--bind", type=Bind.argument)
+    parser.add_argument("--workers", type=int)
     options = parser.parse_args()
     django.setup()
-    run_server(options.bind, WORKERS, options.target)
+    run_server(options.bind, options.workers, options.target)

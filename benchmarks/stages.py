@@ -1,7 +1,6 @@
-"""The service with a stop-watch in it: each answer says, in `Server-Timing`, which stage took how long.
+"""The service with stop-watches: the header `Server-Timing` of each response tells how long each stage took.
 
-The watches are hung in from outside, around functions that mark the stages; the service itself knows nothing of them.
-What a stage has called that is a stage of its own is not counted twice.
+The watches wrap functions of the service from outside. A stage that another stage calls is counted once.
 """
 
 from __future__ import annotations
@@ -12,101 +11,99 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SERVER, MIDDLEWARE, AUTHENTICATION, SCOPE, SQL, ASSEMBLY, JSON = STAGES = (
-    "server", "middleware", "authentication", "scope", "SQL", "assembly", "JSON",
-)  # fmt: skip
+STAGES = ("server", "middleware", "authentication", "scope", "SQL", "assembly", "JSON")
+SERVER, MIDDLEWARE, AUTHENTICATION, SCOPE, SQL, ASSEMBLY, JSON = STAGES
 
 
-class Watch(threading.local):
+class StopWatch(threading.local):
     def __init__(self) -> None:
-        self.took: dict[str, float] = {}
+        self.taken: dict[str, float] = {}
         self.inner: list[float] = []
 
     @contextmanager
-    def of(self, stage: str) -> Iterator[None]:
+    def measure(self, stage: str) -> Iterator[None]:
         started = time.perf_counter()
         self.inner.append(0.0)
         try:
             yield
         finally:
             seconds = time.perf_counter() - started
-            self.took[stage] = self.took.get(stage, 0.0) + seconds - self.inner.pop()
+            self.taken[stage] = self.taken.get(stage, 0.0) + seconds - self.inner.pop()
             if self.inner:
                 self.inner[-1] += seconds
 
-    def around(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **options: Any) -> Any:
-            with self.of(stage):
+            with self.measure(stage):
                 return function(*args, **options)
 
         return timed
 
 
-watch = Watch()
+watch = StopWatch()
 
 
 def application() -> Callable[..., Any]:
-    """What the server calls in each worker process."""
+    """Make the WSGI program of a worker process."""
     from repository_site.operations.server import worker_application
 
     inner = worker_application()
-    _hang_in()
+    wrap_stages()
 
     def timed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        watch.took = {}
-        begun: list[Any] = []
-        with watch.of(MIDDLEWARE):
-            answer = inner(environ, lambda *args: begun.append(args))
-        status, headers, *_ = begun[0]
-        timing = ", ".join(f"{stage};dur={1000 * seconds:.4f}" for stage, seconds in watch.took.items())
+        watch.taken = {}
+        started: list[Any] = []
+        with watch.measure(MIDDLEWARE):
+            body = inner(environ, lambda *args: started.append(args))
+        status, headers, *_ = started[0]
+        timing = ", ".join(f"{stage};dur={1000 * seconds:.4f}" for stage, seconds in watch.taken.items())
         start_response(status, [*headers, ("Server-Timing", timing)])
-        return answer
+        return body
 
     return timed
 
 
-def _hang_in() -> None:
+def wrap_stages() -> None:
     from django.db.backends.utils import CursorWrapper
 
     from repository_site.core.database.base import DatabaseWrapper
     from repository_site.core.rest import rendering
-    from storage.api import operation
+    from storage.api import viewset
     from storage.tenancy.scope import tenant_scope
 
-    for name in ("find_context", "authenticate", "throttle_caller"):
-        setattr(operation, name, watch.around(AUTHENTICATION, getattr(operation, name)))
+    class TimedScope:
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.scope = tenant_scope(*args, **options)
 
-    @contextmanager
-    def timed_scope(*args: Any, **options: Any) -> Iterator[None]:
-        scope = tenant_scope(*args, **options)
-        with watch.of(SCOPE):
-            scope.__enter__()
-        try:
-            yield
-        except BaseException as error:
-            with watch.of(SCOPE):
-                if not scope.__exit__(type(error), error, error.__traceback__):
-                    raise
-        else:
-            with watch.of(SCOPE):
-                scope.__exit__(None, None, None)
+        def __enter__(self) -> None:
+            with watch.measure(SCOPE):
+                self.scope.__enter__()
 
-    operation.tenant_scope = timed_scope  # type: ignore[attr-defined]
-    operation.Operation._answer = watch.around(ASSEMBLY, operation.Operation._answer)  # type: ignore[method-assign]
-    rendering.to_json = watch.around(JSON, rendering.to_json)
+        def __exit__(self, *error: Any) -> bool | None:
+            with watch.measure(SCOPE):
+                return self.scope.__exit__(*error)
 
-    # Not by what Django offers for watching statements: those that are watched are sent one by one.
+    # Not with Django's execute wrappers: they would make the connection send statements one by one.
     look_up_all: Any = DatabaseWrapper.look_up_all
 
     def timed_look_up(self: Any, statements: Any, meanwhile: Any = None) -> Any:
-        with watch.of(SQL):
-            return look_up_all(self, statements, watch.around(ASSEMBLY, meanwhile) if meanwhile else None)
+        with watch.measure(SQL):
+            return look_up_all(self, statements, watch.wrap(ASSEMBLY, meanwhile) if meanwhile else None)
 
-    DatabaseWrapper.look_up_all = timed_look_up  # type: ignore[method-assign]
-    CursorWrapper.execute = watch.around(SQL, CursorWrapper.execute)  # type: ignore[method-assign]
+    for owner, name, stage in (
+        (viewset, "find_context", AUTHENTICATION),
+        (viewset, "authenticate", AUTHENTICATION),
+        (viewset, "throttle_caller", AUTHENTICATION),
+        (viewset.ApiViewSet, "_answer", ASSEMBLY),
+        (rendering, "to_json", JSON),
+        (CursorWrapper, "execute", SQL),
+    ):
+        setattr(owner, name, watch.wrap(stage, getattr(owner, name)))
+    setattr(viewset, "tenant_scope", TimedScope)  # noqa: B010  a class in place of a function
+    setattr(DatabaseWrapper, "look_up_all", timed_look_up)  # noqa: B010  mypy takes no assignment to a method
 
 
 def read_timing(header: str) -> dict[str, float]:
-    """Seconds by stage."""
+    """Return the seconds of each stage."""
     parts = (each.split(";dur=") for each in header.split(", "))
     return {stage: float(milliseconds) / 1000 for stage, milliseconds in parts}

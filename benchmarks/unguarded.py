@@ -1,7 +1,7 @@
-"""The service under a role that row-level security does not bind, to measure what it costs.
+"""The service under a role with BYPASSRLS, to measure the cost of row-level security.
 
-The policy is what limits each statement to one storage. Here each table is limited by a condition instead, which is
-what somebody would write who has no policies; so the same rows are found by the same indexes.
+A condition on each table replaces the policy that limits statements to one storage, as in a program without policies.
+The same indexes find the same rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def limited(sql: str) -> str:
 
 
 def application() -> Callable[..., Any]:
-    """What the server calls in each worker process."""
+    """Make the WSGI program of a worker process."""
     from django.db.backends.utils import CursorWrapper
 
     from repository_site.core.database.base import DatabaseWrapper
     from repository_site.operations.server import worker_application
 
-    # Not by what Django offers for watching statements: those that are watched are sent one by one.
+    # Not with Django's execute wrappers: they would make the connection send statements one by one.
     execute: Any = CursorWrapper.execute
     look_up_all: Any = DatabaseWrapper.look_up_all
 

@@ -1,5 +1,13 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from facets.extension import FacetsExtension
+    from storage.extension import StorageExtension
 
 
 class ElementsConfig(AppConfig):
@@ -7,21 +15,31 @@ class ElementsConfig(AppConfig):
     verbose_name = _("Content")
 
     def ready(self) -> None:
-        from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, VersionName
-        from elements.people.administration import user_directory
-        from elements.people.token_elements import mirror_token
-        from elements.usage import describe_use
-        from elements.users import find_user
-        from facets.changing.changes import USE_CHECKS
-        from storage.access.callers import set_user_lookup
-        from storage.access.tokens import TOKEN_MIRRORS
-        from storage.access.user_directory import set_user_directory
-        from storage.backup.contents import DERIVED
-        from storage.provisioning.sizes import COUNTED
+        from facets.extension import facets_extensions
+        from storage.extension import storage_extensions
 
-        TOKEN_MIRRORS.append(mirror_token)
-        set_user_lookup(find_user)
-        set_user_directory(user_directory)
-        USE_CHECKS.append(describe_use)
-        DERIVED.extend((ContentMark, VersionName))
-        COUNTED.update(elements=Element, versions=ElementVersion, references=Reference, shapes=Shape)
+        storage_extensions.register(storage_extension)
+        facets_extensions.register(facets_extension)
+
+
+def storage_extension() -> StorageExtension:
+    from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, VersionName
+    from elements.people.administration import user_directory
+    from elements.people.token_elements import mirror_token
+    from elements.users import find_user
+    from storage.extension import StorageExtension
+
+    return StorageExtension(
+        find_user=find_user,
+        user_directory=user_directory,
+        mirror_token=mirror_token,
+        counted_models={"elements": Element, "versions": ElementVersion, "references": Reference, "shapes": Shape},
+        derived_models=(ContentMark, VersionName),
+    )
+
+
+def facets_extension() -> FacetsExtension:
+    from elements.usage import describe_use
+    from facets.extension import FacetsExtension
+
+    return FacetsExtension(describe_use=describe_use)

@@ -1,8 +1,8 @@
-"""How many elements there are, by type and by what their states mean: for the overview of the back office.
+"""Numbers of elements by type and state category, for the overview of the back office.
 
-Elements are counted as the list of the back office shows them: in their newest version, without what lives only in
-diagrams. Counting reads the table of elements once, which takes longer the more there are; where it is slow, the
-numbers are kept for a minute and say when they were counted (D118).
+Elements count as in the list of the back office: by their newest version, without those that live only in diagrams.
+Counting reads the table of elements once, which takes longer the more there are. If it is slow, the numbers are kept
+for a minute and shown with the time of the count (D118).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from repository_site.core.database.statements import fetch
 from storage.models import Storage
 
 OWNER = "owner"
-# Counting that takes longer than these seconds is not done again with every look.
+# Seconds from which a count is kept instead of repeated with every view.
 SLOW = 0.05
 KEEP = timedelta(minutes=1)
 
-# The table of the versions is wide, and most elements are published: whether they are, their pointers tell.
+# The table of versions is wide, and most elements are published; their pointers show that without reading it.
 COUNTS = """SELECT e.type_id::text, count(*), count(*) FILTER (WHERE e.newest_id = e.published_id)
     FROM elements_element e WHERE e.type_id <> ALL(%s::uuid[]) GROUP BY 1"""
-# An open version is always the newest of its element; the index that holds "one open version" has them all.
+# An open version is always the newest of its element, and the unique index for "one open version" covers all of them.
 OPEN_COUNTS = """SELECT e.type_id::text, v.category, count(*) FROM elements_elementversion v
     JOIN elements_element e ON e.id = v.element_id WHERE v.category = ANY(%s) GROUP BY 1, 2"""
 OWNERLESS = """SELECT count(*) FROM elements_elementversion v JOIN elements_element e ON e.newest_id = v.id
@@ -40,11 +40,11 @@ OWNERLESS = """SELECT count(*) FROM elements_elementversion v JOIN elements_elem
 @dataclass(frozen=True, slots=True)
 class ElementCounts:
     by_facet: Mapping[str, Mapping[Category, int]]
-    """Facets in their order, also those that are empty."""
+    """Counts by facet, in the order of the facets and including empty ones."""
     ownerless_drafts: int
     counted_on: datetime
     is_kept: bool = False
-    """Not counted just now."""
+    """Whether the numbers come from an earlier count."""
 
     @property
     def total(self) -> int:
@@ -78,7 +78,7 @@ def _keep(storage: UUID, revision: int, counted: ElementCounts, now: datetime) -
 
 
 def _count(configuration: Configuration, now: datetime) -> ElementCounts:
-    """What is neither published nor open is retired; what has no versions is static."""
+    """Versions that are neither published nor open are retired; elements without versions are static."""
     by_facet: dict[str, dict[Category, int]] = {each.name: {} for each in configuration.blueprint.facets}
 
     def add(type: str, category: Category, count: int) -> None:

@@ -1,6 +1,6 @@
-"""What the server derives of a version instead of storing it twice: the names, and the rules behind them.
+"""Names of properties that the server derives from a version instead of storing them, and the rules behind them.
 
-Pure. Reading renders these, filters test them, writing and import refuse or ignore them.
+Pure. Reading renders these properties, filters test them, writing and import refuse or ignore them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ STEREOTYPE = "stereotype"
 PAGE_ADDRESS = "gotoUrl"
 AUTHOR_NOTE = "authorNote"
 RELEASE_HISTORY = "releaseHistory"
-# With reporting only (D14).
+# Only in reporting (D14).
 MAJOR, MINOR = "majorVersion", "minorVersion"
 RELEASED_OR_OPEN = "isReleasedOrLastInProcess"
 OPEN_OR_RELEASED = "isLastInProcessOrReleased"
-# Who may edit an element that names them (D20).
+# Contexts whose targets may edit the element (D20).
 AUTHOR_CONTEXTS = ("author", "secondaryAuthors")
 
 _AUTHOR_NOTES = {
@@ -44,15 +44,15 @@ _AUTHOR_NOTES = {
 
 
 def state1(type: ElementType, state: str) -> str | None:
-    """The state of a version; types without versions may have one that never changes."""
+    """Return the state of a version; types without versions may have one that never changes."""
     return (state if type.is_versioned else type.static_state) or None
 
 
 def author_note(lcid: int) -> str | None:
-    """What an element with authors says about who may edit it; None in languages without a translation."""
+    """Return the note on who may edit an element with authors; None in languages without a translation."""
     return _AUTHOR_NOTES.get(language_of(lcid))
 
 
 def page_prefix(storage_address: str, lcid: int, facet: str) -> str:
-    """The page of a version for readers is at this address followed by the version's id."""
+    """Return the prefix of the addresses of reader pages; the id of the version follows."""
     return f"{storage_address}/{lcid}/{segment(facet)}/"

@@ -1,4 +1,4 @@
-"""What a caller can do with an element, operation 12; the rules are those of `permissions` and `locks`."""
+"""Information about an element for a caller, operation 12. The rules are in `permissions` and `locks`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from storage.access.callers import Caller
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A shape that shows an element, and the version whose diagram it is in, with what its state means."""
+class ShownIn:
+    """A shape that shows an element, with the version of its diagram and the category of that version."""
 
     shape: str
     version: str
@@ -32,21 +32,21 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a caller stands with a version: what is granted, and what keeps it from being changed now, if anything."""
+class ElementStanding:
+    """Rights of a caller on a version: the granted permissions, and the lock that prevents a change now."""
 
-    drawn: list[Drawn]
+    drawn: list[ShownIn]
     authors: set[UUID]
     granted: frozenset[Permission]
     lock: Lock
 
 
-def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> Standing:
+def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> ElementStanding:
     type = reader.types[row.type]
     drawn = read_drawn(reader.audience, row.element)
     authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
     lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn])
-    return Standing(drawn, authors, permissions(caller, type, authors), lock)
+    return ElementStanding(drawn, authors, permissions(caller, type, authors), lock)
 
 
 def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
@@ -85,23 +85,24 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     }
 
 
-def read_drawn(audience: Audience, element: str) -> list[Drawn]:
-    """Every shape that shows an element, in diagrams that the reader may see."""
+def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
+    """Return all shapes that show an element, in diagrams that the reader may see."""
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id
-        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants of ours
-    return [Drawn(*found) for found in fetch(sql, [element])]
+        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants
+    return [ShownIn(*found) for found in fetch(sql, [element])]
 
 
 def _authors(versions: list[str]) -> set[UUID]:
-    """What lives in a diagram has the authors of that, too: changing it changes the diagram."""
+    """Return the authors of these versions. An element that lives in a diagram also has the diagram's authors, because
+    changing it changes the diagram."""
     return authors_in(rows.read_references(versions, derived.AUTHOR_CONTEXTS).values())
 
 
 def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lock) -> Lock:
-    """Why nothing can be added: below an element whoever may make such elements can add some, into its diagram only who
-    can change it. What takes nothing is as locked as it is itself."""
+    """Return the lock that prevents adding elements. Below an element, callers may add the types that they may create;
+    into its diagram, only if they may change it. An element that accepts nothing has its own lock."""
     children = [each for each in reader.types.values() if type.key in each.parents and not each.lives_in_diagrams]
     drawn = [each for each in reader.types.values() if each.key in type.insertables]
     possible = children + (drawn if lock is Lock.NONE else [])

@@ -1,4 +1,5 @@
-"""Why an element cannot be changed now, if so: operation 12 tells it and writing refuses by it (D15, D20)."""
+"""Locks: reasons for which an element cannot be changed now. Operation 12 reports them and writing enforces them (D15,
+D20)."""
 
 from __future__ import annotations
 
@@ -15,25 +16,25 @@ CHANGEABLE = frozenset({Category.DRAFT, Category.STATIC})
 
 
 class Lock(StrEnum):
-    """The values of readOnlyContext."""
+    """Values of readOnlyContext."""
 
     NONE = "None"
     DIAGRAM = "Diagram"
-    """It lives in the diagram of a version that is no draft."""
+    """The element lives in the diagram of a version that is not a draft."""
     ARCHITECT = "Architect"
-    """Its type is for architects to change."""
+    """Only architects can change the type."""
     ALL = "All"
-    """Its version is no draft, so nobody can change it."""
+    """The version is not a draft, so nobody can change it."""
     NOT_CURRENT_USER = "NotCurrentUser"
-    """It has authors, and the caller is none of them."""
+    """The element has authors, and the caller is not one of them."""
     NEVER = "Never"
-    """The caller's roles do not allow to change anything."""
+    """The caller's roles do not allow any change."""
 
 
 def find_lock(
     caller: Caller, type: ElementType, category: str, authors: Collection[UUID], diagrams: Collection[str]
 ) -> Lock:
-    """`diagrams` are the categories of the versions in whose diagrams the element is drawn."""
+    """Return the lock of an element. `diagrams` are the categories of the versions whose diagrams show it."""
     if Permission.EDIT not in role_permissions(caller, type):
         return Lock.ARCHITECT if Permission.EDIT in granted_to(caller) else Lock.NEVER
     if Permission.EDIT not in permissions(caller, type, authors):
@@ -46,13 +47,13 @@ def find_lock(
 
 
 def open_properties(type: ElementType, locking: Collection[str]) -> frozenset[str]:
-    """What can still be changed while versions in these categories lock an element: in a published version some
-    properties, in any other that is no draft none."""
+    """Return the properties that can be changed while versions of these categories lock an element: some in a published
+    version, none in others that are not drafts."""
     if any(category != Category.PUBLISHED for category in locking):
         return frozenset()
     return frozenset(each.key for each in type.properties if each.editable_in_released)
 
 
 def locking_categories(lock: Lock, own: str, diagrams: Collection[str]) -> set[str]:
-    """The categories that a lock by states comes from: those of the diagrams, or that of the version itself."""
+    """Return the categories that cause a lock: those of the diagrams, or that of the version itself."""
     return {each for each in (diagrams if lock is Lock.DIAGRAM else (own,)) if each not in CHANGEABLE}

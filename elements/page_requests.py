@@ -9,8 +9,7 @@ from django.http import HttpRequest
 from elements.permissions import Permission, sees_drafts
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
-from elements.writing.updating import Writer
-from elements.writing.writers import require_changing, settled_writer
+from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.configuration import configuration_of
 from storage.pages import caller_of, storage_address, storage_of
 

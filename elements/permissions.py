@@ -1,4 +1,4 @@
-"""What a caller may do with an element (D20). Operation 12 shows it and writing enforces it, both from here."""
+"""Permissions of a caller on an element (D20). Operation 12 reports them and writing enforces them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.models.roles import Role
 
 
 class Permission(StrEnum):
-    """In the order of answers."""
+    """Permissions, in the order of responses."""
 
     NEW = "NewElement"
     EDIT = "EditElement"
@@ -58,35 +58,36 @@ def require_reporting(caller: Caller) -> None:
 
 
 def require_history(caller: Caller) -> None:
-    """The record of changes tells of drafts."""
+    """Refuse callers who must not see drafts, because the change history shows them."""
     if not sees_drafts(caller):
         raise Forbidden("The changes of an element need the role analyzer or one above it.")
 
 
 def require_lifecycle(caller: Caller) -> None:
-    """So do the lifecycle log and the tasks."""
+    """Refuse callers who must not see drafts, because the lifecycle log and the tasks show them."""
     if not sees_drafts(caller):
         raise Forbidden("The lifecycle of elements needs the role analyzer or one above it.")
 
 
 def granted_to(caller: Caller) -> frozenset[Permission]:
-    """What the caller's roles allow at all."""
+    """Return the permissions of the caller's roles."""
     return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))
 
 
 def role_permissions(caller: Caller, type: ElementType) -> frozenset[Permission]:
-    """What the caller's roles allow on elements of a type; architectural types are for architects to change."""
+    """Return the permissions of the caller's roles on elements of a type. Only architects can change architectural
+    types."""
     granted = granted_to(caller)
     return granted - CHANGING if type.is_architectural and not is_architect(caller) else granted
 
 
 def authors_in(held: Iterable[Mapping[str, Sequence[str]]]) -> set[UUID]:
-    """Whom the related contexts of versions name as authors."""
+    """Return the authors that the related contexts of versions name."""
     return {UUID(each) for contexts in held for name in AUTHOR_CONTEXTS for each in contexts.get(name, ())}
 
 
 def permissions(caller: Caller, type: ElementType, authors: Collection[UUID]) -> frozenset[Permission]:
-    """On one element: where authors are set, only they and architects may change it."""
+    """Return the permissions on one element. If it has authors, only they and architects may change it."""
     granted = role_permissions(caller, type)
     if authors and caller.element_id not in authors and not is_architect(caller):
         return granted - {Permission.EDIT, Permission.DELETE}

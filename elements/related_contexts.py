@@ -1,10 +1,10 @@
-"""Which elements a related context may point to."""
+"""Targets that a related context accepts."""
 
 from __future__ import annotations
 
 from facets.blueprint.definitions import ElementType, Related
 
-# A token that is not a user's calls as an element of its own, and so may be what these contexts name.
+# These contexts also accept the element of a token, because a token without a user calls as its own element.
 CALLER_CONTEXTS = frozenset({"author", "createdBy", "changedBy", "relBy"})
 TOKEN_TYPE = "authToken"
 

@@ -1,5 +1,5 @@
-"""Generated elements, for trying and for measuring: a tree of processes of fan-out ten, each with twelve attributes and
-eight references in four contexts. The same number gives the same lines."""
+"""Generated elements to try things or to measure: a tree of processes with a fan-out of ten, each with twelve
+attributes and eight references in four contexts. The same count always gives the same lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def sample_lines(count: int, seed: int = 0) -> Iterator[bytes]:
-    """`count` processes, and the few elements they refer to."""
+    """Return transfer lines of `count` processes and of the elements they refer to."""
     generator = random.Random(seed)  # noqa: S311  not a secret
     for document in _documents(count, generator):
         yield to_json(document) + b"\n"
@@ -102,7 +102,7 @@ def _guid(facet: str, number: int, version: bool = False) -> str:
 
 
 def _moment(number: int) -> Document:
-    """One second after another."""
+    """Return times that follow each other by a second."""
     return {"127": (BEGIN + timedelta(seconds=number)).isoformat()}
 
 

@@ -23,25 +23,25 @@ VALUE_SQL = """
 
 
 def describe_use(hazard: Hazard) -> str | None:
-    """Inside the scope of the storage: a sentence when there is content, None when there is none."""
+    """Return a sentence if there is content, else None. Runs inside the scope of the storage."""
     if hazard.state is not None:
         held = ElementVersion.objects.filter(element__type__key=hazard.type, state=hazard.state).count()
-        text = ngettext("%(count)d version(s) are in it", "%(count)d version(s) are in it", held)
+        text = ngettext("%(count)d version is in this state", "%(count)d versions are in this state", held)
         return text % {"count": held} if held else None
     if hazard.property is None:
         count = Element.objects.filter(type__key=hazard.type).count()
-        text = ngettext("%(count)d element(s) are of this type", "%(count)d element(s) are of this type", count)
+        text = ngettext("%(count)d element has this type", "%(count)d elements have this type", count)
         return text % {"count": count} if count else None
     if hazard.value is not None:
         count = _count(VALUE_SQL, hazard.type, hazard.property, hazard.value)
-        text = ngettext("%(count)d version(s) have this value", "%(count)d version(s) have this value", count)
+        text = ngettext("%(count)d version has this value", "%(count)d versions have this value", count)
         return text % {"count": count} if count else None
     values = _count(ATTRIBUTE_SQL, hazard.type, hazard.property)
     if values:
-        text = ngettext("%(count)d version(s) have a value for it", "%(count)d version(s) have a value for it", values)
+        text = ngettext("%(count)d version has a value for it", "%(count)d versions have a value for it", values)
         return text % {"count": values}
     held = Reference.objects.filter(version__element__type__key=hazard.type, context=hazard.property).count()
-    text = ngettext("%(count)d reference(s) are in it", "%(count)d reference(s) are in it", held)
+    text = ngettext("%(count)d reference uses this context", "%(count)d references use this context", held)
     return text % {"count": held} if held else None
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from elements.models import people
 from repository_site.core.database.statements import look_up
-from storage.access.callers import UserGrant
+from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.models.roles import Role
@@ -21,8 +21,8 @@ ROLE_ATTRIBUTES = {f"role{role.value.capitalize()}": role for role in Role}
 INACTIVE = "roleInactive"
 
 
-# Every request with the token of a user needs this; through the ORM it would take several times as long. As a text the
-# column has one type whatever a migration does to it, so that no plan of it becomes void.
+# Every request with a user's token runs this; the ORM would take several times as long. The column is cast to text so
+# that a migration which changes its type does not invalidate prepared plans.
 _SQL = """SELECT v.attributes::text FROM elements_element e
     JOIN elements_elementversion v ON v.id = e.newest_id JOIN facets_elementtype t ON t.id = e.type_id
     WHERE e.id = %s AND t.key = %s"""
@@ -35,7 +35,7 @@ def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
 
 
 def grant_of(attributes: Mapping[str, Mapping[str, Any]]) -> UserGrant:
-    """What the stored attributes of a user element grant."""
+    """Return the roles that the stored attributes of a user element grant."""
     granted = {name for name, values in attributes.items() if values.get(str(INVARIANT_CULTURE)) is True}
     roles = frozenset(role for name, role in ROLE_ATTRIBUTES.items() if name in granted)
     return UserGrant(roles, is_inactive=INACTIVE in granted)

@@ -1,5 +1,12 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from storage.extension import StorageExtension
 
 
 class FacetsConfig(AppConfig):
@@ -8,9 +15,14 @@ class FacetsConfig(AppConfig):
 
     def ready(self) -> None:
         from facets import checks  # noqa: F401  registers the system check
-        from facets.changing.changes import provision_configuration
-        from facets.template_format.reading import SECTIONS
-        from storage.provisioning import provision, templates
+        from storage.extension import storage_extensions
 
-        provision.PROVISIONING_STEPS.append(provision_configuration)
-        templates.SECTIONS.update(SECTIONS)
+        storage_extensions.register(storage_extension)
+
+
+def storage_extension() -> StorageExtension:
+    from facets.changing.changes import provision_configuration
+    from facets.template_format.reading import SECTIONS
+    from storage.extension import StorageExtension
+
+    return StorageExtension(template_sections=frozenset(SECTIONS), provision=provision_configuration)

@@ -1,4 +1,4 @@
-"""A system check: every configuration table has the trigger that bumps the revision, or caches go stale unseen."""
+"""A system check that every configuration table has the trigger that increments the revision; caches rely on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import connections
 from facets.models.base import ConfigurationModel
 from storage.tenancy.migration_operations import CONFIGURATION_TRIGGER
 
-# Inserts, updates and deletes, for each statement, before the rows are touched (see pg_trigger.tgtype).
+# Before insert, update and delete, for each statement (see pg_trigger.tgtype).
 WANTED_KIND = 2 + 4 + 8 + 16
 
 
@@ -32,7 +32,7 @@ def check_configuration_triggers(
         good = {name for (name,) in cursor.fetchall()}
     return [
         Error(
-            f"{model._meta.db_table}: changes do not bump the configuration revision.",
+            f"{model._meta.db_table}: changes do not increment the configuration revision.",
             hint="Add BumpConfigurationRevision to the migration that makes the table.",
             obj=model,
             id="facets.E001",

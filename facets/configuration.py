@@ -1,7 +1,7 @@
-"""The compiled configuration of one storage: immutable, cached in the process, consulted by every hot path.
+"""The compiled configuration of a storage: immutable, and cached in each process for all hot paths.
 
-The cache key is the storage's revision, which a database trigger bumps with every change of a configuration row, and
-which each request reads with the storage anyway: a change is seen by all workers on their next request, and nobody
+The cache key is the revision of the storage. A database trigger increments it with every change of a configuration
+row, and each request reads it with the storage. All workers see a change on their next request, and no request
 queries configuration tables in between.
 """
 
@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -20,7 +21,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from facets.blueprint.cycles import Category, ReleaseCycle, Transition
-from facets.blueprint.definitions import Blueprint, ElementType, Facet, Layout, Property, View, ViewType
+from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
 from facets.rows.reading import read_configuration
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
@@ -28,36 +29,37 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
-# Of how many storages a process keeps the compiled configuration, and how many that differ, at a megabyte each; the
-# longest unused goes first.
+# Limits of the cache: storages, and configurations that differ, which take about a megabyte each. The least recently
+# used go first.
 MAX_CACHED = 10_000
 MAX_DIFFERENT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class TypeInView:
-    """A type as one view shows it: its properties in the view's order, and the layouts the view offers."""
+    """A type as a view shows it, with properties in the order of the view and the layouts that it offers."""
 
     type: ElementType
     is_root: bool
     properties: Mapping[str, Property]
-    layouts: tuple[Layout, ...]
+    layouts: tuple[LayoutDefinition, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledView:
     view: View
     facet: Facet
-    """Not the compiled one: a circle would be freed by the garbage collector only, which seldom looks here."""
+    """Not the compiled facet: a reference cycle would stay in memory until the garbage collector finds it."""
     types: Mapping[str, TypeInView]
     _folded: Mapping[str, TypeInView]
 
     def type(self, key: str) -> TypeInView:
-        """Ignoring letter case (D1)."""
+        """Find by name or key, ignoring letter case (D1)."""
         found = self._folded.get(key.casefold())
         if found is None:
             words = {"key": key, "view": self.view.name, "facet": self.facet.name}
-            raise NotFound(_("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words)
+            text = _("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words
+            raise NotFound(text + _similar(key, self.types))
         return found
 
 
@@ -65,13 +67,13 @@ class CompiledView:
 class CompiledFacet:
     facet: Facet
     views: Mapping[str, CompiledView]
-    """By folded name."""
+    """By name in lower case."""
 
     def view(self, name: str) -> CompiledView:
         found = self.views.get(name.casefold())
         if found is None:
-            words = {"view": name, "facet": self.facet.name}
-            raise NotFound(_("There is no view %(view)s in the facet %(facet)s.") % words)
+            text = _("There is no view %(view)s in the facet %(facet)s.") % {"view": name, "facet": self.facet.name}
+            raise NotFound(text + _similar(name, (each.name for each in self.facet.views)))
         return found
 
 
@@ -79,7 +81,7 @@ class CompiledFacet:
 class CompiledCycle:
     cycle: ReleaseCycle
     categories: Mapping[str, Category]
-    """By state."""
+    """By the key of a state."""
     _folded: Mapping[str, Transition]
 
     @property
@@ -98,7 +100,7 @@ class CompiledCycle:
         return next(state for state, each in self.categories.items() if each is category)
 
     def transition(self, key: str) -> Transition:
-        """Ignoring letter case (D1)."""
+        """Find by name or key, ignoring letter case (D1)."""
         found = self._folded.get(key.casefold())
         if found is None:
             known = ", ".join(each.key for each in self.cycle.transitions) or _("none")
@@ -107,7 +109,7 @@ class CompiledCycle:
         return found
 
     def enters_published(self, transition: Transition) -> bool:
-        """From draft or review: what is done then makes a release (D21)."""
+        """Return whether the transition makes a release: from draft or review to published (D21)."""
         return (
             self.categories[transition.target] is Category.PUBLISHED
             and self.categories[transition.source] is not Category.PUBLISHED
@@ -116,8 +118,11 @@ class CompiledCycle:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Configuration:
-    """Storages with the same configuration share all of it but the revision: a process that serves a thousand of them,
-    made from one template, holds it once."""
+    """A compiled configuration.
+
+    Storages with equal configurations share everything but the revision, so a process keeps one copy for a thousand
+    storages from the same template.
+    """
 
     revision: int
     cultures: CultureSet
@@ -129,12 +134,12 @@ class Configuration:
     """By the key of a versioned type."""
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     _original: Configuration | None = field(default=None, repr=False)
-    """The first of those that are alike, which lives as long as any of them."""
+    """The first of equal configurations, kept alive by the others."""
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What depends on nothing but this configuration, such as a whole answer, is made once and kept with it.
+        """Return a value that depends on this configuration alone, such as a whole answer; make it on first use.
 
-        It must know nothing else of the storage, such as its address, and not the revision.
+        It must not depend on anything else of the storage, such as its address, nor on the revision.
         """
         if key not in self._kept:
             self._kept[key] = make()
@@ -142,36 +147,44 @@ class Configuration:
 
     @property
     def types_by_id(self) -> Mapping[str, ElementType]:
-        """By the ids of their rows, as texts."""
+        """Types by the id of their row, as text."""
         return self.keep("types by id", lambda: {str(row): self.types[key] for key, row in self.type_ids.items()})
 
     @property
     def living_in_diagrams(self) -> Sequence[str]:
-        """The types whose elements exist in diagrams only, by the ids of their rows."""
+        """Row ids of the types whose elements exist in diagrams only."""
         types = self.types_by_id
         return self.keep("in diagrams", lambda: [row for row, type in types.items() if type.lives_in_diagrams])
 
     def category(self, type: ElementType, state: str) -> Category:
-        """What the state of a version means; elements without versions are static."""
+        """Return the category of a state; elements without versions are static."""
         return self.cycles[type.key].categories[state] if type.is_versioned else Category.STATIC
 
     def facet(self, name: str) -> CompiledFacet:
-        """Ignoring letter case (D1)."""
+        """Find by name or key, ignoring letter case (D1)."""
         found = self.facets.get(name.casefold())
         if found is None:
-            raise NotFound(_("There is no facet %(name)s.") % {"name": name})
+            text = _("There is no facet %(name)s.") % {"name": name}
+            raise NotFound(text + _similar(name, (each.name for each in self.blueprint.facets)))
         return found
 
 
+def _similar(name: str, known: Iterable[str]) -> str:
+    """Return a hint at similar names, for a misspelt one."""
+    folded = {each.casefold(): each for each in known}
+    near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded)]
+    return " " + _("Similar: %(names)s.") % {"names": ", ".join(near)} if near else ""
+
+
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()
-# The first of those that are alike, by what makes them so, for as long as one is in use.
+# The first of equal configurations by their contents, while any of them is in use.
 _originals: WeakValueDictionary[tuple[CultureSet, Blueprint, tuple[tuple[str, UUID], ...]], Configuration]
 _originals = WeakValueDictionary()
 _lock = threading.Lock()
 
 
 def configuration_of(storage: Storage) -> Configuration:
-    """The configuration of a storage, cached by the revision the storage was read with."""
+    """Return the configuration at the revision that the storage was read with, from the cache if possible."""
     with _lock:
         found = _cache.get(storage.id)
         if found is not None and found.revision == storage.configuration_revision:
@@ -187,7 +200,7 @@ def configuration_of(storage: Storage) -> Configuration:
 
 
 def settled_configuration(storage: Storage) -> Configuration:
-    """The configuration as it is now, whatever the storage was read with; it stays so until the transaction ends."""
+    """Return the current configuration, and prevent changes to it until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
         found = cursor.fetchone()
@@ -198,13 +211,13 @@ def settled_configuration(storage: Storage) -> Configuration:
 
 
 def forget_configurations() -> None:
-    """Empty the cache, as a process that has just started."""
+    """Empty the cache."""
     with _lock:
         _cache.clear()
 
 
 def _load(storage: Storage) -> Configuration:
-    """In the storage's own scope, whatever scope the caller is in: another storage's rows must never get in here."""
+    """Read in the scope of this storage, whatever the scope of the caller: no rows of another storage may get in."""
     with tenant_scope(storage):
         stored = read_configuration()
     return compile_configuration(stored.revision, stored.cultures, stored.blueprint, stored.type_ids)
@@ -247,7 +260,7 @@ def _cycles(blueprint: Blueprint) -> dict[str, CompiledCycle]:
     return {each.key: compiled[each.release_cycle] for each in blueprint.types if each.release_cycle}
 
 
-def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, Layout]) -> CompiledFacet:
+def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str, LayoutDefinition]) -> CompiledFacet:
     views: dict[str, CompiledView] = {}
     for view in facet.views:
         shown = {each.type: _type_in_view(each, types[each.type], layouts) for each in view.types}
@@ -256,7 +269,7 @@ def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str,
     return CompiledFacet(facet, MappingProxyType(views))
 
 
-def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, Layout]) -> TypeInView:
+def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, LayoutDefinition]) -> TypeInView:
     all_properties = {each.key: each for each in type.properties}
     shown = all_properties if view_type.shows_all else _pick(view_type.properties, all_properties)
     return TypeInView(

@@ -1,4 +1,4 @@
-"""The configuration in the wire form of operations 1, 2 and 14."""
+"""The configuration in the wire form of operations 1, 2, 14 and 17."""
 
 from __future__ import annotations
 
@@ -11,28 +11,22 @@ from facets.blueprint.definitions import Attribute, Facet, Property, Related, Se
 from facets.blueprint.texts import Texts
 from facets.configuration import CompiledView, Configuration, TypeInView
 from repository_site.core.rest.rendering import counted, to_json
-from storage.localisation.cultures import CultureSet, language_of
+from storage.localisation.cultures import CultureSet, fallback_culture
 
 Names = dict[int, str]
-# How the names of a facet or view stand in an answer depends on the api-version (D5).
+# Renders the names of a facet or view for an api-version (D5).
 Naming = Callable[[Names], Mapping[str, object]]
 
 
-def display_names(texts: Texts, cultures: CultureSet, fallback: str) -> Names:
-    """A name in every data culture: its own, else one in the same language, the default culture's, any, or the key."""
+def display_names(texts: Texts, cultures: CultureSet, key: str) -> Names:
+    """Return a name in every data culture, with the key where no text can be shown (D40)."""
     known = {lcid: text for lcid, text in texts if text}
-    last = known.get(cultures.default) or next(iter(known.values()), fallback)
-    return {lcid: known.get(lcid) or _in_language(known, lcid) or last for lcid in sorted(cultures.data)}
-
-
-def _in_language(known: Names, lcid: int) -> str | None:
-    """Austrian readers are better served with German than with the default."""
-    language = language_of(lcid)
-    return next((text for other, text in known.items() if language_of(other) == language), None)
+    chosen = {lcid: fallback_culture(lcid, known, cultures) for lcid in sorted(cultures.data)}
+    return {lcid: key if other is None else known[other] for lcid, other in chosen.items()}
 
 
 def other_texts(texts: Texts, cultures: CultureSet) -> Names:
-    """Descriptions and tooltips: empty where there is none."""
+    """Return descriptions or tooltips in every data culture, empty where there is none (D40)."""
     known = dict(texts)
     return {lcid: known.get(lcid, "") for lcid in sorted(cultures.data)}
 
@@ -46,12 +40,12 @@ def view_names(view: View, cultures: CultureSet) -> Names:
 
 
 def segment(name: str) -> str:
-    """A name as one segment of an address."""
+    """Encode a name as one segment of an address."""
     return quote(name, safe="")
 
 
 def list_facets(configuration: Configuration, address: str, named: Naming) -> list[dict[str, Any]]:
-    """Operation 1; `address` is that of the facets."""
+    """Operation 1; `address` is the address of the list of facets."""
     return [
         {
             "name": facet.name,
@@ -63,7 +57,7 @@ def list_facets(configuration: Configuration, address: str, named: Naming) -> li
 
 
 def list_views(configuration: Configuration, facet: Facet, address: str, named: Naming) -> list[dict[str, Any]]:
-    """Operation 2; `address` is that of the facets."""
+    """Operation 2; `address` is the address of the list of facets."""
     return [
         {
             "name": view.name,
@@ -81,7 +75,7 @@ def list_transitions(transitions: Iterable[Transition]) -> list[dict[str, str]]:
 
 
 def render_view_configuration(configuration: Configuration, view: CompiledView, type_key: str | None) -> bytes:
-    """The whole answer of operation 14; it depends on the configuration alone and so is rendered once a revision."""
+    """Render the whole answer of operation 14 once per configuration, on which alone it depends."""
     shown = list(view.types.values()) if type_key is None else [view.type(type_key)]
     key = (view.facet.name, view.view.name, None if type_key is None else shown[0].type.key)
     return configuration.keep(

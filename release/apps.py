@@ -1,7 +1,26 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from elements.extension import ElementsExtension
 
 
 class ReleaseConfig(AppConfig):
     name = "release"
     verbose_name = _("Release")
+
+    def ready(self) -> None:
+        from elements.extension import elements_extensions
+
+        elements_extensions.register(elements_extension)
+
+
+def elements_extension() -> ElementsExtension:
+    from elements.extension import ElementsExtension
+    from release.admin.element_panels import LIFECYCLE_PANEL, TaskFilter, release_card
+
+    return ElementsExtension(panels=(LIFECYCLE_PANEL,), cards=(release_card,), filters=(TaskFilter,))

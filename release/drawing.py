@@ -1,11 +1,12 @@
-"""A release cycle as a picture: a Mermaid state diagram, made from the configuration. Pure."""
+"""A release cycle as a Mermaid state diagram, drawn from the configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from facets.blueprint.cycles import OPEN, Category, ReleaseCycle
-from facets.blueprint.texts import Texts
+from facets.rendering import display_names
+from storage.localisation.cultures import CultureSet
 
 COLORS = {
     Category.DRAFT: "fill:#cfe2ff,stroke:#084298,color:#000",
@@ -16,7 +17,7 @@ COLORS = {
 
 
 def draw_cycle(cycle: ReleaseCycle) -> str:
-    """States and transitions by the names that the API gives them."""
+    """Draw states and transitions under the names that the API uses."""
     return "\n".join(_lines(cycle)) + "\n"
 
 
@@ -48,7 +49,7 @@ def _lines(cycle: ReleaseCycle) -> Iterator[str]:
 
 
 def describe_states(cycle: ReleaseCycle, culture: int) -> str:
-    """The states as a table in Markdown: their names in a culture, and what each means for who reads and writes."""
+    """Describe the states in a Markdown table: name in a culture, category, readers, and editable content."""
     rows = ["| state | name | category | who sees it | content |", "|---|---|---|---|---|"]
     for state in cycle.states:
         seen = "everybody" if state.category is Category.PUBLISHED else "every role above viewer"
@@ -56,20 +57,15 @@ def describe_states(cycle: ReleaseCycle, culture: int) -> str:
             Category.DRAFT: "can be changed",
             Category.PUBLISHED: "only properties that are editable in released versions",
         }.get(state.category, "cannot be changed")
-        name = _text(state.display_names, culture)
+        name = display_names(state.display_names, CultureSet((culture,), culture, ()), state.key)[culture]
         rows.append(f"| `{state.key}` | {name} | {state.category} | {seen} | {content} |")
     one = " and ".join(sorted(OPEN))
-    rows += ["", f"Of one element there is at most one version in {one} together, and at most one that is published."]
+    rows += ["", f"An element has at most one version in {one} together, and at most one published version."]
     return "\n".join(rows) + "\n"
 
 
-def _text(texts: Texts, culture: int) -> str:
-    found = dict(texts)
-    return found.get(culture) or next(iter(found.values()), "")
-
-
 def _ids(cycle: ReleaseCycle) -> dict[str, str]:
-    """Mermaid knows letters, digits and underscores; a key with anything else goes by its place."""
+    """Return an id for each state. Mermaid accepts letters, digits and underscores only, so other keys get a number."""
     return {
         each.key: each.key if each.key.isalnum() else f"state_{place}" for place, each in enumerate(cycle.states, 1)
     }

@@ -1,1 +1,3 @@
-"""The roof (settings, urls, server) and, in `rest/`, the floor that every app stands on."""
+"""The site: settings and addresses at the top, operation of the server, and in `core` the base of every app."""
+
+__version__ = "0.1.0"

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from repository_site import __version__
 from repository_site.core import environment
 from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.rest.description import API_DESCRIPTION, API_TAGS
@@ -67,11 +68,12 @@ INSTALLED_APPS = [
     "elements",
     "release",
     # Unfold's templates and those of its widgets stand before Django's.
-    "unfold.apps.BasicAppConfig",
+    "repository_site.theme.ThemeConfig",
     "unfold.contrib.filters",
     "unfold.contrib.forms",
     "unfold.contrib.inlines",
-    "django.contrib.admin",
+    # Without autodiscovery: `urls.py` loads the back office, and commands do not.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -80,14 +82,12 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.forms",
     "rest_framework",
-    "django_filters",
     "drf_spectacular",
 ]
 
 MIDDLEWARE = [
-    "repository_site.operations.metrics.requests.MetricsMiddleware",
+    "repository_site.operations.metrics.requests.RequestCountMiddleware",
     "repository_site.core.middleware.RequestLogMiddleware",
-    "storage.traffic.TrafficMiddleware",
     "repository_site.core.policies.PolicyMiddleware",
     "repository_site.operations.health.HealthMiddleware",
     "repository_site.operations.metrics.page.MetricsPageMiddleware",
@@ -197,8 +197,8 @@ if HTTPS:
     ]
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["repository_site.core.rest.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["repository_site.core.rest.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["repository_site.core.rest.drf_json.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["repository_site.core.rest.drf_json.StrictJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "repository_site.core.rest.negotiation.JSONNegotiation",
     "DEFAULT_SCHEMA_CLASS": "repository_site.core.rest.schema.OperationSchema",
     "EXCEPTION_HANDLER": "repository_site.core.rest.errors.handle_exception",
@@ -210,7 +210,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Content repository",
     "DESCRIPTION": API_DESCRIPTION,
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVERS": [{"url": "/", "description": "Where this document comes from."}],
     "TAGS": [{"name": name, "description": text} for name, text in API_TAGS.items()],

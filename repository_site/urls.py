@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from django.contrib.admin import autodiscover
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.urls import include, path, re_path
 from django.views import defaults
 
-from repository_site.api_document.document import SchemaView
-from repository_site.api_document.pages import DocumentPage
+from repository_site.api_document.document_viewset import DocumentViewSet
 from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.core.rest import errors
 from repository_site.dashboard.landing import landing_page
-from storage.api.operation import throttle_address
+from storage.api.throttling import throttle_address
+from storage.api.viewset import reads
 from storage.back_office import site_office
 
 
@@ -33,7 +34,7 @@ unknown_address.csrf_exempt = True  # type: ignore[attr-defined]  # it answers 4
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if errors.is_api_path(request.path):
-        return errors.problem_answer(Unreadable("The request cannot be read."))
+        return errors.problem_answer(Unreadable("The request is malformed."))
     return defaults.bad_request(request, exception)
 
 
@@ -67,13 +68,16 @@ handler400 = bad_request
 handler404 = not_found
 handler500 = server_error
 
+autodiscover()  # not when Django starts: commands need no back office
+
 urlpatterns = [
     path("", include("storage.api.urls")),
     path("", include("facets.api.urls")),
     path("", include("elements.api.urls")),
     path("", include("release.api.urls")),
-    path("<str:collectionId>/<str:storageId>/_api/schema", SchemaView.as_view()),
-    path("<str:collectionId>/<str:storageId>/_api/docs", DocumentPage.as_view()),
+    path("<str:collectionId>/<str:storageId>/_api", DocumentViewSet.as_view(reads("get_api_index"))),
+    path("<str:collectionId>/<str:storageId>/_api/schema", DocumentViewSet.as_view(reads("get_openapi_document"))),
+    path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", site_office.urls),
     path("", landing_page, name="landing"),

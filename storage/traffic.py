@@ -16,11 +16,8 @@ from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from repository_site.core.middleware import GetResponse
 from storage.models import RequestCount
 
 WRITE_EVERY = 10
@@ -84,25 +81,6 @@ class TrafficCounter:
 
 
 counter = TrafficCounter()
-
-
-class TrafficMiddleware:
-    """Outside of everything but the log, so that it sees what is answered in the end.
-
-    Whoever finds the storage of a request leaves it there: `StoragePathMiddleware` for pages, `Operation` for the API.
-    Requests that lead to no storage are not counted.
-    """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        started = time.perf_counter()
-        response = self.get_response(request)
-        storage = getattr(request, "storage", None)
-        if storage is not None:
-            counter.count(storage.id, response.status_code, time.perf_counter() - started)
-        return response
 
 
 # Added to what other processes have written. In one order, so that two of them never wait for each other, and only for

@@ -105,6 +105,7 @@ def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
 def _read(run: Run) -> None:
     order = {**PROCESS, "elementId": ORDER}
     tags = {"facetId": "tags", "viewId": "detail"}
+    run.call("getApiIndex", {})
     run.call("getStorageInfo", {})
     run.call("listFacets", {})
     run.call("listViews", {"facetId": "processes"}, {"api-version": "4.0"})

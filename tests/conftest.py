@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
@@ -18,10 +19,25 @@ from storage.models import Storage
 from storage.provisioning.provision import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
+from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """Replace pytest-django's fixture, which migrates a database for each process."""
+    with django_db_blocker.unblock():
+        original = connection.settings_dict["NAME"]
+        name = connection.settings_dict["TEST"]["NAME"] or f"test_{original}"
+        make_database(name)
+    yield
+    with django_db_blocker.unblock():
+        drop_database(name, original)
 
 
 @pytest.fixture

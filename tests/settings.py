@@ -1,4 +1,13 @@
-"""The project's settings, with the test-only tenant tables of `tests.shelves` and a fast password hasher."""
+"""The project's settings, with the tenant tables of `tests.shelves`, a fast password hasher and a cluster for tests.
+
+The cluster has a data folder of its own, so that tests never touch the demo, and is not durable (`tests/databases.py`).
+"""
+
+import os
+
+from repository_site.core.environment import PROJECT_DIR
+
+os.environ.setdefault("REPOSITORY_DATA_DIR", str(PROJECT_DIR / "var" / "tests"))
 
 from repository_site.settings import *  # noqa: F403
 from repository_site.settings import INSTALLED_APPS as PROJECT_APPS

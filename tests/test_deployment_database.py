@@ -21,7 +21,7 @@ from repository_site.core.environment import PROJECT_DIR
 from tests.server_process import DataFolders, Server
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-PAGE = PROJECT_DIR / "docs/how-to/deploy.md"
+PAGES = (PROJECT_DIR / "docs/how-to/deploy.md", PROJECT_DIR / "docs/how-to/back-up.md")
 BLOCK = re.compile(r"^```sh elsewhere\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 AS_SUPERUSER = "runuser -u postgres -- "
 PASSWORDS = {"repository": "one of ours", "repository_backup": "it's another"}
@@ -58,7 +58,8 @@ class ForeignServer:
 
 def documented(start: str) -> str:
     """The one command of the page that starts so."""
-    lines = "\n".join(BLOCK.findall(PAGE.read_text(encoding="utf-8"))).replace("\\\n", " ").splitlines()
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    lines = "\n".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines()
     (found,) = {line for line in lines if line.startswith(start) and "..." not in line}
     return found
 

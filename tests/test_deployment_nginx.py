@@ -162,7 +162,7 @@ def test_a_body_that_is_too_large(proxy: Proxy) -> None:
     """It says so before any of it is sent."""
     response, body = proxy.get(API, length=12 * 1024 * 1024)
     assert (response.status, response.getheader("Content-Type")) == (413, "application/json")
-    assert json.loads(body)["message"] == "The body is too large."
+    assert json.loads(body)["message"] == "The request body is too large."
 
 
 def test_a_server_that_is_away(proxy: Proxy) -> None:

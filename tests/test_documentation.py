@@ -1,10 +1,10 @@
-"""The pages keep what they promise: their commands run as they stand, and the answers and numbers they show are right.
+"""The commands of the documentation run as written, and their output is what the pages show.
 
-Every block says what it is. `sh` is run, a page from its beginning to its end, with what a comment `<!-- before` holds
-where a page takes something for granted. `sh elsewhere` needs what only an installation has (systemd, another machine):
-of that at least commands, options and files exist. An answer stands in a block marked `json answer` or `text answer`
-right after the commands that ask for it. JSON may leave keys out; "..." stands for any value, and at the end of a list
-for any further ones.
+Every block states its kind. `sh` blocks of a page run from first to last against a running demo, together with the
+comments `<!-- before`, which prepare what a page assumes. `sh elsewhere` needs an installation (systemd, another
+machine); `test_documented_commands.py` checks that its commands, options and files exist. A block `json answer` or
+`text answer` follows the commands that it answers. JSON can leave out keys; "..." matches any value, and at the end of
+a list any further items.
 """
 
 from __future__ import annotations
@@ -24,15 +24,12 @@ from urllib.parse import urlencode
 import pytest
 
 from repository_site.core.environment import PROJECT_DIR
+from tests.documentation_pages import DOCUMENTATION, FENCE
 from tests.server_process import DataFolders, Server, free_port
 from tests.warm_commands import WarmCommands
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-PAGES = [PROJECT_DIR / "README.md", *sorted((PROJECT_DIR / "docs").rglob("*.md"))]
 NEEDS_NODE = "generate-a-client"
-FENCE = re.compile(
-    r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n*|^<!-- before\n(?P<before>.*?)-->$\n*", re.DOTALL | re.MULTILINE
-)
 KINDS = {
     "sh", "sh elsewhere", "json", "json answer", "text", "text answer", "sql", "yaml", "mermaid", "filter",
     "filter-and-query",
@@ -44,7 +41,7 @@ ANYTHING = "..."
 
 @dataclass(frozen=True)
 class Block:
-    """A block of commands, and the answer that the page shows for it, if any."""
+    """A block of commands with the answer that the page shows, if any."""
 
     commands: str
     kind: str = ""
@@ -62,7 +59,7 @@ def blocks(page: str) -> list[Block]:
             found.append(Block(text))
             end_of_commands = fence.end()
         elif kind.endswith(" answer"):
-            assert fence.start() == end_of_commands, f"No commands stand right before the answer {text}"
+            assert fence.start() == end_of_commands, f"No commands come right before the answer {text}"
             found[-1] = Block(found[-1].commands, kind, text)
     return found
 
@@ -76,7 +73,7 @@ def read(path: str) -> str:
 
 
 def differences(shown: Any, real: Any, path: str = "answer") -> Iterator[str]:
-    """Where an answer is not what a page shows of it."""
+    """Yield the differences between the answer on a page and the real one."""
     if shown == ANYTHING:
         return
     if isinstance(shown, dict) and isinstance(real, dict):
@@ -84,11 +81,11 @@ def differences(shown: Any, real: Any, path: str = "answer") -> Iterator[str]:
             if key in real:
                 yield from differences(value, real[key], f"{path}.{key}")
             else:
-                yield f"{path}.{key} is not there"
+                yield f"{path}.{key} is missing"
     elif isinstance(shown, list) and isinstance(real, list):
-        goes_on = shown[-1:] == [ANYTHING]
-        items = shown[:-1] if goes_on else shown
-        if len(items) > len(real) or (len(items) < len(real) and not goes_on):
+        is_open = shown[-1:] == [ANYTHING]
+        items = shown[:-1] if is_open else shown
+        if len(items) > len(real) or (len(items) < len(real) and not is_open):
             yield f"{path} has {len(real)} items, not {len(items)}"
         for number, (item, real_item) in enumerate(zip(items, real, strict=False)):
             yield from differences(item, real_item, f"{path}[{number}]")
@@ -98,11 +95,11 @@ def differences(shown: Any, real: Any, path: str = "answer") -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Does what pages say, with a demo on a port of its own, in a folder of its own."""
+    """Run the commands of a page against a demo on its own port, in an empty folder."""
 
     server: Server
     program: Path
-    """Instead of manage.py."""
+    """A faster replacement of manage.py."""
     folder: Path
 
     def follow(self, steps: list[Block], seconds: float = 60) -> None:
@@ -122,7 +119,7 @@ class Reader:
         assert result.returncode == 0, f"{steps[len(outputs)].commands}\n{result.stderr}"
 
     def _check(self, step: Block, output: str) -> None:
-        # A failure that is meant to be seen is asked for with its status line.
+        # Pages ask for an intended failure with `curl -i`.
         assert " -i " in step.commands or not FAILURE.search(output), f"{step.commands}\n{output}"
         answer = self._here(step.answer)
         if step.kind == "text answer":
@@ -132,7 +129,7 @@ class Reader:
             assert found == [], f"{step.commands}\n{output}"
 
     def _here(self, text: str) -> str:
-        """Commands and answers of a page as they are on this machine."""
+        """Adapt the commands and answers of a page to this machine."""
         return (
             text.replace("127.0.0.1:8000", f"127.0.0.1:{self.server.port}")
             .replace(".venv/bin/python manage.py", "manage.py")
@@ -178,23 +175,23 @@ def storages(server: Server) -> set[str]:
 
 
 def with_commands() -> list[Path]:
-    return [path for path in PAGES if blocks(path.read_text(encoding="utf-8"))]
+    return [path for path in DOCUMENTATION if blocks(path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("path", with_commands(), ids=lambda path: path.stem)
 def test_the_commands_of_a_page_run(reader: Reader, path: Path) -> None:
     if path.stem == NEEDS_NODE and shutil.which("npm") is None:
         if os.environ.get("REPOSITORY_NODE_REQUIRED"):
-            pytest.fail("There is no npm; `make node` installs it.")
-        pytest.skip("There is no npm on this machine; `make node` installs it.")
+            pytest.fail("npm is missing; `make node` installs it.")
+        pytest.skip("npm is missing on this machine; `make node` installs it.")
     reader.follow(blocks(path.read_text(encoding="utf-8")), seconds=180)
     if path.parent.name == "tutorial":
-        # Whoever has followed one has nothing to clear away.
+        # A tutorial cleans up after itself.
         assert list(reader.folder.iterdir()) == []
 
 
-def test_every_block_says_what_it_is() -> None:
-    for path in PAGES:
+def test_every_block_states_its_kind() -> None:
+    for path in DOCUMENTATION:
         text = path.read_text(encoding="utf-8")
         kinds = {fence["kind"] for fence in FENCE.finditer(text) if fence["kind"] is not None}
         assert kinds <= KINDS, path
@@ -213,7 +210,7 @@ def test_the_filters_to_try(reader: Reader) -> None:
         assert (status, answer.get("count")) == (200, int(number)), f"{written}\n{answer}"
 
 
-def test_what_a_page_may_leave_out() -> None:
+def test_pages_can_leave_out_parts_of_answers() -> None:
     real = {"count": 2, "elements": [{"name": "a", "is": True}, {"name": "b"}]}
     for shown in (
         {},
@@ -228,18 +225,18 @@ def test_what_a_page_may_leave_out() -> None:
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        ({"total": 2}, "answer.total is not there"),
+        ({"total": 2}, "answer.total is missing"),
         ({"count": "2"}, "answer.count is 2, not '2'"),
         ({"elements": [{"is": 1}, "..."]}, "answer.elements[0].is is True, not 1"),
         ({"elements": [{"name": "a"}]}, "answer.elements has 2 items, not 1"),
         ({"elements": [{}, {}, {}, "..."]}, "answer.elements has 2 items, not 3"),
     ],
 )
-def test_what_a_page_must_not_say(shown: object, said: str) -> None:
+def test_differences_are_found(shown: object, said: str) -> None:
     real = {"count": 2, "elements": [{"name": "a", "is": True}, {"name": "b"}]}
     assert list(differences(shown, real)) == [said]
 
 
-def test_an_answer_must_follow_its_commands() -> None:
-    with pytest.raises(AssertionError, match="No commands stand right before"):
+def test_an_answer_follows_its_commands() -> None:
+    with pytest.raises(AssertionError, match="No commands come right before"):
         blocks("```sh\nls\n```\n\nSee:\n\n```json answer\n{}\n```\n")

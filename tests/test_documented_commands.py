@@ -1,4 +1,4 @@
-"""Whatever pages name is there: commands with their options, targets of make, files; also in blocks that no test runs."""
+"""Commands with their options, make targets and files that pages name exist, also in blocks that no test runs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 from repository_site.core.environment import PROJECT_DIR
-from tests.test_documentation import FENCE, PAGES
+from tests.documentation_pages import DOCUMENTATION, FENCE
 
 INLINE = re.compile(r"`([^`\n]+)`")
 TARGETS = set(re.findall(r"^([a-z-]+):", (PROJECT_DIR / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-# A path from the top of the project; what begins with a slash or a dot is on the reader's machine.
+# A path from the top of the project. A path that begins with a slash or a dot is on the reader's machine.
 FILE = re.compile(
     r"(?<![\w/.<-])(?:docs|tests|benchmarks|templates|elements|facets|release|storage|repository_site)/[\w/.-]*\w"
 )
 
 
 def commands(path: Path) -> Iterator[str]:
-    """What a page shows to be typed, in blocks and within sentences."""
+    """Yield what a page shows to be typed, in blocks and within sentences."""
     text = path.read_text(encoding="utf-8")
     for fence in FENCE.finditer(text):
         if (fence["kind"] or "").startswith("sh"):
@@ -32,7 +32,7 @@ def commands(path: Path) -> Iterator[str]:
 
 
 def used(line: str, program: str) -> Iterator[list[str]]:
-    """The words after each use of a program in a line."""
+    """Yield the words after each use of a program in a line."""
     for part in re.split(r"\s[|&;]+\s|\$\(|\)", line.partition(" #")[0]):
         before, found, after = part.strip().partition(program)
         if found and (not before or before.endswith((" ", "/"))) and after.startswith(" "):
@@ -42,8 +42,8 @@ def used(line: str, program: str) -> Iterator[list[str]]:
                 continue
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_commands_have_the_options_that_pages_name(path: Path) -> None:
+@pytest.mark.parametrize("path", DOCUMENTATION, ids=lambda path: path.stem)
+def test_commands_have_the_documented_options(path: Path) -> None:
     for line in commands(path):
         for words in used(line, "manage.py"):
             name = words[0]
@@ -55,8 +55,8 @@ def test_commands_have_the_options_that_pages_name(path: Path) -> None:
             assert options <= known.keys(), line
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_targets_of_make_and_files_exist(path: Path) -> None:
+@pytest.mark.parametrize("path", DOCUMENTATION, ids=lambda path: path.stem)
+def test_documented_make_targets_and_files_exist(path: Path) -> None:
     for line in commands(path):
         for words in used(line, "make"):
             assert words[0] in TARGETS, line
@@ -64,20 +64,20 @@ def test_targets_of_make_and_files_exist(path: Path) -> None:
         assert missing == [], line
 
 
-def test_blocks_that_are_not_run_are_at_least_readable() -> None:
-    for path in PAGES:
+def test_blocks_that_are_not_run_are_valid_shell() -> None:
+    for path in DOCUMENTATION:
         for fence in FENCE.finditer(path.read_text(encoding="utf-8")):
             if fence["kind"] == "sh elsewhere":
                 done = subprocess.run(["bash", "-n"], input=fence["text"], capture_output=True, text=True, check=False)
                 assert done.returncode == 0, fence["text"] + done.stderr
 
 
-def test_a_use_is_found_wherever_it_stands() -> None:
+def test_every_use_of_a_program_is_found() -> None:
     assert list(
         used("TOKEN=$(.venv/bin/python manage.py issue_token a b --name x) | manage.py import_storage -", "manage.py")
     ) == [
         ["issue_token", "a", "b", "--name", "x"],
         ["import_storage", "-"],
     ]
-    assert list(used("git pull && make setup # and make lunch", "make")) == [["setup"]]
-    assert list(used("we make lunch", "manage.py")) == []
+    assert list(used("git pull && make setup # and make coffee", "make")) == [["setup"]]
+    assert list(used("we make coffee", "manage.py")) == []

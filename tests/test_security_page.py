@@ -1,4 +1,4 @@
-"""`docs/explanation/security.md` names tests that exist, and says what is so."""
+"""`docs/explanation/security.md` names existing tests, and its claim that the service opens no address is true."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from repository_site.core.environment import PROJECT_DIR
 
 PAGE = (PROJECT_DIR / "docs/explanation/security.md").read_text(encoding="utf-8")
-NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+# A test, a file or a folder.
+NAMED = re.compile(r"`(tests/[\w/]+(?:\.py|/))(?:::(\w+))?`")
 RISKS = [f"API{number}" for number in range(1, 11)]
 OURS = ("repository_site", "storage", "facets", "elements", "release")
 IMPORT = re.compile(
     r"^\s*(?:from|import)\s+(?:urllib|http|ftplib|smtplib|telnetlib|requests|httpx|aiohttp)", re.MULTILINE
 )
-# What can open an address. The server needs none of it: the embedded PostgreSQL is reached through its driver.
+# Modules that can open an address. The service needs none: it reaches the embedded PostgreSQL through its driver.
 NETWORK = {"urllib.request", "http.client", "ftplib", "smtplib", "telnetlib", "requests", "httpx", "aiohttp", "urllib3"}
 
 
@@ -30,20 +31,20 @@ def sections() -> dict[str, str]:
     return {each.partition("\n")[0]: each for each in found}
 
 
-def test_every_test_that_is_named_exists() -> None:
+def test_every_named_test_exists() -> None:
     named = NAMED.findall(PAGE)
-    missing = [f"{path}::{name}" for path, name in named if not (PROJECT_DIR / path).is_file()]
+    missing = [f"{path}::{name}" for path, name in named if not (PROJECT_DIR / path).exists()]
     missing += [f"{path}::{name}" for path, name in named if name and name not in functions(path)]
     assert missing == []
     assert len(named) > 40
 
 
-def test_every_risk_has_its_answer_and_its_tests() -> None:
+def test_every_risk_has_measures_and_tests() -> None:
     texts = [text for title, text in sections().items() if title.partition(" ")[0] in RISKS]
     assert len(texts) == len(RISKS)
     for text in texts:
         assert "**Here:**" in text, text
-        assert "**What answers it:**" in text, text
+        assert "**Measures:**" in text, text
         assert NAMED.search(text), text
 
 
@@ -60,6 +61,6 @@ def modules() -> Iterator[tuple[Path, str]]:
 
 
 def test_the_server_fetches_nothing() -> None:
-    """But for the doctor, a command, who asks the server that the operator names how it is."""
+    """Except for the command `doctor`, which asks the server that the operator names for its health."""
     found = [(path.relative_to(PROJECT_DIR).as_posix(), name) for path, name in modules() if name in NETWORK]
     assert found == [("repository_site/operations/doctor/configuration.py", "urllib.request")]

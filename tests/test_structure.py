@@ -1,4 +1,4 @@
-"""The house keeps its shape: import directions, and the places where code may live."""
+"""Import directions, and the folders that can contain code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from repository_site.core.environment import PROJECT_DIR
 TOP_LEVEL = {"repository_site", "facets", "elements", "release", "storage", "templates", "tests", "docs", "benchmarks"}
 
 
-def test_imports_go_down_and_left() -> None:
+def test_imports_point_down_and_left() -> None:
     assert lint_imports(config_filename=str(PROJECT_DIR / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
 
 
-def test_code_lives_in_the_known_places() -> None:
+def test_code_is_in_known_folders() -> None:
     found = {path.relative_to(PROJECT_DIR).parts[0] for path in PROJECT_DIR.glob("*/**/*.py") if not hidden(path)}
     assert found - TOP_LEVEL == set()
 

@@ -14,8 +14,11 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from elements.admin import parts
+from elements.admin.comparison import record, versions
 from elements.admin.labels import Named, element_address
-from elements.admin.panels import ASIDES, ElementPage, add_address, find_page, panels_of
+from elements.admin.panels import ElementPage, Panel, add_address, find_page
+from elements.extension import elements_extensions
 from storage.back_office import storage_office
 
 FACTS = "back_office/elements/facts.html"
@@ -37,7 +40,7 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
         ],
         "panel": chosen,
         "content": chosen.render(page),
-        "asides": [card for card in (aside(page) for aside in ASIDES) if card],
+        "asides": [card for card in cards_of(page) if card],
     }
     return TemplateResponse(request, "back_office/elements/element.html", context)
 
@@ -102,4 +105,13 @@ def _facts(page: ElementPage) -> Iterator[Fact]:
         yield Fact(_("Version id"), row.version)
 
 
-ASIDES.append(facts_card)
+def panels_of(page: ElementPage) -> list[Panel]:
+    """Return the tabs that concern the element, in their order."""
+    added = [panel for extension in elements_extensions for panel in extension.panels]
+    panels = (*parts.PANELS, versions.PANEL, record.PANEL, *added)
+    return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)
+
+
+def cards_of(page: ElementPage) -> list[SafeString | str]:
+    """Return the cards beside the tabs; one that has nothing to show is empty."""
+    return [*(card(page) for extension in elements_extensions for card in extension.cards), facts_card(page)]

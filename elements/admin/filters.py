@@ -1,4 +1,4 @@
-"""Filters of the list of elements. Higher apps add theirs to `FILTERS`.
+"""Filters of the element list.
 
 Where possible, a filter is an index condition under row-level security. Other conditions are tested on rows in the
 order of names, and so only as far as the page needs.
@@ -27,6 +27,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import Labels, labels_of
 from elements.derived import AUTHOR_CONTEXTS
+from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
@@ -293,14 +294,18 @@ def _guid(text: str) -> UUID | None:
     return UUID(text) if GUID.fullmatch(text) else None
 
 
-FILTERS: list[type[ElementFilter]] = [
-    FacetFilter,
-    TypeFilter,
-    StateFilter,
-    StageFilter,
-    AuthorFilter,
-    OwnerFilter,
-    ValidityFilter,
-    PlaceFilter,
-    DiagramFilter,
-]
+def element_filters() -> list[type[ElementFilter]]:
+    """Return the filters of the element list in the order in which it shows them."""
+    added = [each for extension in elements_extensions for each in extension.filters]
+    return [
+        FacetFilter,
+        TypeFilter,
+        StateFilter,
+        StageFilter,
+        *added,
+        AuthorFilter,
+        OwnerFilter,
+        ValidityFilter,
+        PlaceFilter,
+        DiagramFilter,
+    ]

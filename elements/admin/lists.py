@@ -26,7 +26,7 @@ from unfold.views import ChangeList
 
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
-from elements.admin.filters import FILTERS
+from elements.admin.filters import element_filters
 from elements.admin.labels import Badge, Labels, Named, labels_of, version_number
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
@@ -36,7 +36,7 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
-from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
@@ -170,7 +170,7 @@ class ElementAdmin(StorageModelAdmin):
         return ElementList
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        return list(FILTERS)
+        return element_filters()
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return Permission.NEW in granted_to(caller_of(request))
@@ -224,5 +224,5 @@ class ElementAdmin(StorageModelAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONTENT, _("Elements"), "list", "elements_element_changelist"),
+    NavigationEntry(NavigationGroup.CONTENT, _("Elements"), "list", "elements_element_changelist"),
 )

@@ -1,7 +1,4 @@
-"""The page of one element, and the extension points with which higher apps add to it.
-
-`PANELS` are its tabs, `ASIDES` the cards beside them. Each gets the page, which reads shared data once.
-"""
+"""The data behind the page of one element, read once for all of its tabs and cards."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import Badge, Labels, Named, labels_of, page_address, version_number
-from elements.info import Standing, find_standing
+from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
 from elements.presentation.trees import Offer
@@ -70,7 +67,7 @@ class ElementPage:
         return self.labels.elements(ids)
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> ElementStanding:
         return find_standing(self.labels.reader, self.caller, self.row)
 
     @property
@@ -213,12 +210,3 @@ class Panel:
     render: Callable[[ElementPage], SafeString]
     concerns: Callable[[ElementPage], bool] = lambda page: True
     order: int = 50
-
-
-PANELS: list[Panel] = []
-# Cards beside the tabs, in their order; a card without content returns an empty text.
-ASIDES: list[Callable[[ElementPage], SafeString | str]] = []
-
-
-def panels_of(page: ElementPage) -> list[Panel]:
-    return sorted((each for each in PANELS if each.concerns(page)), key=lambda panel: panel.order)

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from elements.admin.labels import Named
-from elements.admin.panels import PANELS, ElementPage, Panel
+from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
 from elements.presentation.diagrams import draw, read_direction, ways
 from elements.presentation.values import Value, show_value
@@ -151,9 +151,9 @@ def can_have_children(page: ElementPage) -> bool:
     return any(page.type.key in each.parents and not each.lives_in_diagrams for each in types)
 
 
-PANELS += [
+PANELS = (
     Panel("attributes", _("Attributes"), attributes_panel, order=10),
     Panel("related", _("Related"), related_panel, order=20),
     Panel("children", _("Children"), children_panel, can_have_children, order=30),
     Panel("diagram", _("Diagram"), diagram_panel, lambda page: page.type.has_diagram, order=40),
-]
+)

@@ -1,1 +1,1 @@
-"""Elements over HTTP."""
+"""The HTTP API of elements, diagrams, reporting and type schemas."""

@@ -1,4 +1,4 @@
-"""Colours that can be seen and read, whatever colour a type is configured with (contrast as WCAG 2 counts it)."""
+"""Colours that stay visible and readable for every configured colour of a type (contrast by WCAG 2)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
 
 @cache
 def tint(color: str) -> str:
-    """As the ground of a text: very light."""
+    """Return a very light background for text."""
     return _hex(_mixed(_rgb(color), (255, 255, 255), 88))
 
 
 @cache
 def line_color(color: str) -> str:
-    """As a line on white: darkened as far as that needs."""
+    """Return a colour for lines on white, darkened if necessary."""
     return _darkened(color, LINE_CONTRAST)
 
 
 @cache
 def text_on(ground: str) -> str:
-    """Dark or white, whichever is read better; black where neither is read well."""
+    """Return the more readable text colour, dark or white; black if neither is readable."""
     best = max((DARK, WHITE), key=lambda color: contrast(color, ground))
     return best if contrast(best, ground) >= TEXT_CONTRAST else "#000000"
 
 
 def solid(color: str) -> str:
-    """The colour itself, in the form that attributes take."""
+    """Return the colour itself, in the format of SVG attributes."""
     return _hex(_rgb(color))
 
 
@@ -50,7 +50,7 @@ def _darkened(color: str, least: float) -> str:
 
 
 def _rgb(color: str) -> Rgb:
-    """Configured colours are checked; should one not be, the picture must not break."""
+    """Configured colours are validated; if one slips through, the picture must not break."""
     known = color if re.fullmatch("#[0-9A-Fa-f]{6}", color) else UNKNOWN
     return int(known[1:3], 16), int(known[3:5], 16), int(known[5:7], 16)
 

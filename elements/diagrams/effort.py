@@ -1,4 +1,4 @@
-"""How much work a part of a diagram may take: its share of what all parts together may, so that time stays bounded."""
+"""Work limit of a part of a diagram: its share of the limit for all parts, so that time stays bounded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a shape looks like by its kind: events round, rules diamonds, both with their text beside; all others boxes.
+"""Figures of shapes by kind: events are circles, rules are diamonds, both with their text beside; all others are boxes.
 
-Each figure is drawn around (0, 0). Looks are presentation attributes, so that a picture is whole without its style
-sheet.
+Each figure is drawn around (0, 0). Presentation attributes define its look, so that a picture is complete without its
+style sheet.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
 EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
-# Around a shape, for what marks it as selected or focused.
+# Distance of the frame that marks a shape as selected or focused.
 MARGIN = 6
 MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
 
 
-class Kind(StrEnum):
+class FigureKind(StrEnum):
     START = "start"
     INTERMEDIATE = "intermediate"
     END = "end"
@@ -39,17 +39,17 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-EVENTS = frozenset({Kind.START, Kind.INTERMEDIATE, Kind.END})
-RULES = frozenset({Kind.AND, Kind.OR, Kind.XOR, Kind.CONDITION})
+EVENTS = frozenset({FigureKind.START, FigureKind.INTERMEDIATE, FigureKind.END})
+RULES = frozenset({FigureKind.AND, FigureKind.OR, FigureKind.XOR, FigureKind.CONDITION})
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """`rank` is its place in the diagram's order."""
+class DrawableShape:
+    """A shape with its texts and colour. `rank` is its position in the diagram."""
 
     key: str
     rank: int
-    kind: Kind
+    kind: FigureKind
     name: str
     type_name: str
     color: str
@@ -57,15 +57,15 @@ class Shape:
 
     @property
     def title(self) -> str:
-        """All of its name, and what it is, for who sees neither the form nor a name that was cut."""
+        """Full name and type, for screen readers and for names that were cut."""
         return clean(self.name if self.name == self.type_name else f"{self.type_name}: {self.name}")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A shape as it is drawn in a picture of one direction: the label of a round or pointed one stays off the flow."""
+    """A shape as drawn in a picture of one direction. The label of a circle or diamond stays off the flow."""
 
-    shape: Shape
+    shape: DrawableShape
     direction: Direction
 
     @property
@@ -98,10 +98,10 @@ class Figure:
     def _half(self) -> int:
         if self.shape.kind in EVENTS:
             return EVENT_RADIUS
-        return CONDITION_HALF if self.shape.kind is Kind.CONDITION else RULE_HALF
+        return CONDITION_HALF if self.shape.kind is FigureKind.CONDITION else RULE_HALF
 
     def draw(self, x: int, y: int, is_selected: bool) -> str:
-        """A group at a place, inside a link where there is one."""
+        """Return a group at a position, inside a link if there is one."""
         shape = self.shape
         name = f"shape {shape.kind}{' selected' if is_selected else ''}"
         drawn = (
@@ -115,7 +115,7 @@ class Figure:
         return f"<a href={quoteattr(clean(shape.link))} aria-label={label}{current}>{drawn}</a>"
 
     def _mark(self, is_selected: bool) -> str:
-        """What shows that a shape is selected or focused; it also makes all of the shape answer to the mouse."""
+        """Return the frame of a selected or focused shape; it also makes the whole shape react to the mouse."""
         box = self.box
         place = _rect(-box.left - MARGIN, -box.top - MARGIN, box.right + MARGIN, box.bottom + MARGIN, 8)
         look = 'fill-opacity="0"'
@@ -151,7 +151,7 @@ def _rect(left: int, top: int, right: int, bottom: int, radius: int = 0) -> str:
 
 
 def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> str:
-    # Where the letters stand in a line of this height.
+    # Baseline of the letters in a line of this height.
     y = top + FONT_SIZE - 1
     spans = "".join(
         f'<tspan x="{x}" y="{y + number * LINE_HEIGHT}">{escape(line)}</tspan>' for number, line in enumerate(lines)
@@ -159,52 +159,52 @@ def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> s
     return f'<text text-anchor="{anchor}" fill="{color}">{spans}</text>'
 
 
-def _event(kind: Kind, color: str) -> str:
-    """A thin ring starts, a double one stands between, a thick one ends."""
+def _event(kind: FigureKind, color: str) -> str:
+    """A thin ring marks a start, a double ring an intermediate event, a thick ring an end."""
     line, ground = line_color(color), tint(color)
-    width = 4 if kind is Kind.END else 2
+    width = 4 if kind is FigureKind.END else 2
     radius = EVENT_RADIUS - width // 2
     ring = f'<circle r="{radius}" fill="{ground}" stroke="{line}" stroke-width="{width}"/>'
-    if kind is Kind.INTERMEDIATE:
+    if kind is FigureKind.INTERMEDIATE:
         ring += f'<circle r="{radius - 4}" fill="none" stroke="{line}" stroke-width="2"/>'
     return ring
 
 
-# Strokes inside the diamond: + all ways, × one way, O some ways; a condition says itself what it is.
+# Symbols inside the diamond: + all paths, × one path, O some paths; a condition is described by its text.
 _SIGNS = {
-    Kind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
-    Kind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
-    Kind.OR: '<circle r="7"{}/>',
-    Kind.CONDITION: "",
+    FigureKind.AND: '<path d="M-8 0H8M0 -8V8"{}/>',
+    FigureKind.XOR: '<path d="M-6 -6L6 6M-6 6L6 -6"{}/>',
+    FigureKind.OR: '<circle r="7"{}/>',
+    FigureKind.CONDITION: "",
 }
 
 
-def _rule(kind: Kind, color: str, half: int) -> str:
+def _rule(kind: FigureKind, color: str, half: int) -> str:
     line, ground = line_color(color), tint(color)
     sign = _SIGNS[kind].format(f' fill="none" stroke="{line}" stroke-width="3" stroke-linecap="round"')
     shape = f'd="M0 {1 - half}L{half - 1} 0L0 {half - 1}L{1 - half} 0Z"'
     return f'<path {shape} fill="{ground}" stroke="{line}" stroke-width="2" stroke-linejoin="round"/>{sign}'
 
 
-def _ground(kind: Kind, color: str) -> str:
-    if kind is Kind.PROCESS:
+def _ground(kind: FigureKind, color: str) -> str:
+    if kind is FigureKind.PROCESS:
         return solid(color)
-    return WHITE if kind is Kind.INTERFACE else tint(color)
+    return WHITE if kind is FigureKind.INTERFACE else tint(color)
 
 
-def _box(kind: Kind, color: str, box: Box) -> str:
-    """Tasks are light and round at the corners, processes solid with a bar on each side, interfaces dashed, all others
-    have a stripe on top."""
+def _box(kind: FigureKind, color: str, box: Box) -> str:
+    """Tasks are light with round corners, processes solid with a bar on each side, interfaces dashed; all others have a
+    stripe on top."""
     line, ground = line_color(color), _ground(kind, color)
     wide, high = box.half_width, box.half_height
     inner = (1 - wide, 1 - high, wide - 1, high - 1)
     stroke = f'fill="{ground}" stroke="{line}" stroke-width="2"'
-    if kind is Kind.TASK:
+    if kind is FigureKind.TASK:
         return f"<rect {_rect(*inner, 10)} {stroke}/>"
-    if kind is Kind.PROCESS:
+    if kind is FigureKind.PROCESS:
         bars = f'<path d="M{8 - wide} {1 - high}V{high - 1}M{wide - 8} {1 - high}V{high - 1}"'
         return f'<rect {_rect(*inner, 3)} {stroke}/>{bars} stroke="{text_on(ground)}" stroke-opacity="0.7"/>'
-    if kind is Kind.INTERFACE:
+    if kind is FigureKind.INTERFACE:
         return f'<rect {_rect(*inner, 3)} {stroke} stroke-dasharray="7 4"/>'
     stripe = f'<rect {_rect(-wide, -high, wide, 6 - high)} fill="{line}"/>'
     return f"<rect {_rect(*inner)} {stroke}/>{stripe}"

@@ -1,7 +1,7 @@
-"""What the layout works with: shapes as boxes, turned so that the flow always leads down, and lines between them.
+"""Values of the layout: shapes as boxes, turned so that the flow always leads down, and lines between them.
 
 "Across" is from left to right and "along" from top to bottom in a vertical picture; in a horizontal one it is the other
-way round, and only `layout.py` knows.
+way round, which only `layout.py` knows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Point = tuple[int, int]
 
 
 class Outline(Enum):
-    """How the side of a figure that arrows meet runs: it decides where an arrow beside the middle ends."""
+    """Shape of the side of a figure that arrows meet; it decides where an arrow beside the middle ends."""
 
     STRAIGHT = "straight"
     POINTED = "pointed"
@@ -23,7 +23,7 @@ class Outline(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A shape, measured from the middle of its figure. A label may make it reach further on one side."""
+    """Extent of a shape, measured from the middle of its figure. A label may extend it on one side."""
 
     before: int
     after: int
@@ -34,11 +34,11 @@ class Frame:
     outline: Outline
 
     def has_free_side(self, side: int) -> bool:
-        """Whether the figure itself is what stands on this side; side -1 is before, 1 after."""
+        """Whether the figure itself, not its label, is outermost on this side; side -1 is before, 1 after."""
         return (self.before if side < 0 else self.after) == self.half_across
 
     def depth_at(self, offset: int) -> int:
-        """How far from its middle the figure reaches along the flow, so far beside its axis."""
+        """Return how far the figure extends along the flow, at an offset from its axis."""
         offset = min(abs(offset), self.half_across)
         if self.outline is Outline.POINTED:
             return self.half_along - offset * self.half_along // self.half_across
@@ -48,8 +48,8 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An arrow as the corners it turns at, from the border of one figure to that of another."""
+class Polyline:
+    """An arrow as a list of corners, from the border of one figure to that of another."""
 
     source: int
     target: int
@@ -58,10 +58,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A connected part of a diagram, laid out from (0, 0): the middles of its figures, its lines and its size."""
+class DiagramPart:
+    """Layout of a connected part of a diagram from (0, 0): the middles of its figures, its lines and its size."""
 
     middles: list[Point]
-    lines: list[Line]
+    lines: list[Polyline]
     across: int
     along: int

@@ -1,6 +1,6 @@
-"""Which layer each shape of a connected diagram stands in: arrows that close a loop set aside, all others lead down.
+"""Layers of a connected diagram: arrows that close a loop are set aside, all others lead down.
 
-Nodes are numbers in the order of their shapes, which settles every choice: the same diagram gets the same layers.
+Nodes are numbers in the order of their shapes, which decides every choice: equal diagrams get equal layers.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Arrow = tuple[int, int]
-# How often nodes are pulled towards what follows them; a chain of such moves is rarely longer.
+# Number of passes that pull nodes towards their successors; chains of such moves are rarely longer.
 PULLS = 4
 
 
 def find_back_arrows(size: int, successors: Sequence[Sequence[int]]) -> set[Arrow]:
-    """The arrows that lead back to where the walk comes from; without them there is no loop.
+    """Return the arrows that lead back in a depth-first walk; without them there is no loop.
 
-    The walk begins where nothing leads to, so that a loop is entered as a reader enters it.
+    The walk begins at nodes without predecessors, so that it enters a loop where a reader does.
     """
     entered = {target for source in range(size) for target in successors[source] if target != source}
     starts = [node for node in range(size) if node not in entered]
@@ -24,7 +24,7 @@ def find_back_arrows(size: int, successors: Sequence[Sequence[int]]) -> set[Arro
     for start in (*starts, *range(size)):
         if is_done[start]:
             continue
-        # By hand and not by recursion: a diagram may be deeper than Python's stack.
+        # An explicit stack, because a diagram may be deeper than Python's recursion limit.
         path = [(start, iter(successors[start]))]
         is_open[start] = True
         while path:
@@ -43,7 +43,8 @@ def find_back_arrows(size: int, successors: Sequence[Sequence[int]]) -> set[Arro
 
 
 def assign_layers(size: int, successors: Sequence[Sequence[int]]) -> list[int]:
-    """By the longest way from a start, without loops; then what leads to more than it comes from moves down to that."""
+    """Return the layer of each node by its longest path from a start, without loops; then move nodes with more
+    successors than predecessors down to their successors."""
     incoming = [0] * size
     for targets in successors:
         for target in targets:

@@ -1,7 +1,7 @@
-"""Where the shapes of a diagram stand and how its arrows run, computed from sizes and predecessors alone.
+"""Positions of the shapes of a diagram and the course of its arrows, computed from sizes and predecessors alone.
 
-A layered layout: loops are broken, shapes put into layers, layers ordered, and arrows led through the gaps. Everything
-is whole numbers and settled by the order of the shapes, so the same diagram gives the same picture.
+A layered layout: it breaks loops, assigns layers, orders them, and routes arrows through the gaps. It uses integers
+only, and the order of the shapes decides every choice, so equal diagrams give equal pictures.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from elements.diagrams.effort import Share
-from elements.diagrams.frames import Frame, Line, Outline, Part, Point
+from elements.diagrams.frames import DiagramPart, Frame, Outline, Point, Polyline
 from elements.diagrams.lines import Router
 from elements.diagrams.network import build_network
 from elements.diagrams.order import order_layers
 from elements.diagrams.packing import grid, pack
 from elements.diagrams.placement import Extents, place_across
 
-# Across the flow: between two shapes, between a shape and a line, between two lines.
+# Distances across the flow: between two shapes, between a shape and a line, between two lines.
 SHAPE_ROOM, LINE_ROOM = 36, 18
 
 
 class Direction(StrEnum):
-    """Where the flow leads: down, or to the right."""
+    """Direction of the flow: down, or to the right."""
 
     VERTICAL = "vertical"
     HORIZONTAL = "horizontal"
@@ -31,7 +31,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A shape to be placed. `rank` is its place in the diagram's order; sizes are measured from the figure's middle."""
+    """A shape to place. `rank` is its position in the diagram; sizes are measured from the middle of the figure."""
 
     key: str
     rank: int
@@ -46,7 +46,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where the middle of a shape's figure is."""
+    """Position of the middle of a shape's figure."""
 
     key: str
     x: int
@@ -55,7 +55,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """`is_back` says that it closes a loop, against the flow."""
+    """`is_back` means that the arrow closes a loop, against the flow."""
 
     source: str
     target: str
@@ -64,8 +64,8 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """In the order of the shapes, and of the shapes that arrows come from and lead to."""
+class DiagramLayout:
+    """Placed shapes in their order, and arrows in the order of the shapes they come from and lead to."""
 
     width: int
     height: int
@@ -73,8 +73,9 @@ class Layout:
     arrows: tuple[Arrow, ...]
 
 
-def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direction: Direction) -> Layout:
-    """`predecessors` are pairs of what comes first and what follows it; pairs of unknown shapes are passed over."""
+def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direction: Direction) -> DiagramLayout:
+    """Arrange a diagram. `predecessors` are pairs of predecessor and successor; pairs with unknown shapes are
+    ignored."""
     ordered = sorted(boxes, key=lambda box: (box.rank, box.key))
     number = {box.key: place for place, box in enumerate(ordered)}
     arrows = sorted({(number[one], number[two]) for one, two in predecessors if one in number and two in number})
@@ -85,17 +86,17 @@ def arrange(boxes: Iterable[Box], predecessors: Iterable[tuple[str, str]], direc
         alone = grid([frames[node] for node in single], along_first=direction is Direction.HORIZONTAL)
         parts.append((single, alone))
     middles: dict[int, Point] = {}
-    lines: list[Line] = []
+    lines: list[Polyline] = []
     places, across, along = pack([part for _, part in parts])
     for (nodes, part), (right, down) in zip(parts, places, strict=True):
         for node, (x, y) in zip(nodes, part.middles, strict=True):
             middles[node] = (x + right, y + down)
         for line in part.lines:
             points = tuple((x + right, y + down) for x, y in line.points)
-            lines.append(Line(nodes[line.source], nodes[line.target], line.is_back, points))
+            lines.append(Polyline(nodes[line.source], nodes[line.target], line.is_back, points))
     lines.sort(key=lambda line: (line.source, line.target))
     is_turned = direction is Direction.HORIZONTAL
-    return Layout(
+    return DiagramLayout(
         along if is_turned else across,
         across if is_turned else along,
         tuple(Placed(box.key, *_turned(middles[place], is_turned)) for place, box in enumerate(ordered)),
@@ -124,7 +125,8 @@ def _turned(point: Point, is_turned: bool) -> Point:
 def _parts(
     size: int, arrows: Sequence[tuple[int, int]]
 ) -> tuple[list[tuple[list[int], list[tuple[int, int]]]], list[int]]:
-    """Connected parts in the order of their first shapes, each with its arrows by place in it; and who has no arrow."""
+    """Return the connected parts in the order of their first shapes, each with its arrows, and the nodes without
+    arrows."""
     leader = list(range(size))
 
     def find(node: int) -> int:
@@ -148,7 +150,9 @@ def _parts(
     return [(members, own[first]) for first, members in nodes.items()], [x for x in range(size) if x not in joined]
 
 
-def _lay_out(nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share) -> Part:
+def _lay_out(
+    nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share
+) -> DiagramPart:
     own = [frames[node] for node in nodes]
     network = build_network(len(own), arrows, share)
     rows = order_layers(network, share)

@@ -1,6 +1,6 @@
-"""The lines of a connected part: which gap each bends in, how it meets its shapes, and so how far layers are apart.
+"""Lines of a connected part: the gap in which each bends, how it meets its shapes, and thus the distances of layers.
 
-Lines run in gaps, through points between shapes, and inside the two shapes they join; so none runs through another
+Lines run in gaps, through points between shapes, and inside the two shapes they join, so they never cross another
 shape.
 """
 
@@ -10,23 +10,23 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from elements.diagrams.frames import Frame, Line, Outline, Part, Point
+from elements.diagrams.frames import DiagramPart, Frame, Outline, Point, Polyline
 from elements.diagrams.network import Chain, Network
 from elements.diagrams.tracks import MANY, Gap, Net, overlay
 
-# Between two layers, at least.
+# Minimum distance between two layers.
 GAP = 44
-# A line that would step aside by no more than this goes straight.
+# A line with an offset up to this is drawn straight.
 STEP = 8
-# How far beside the middle a line meets a shape that it must not meet there.
+# Distance from the middle at which a line meets a shape whose middle is taken.
 ASIDE = 12
-# Between the outermost shape and the way around the outside.
+# Distance between the outermost shape and the path around the outside.
 OUTSIDE = 24
 
 
 @dataclass(slots=True)
 class Bend:
-    """The way of one line through one gap: at `enter` in, along the track of its net, at `leave` out."""
+    """Path of one line through one gap: in at `enter`, along the track of its net, out at `leave`."""
 
     gap: int
     net: Net
@@ -49,26 +49,26 @@ class Router:
             axis[node] + (0 if network.is_point(node) else frames[node].after) for node in range(len(network.layer))
         )
 
-    def route(self) -> Part:
+    def route(self) -> DiagramPart:
         bends = [self._bends(chain) for chain in self.network.chains]
         for gap in self.gaps:
             gap.assign_tracks()
         self._part_overlays(bends)
         middles, starts, length = self._measure()
         lines = [
-            Line(chain.source, chain.target, chain.is_back, self._points(chain, found, middles, starts))
+            Polyline(chain.source, chain.target, chain.is_back, self._points(chain, found, middles, starts))
             for chain, found in zip(self.network.chains, bends, strict=True)
         ]
         return self._as_part(middles, lines, length)
 
     def _forks(self) -> set[int]:
-        """Shapes that several lines lead down from: these share a track."""
+        """Return the shapes from which several lines lead down; these lines share a track."""
         network = self.network
         return {node for node in range(network.size) if len(network.lower[node]) > 1}
 
     def _sides(self) -> dict[tuple[int, bool], int]:
-        """Lanes that stand right beside the shape they join meet it from that side: by last or first point, and whether
-        it is the target that they meet there."""
+        """Return the lanes that meet their shape from the side because they are right beside it: by last or first
+        point, and whether that shape is the target."""
         ends: dict[int, list[tuple[int, bool]]] = {}
         for chain in self.network.chains:
             if chain.is_back and not chain.is_outer:
@@ -93,7 +93,7 @@ class Router:
         ends: dict[int, list[tuple[int, bool]]],
         found: dict[tuple[int, bool], int],
     ) -> None:
-        """From the shape outwards, as long as lanes have nothing else to do here; all lead to it, or all from it."""
+        """Attach lanes to the side of a shape, outwards, as long as they belong to it and all lead to it or from it."""
         role: bool | None = None
         for point in others:
             roles = [is_target for shape, is_target in ends.get(point, ()) if shape == node]
@@ -123,12 +123,12 @@ class Router:
         return Bend(gap, net, enter, leave, above == chain.source, below == chain.target)
 
     def _straightened(self, above: int, below: int) -> int:
-        """The axis of what cannot be met beside its middle."""
+        """Return the axis of the end that cannot be met beside its middle."""
         gives_way = not self.network.is_point(below) and self.frames[below].outline is Outline.STRAIGHT
         return self.axis[above] if gives_way or not self.network.is_point(below) else self.axis[below]
 
     def _lane_bends(self, chain: Chain) -> list[Bend]:
-        """Upwards, from the source to the target."""
+        """Return the bends of a lane, upwards from the source to the target."""
         first, last = chain.points[0], chain.points[-1]
         found = []
         if (last, False) not in self.sides:
@@ -152,7 +152,7 @@ class Router:
         return found
 
     def _beside(self, shape: int, lane: int) -> int:
-        """A lane meets a shape beside its middle, where there is room, so that it can be told from what leads on."""
+        """Return where a lane meets a shape: beside its middle if there is room, apart from the lines that lead on."""
         frame = self.frames[shape]
         if frame.outline is not Outline.STRAIGHT:
             return self.axis[shape]
@@ -173,7 +173,8 @@ class Router:
         ]
 
     def _part_overlays(self, bends: Sequence[list[Bend]]) -> None:
-        """Two lines of one gap that change places would look like two straight ones: one meets its shape elsewhere."""
+        """Two lines of one gap that swap positions would look like two straight ones: let one meet its shape
+        elsewhere."""
         by_net: dict[int, list[Bend]] = {}
         for bend in (each for found in bends for each in found):
             by_net.setdefault(id(bend.net), []).append(bend)
@@ -193,7 +194,7 @@ class Router:
                 bend.leave += ASIDE if bend.enter > place else -ASIDE
 
     def _measure(self) -> tuple[list[int], list[int], int]:
-        """Along the flow: the middle of each layer, the start of each gap, and the end of all."""
+        """Return positions along the flow: the middle of each layer, the start of each gap, and the end."""
         middles, starts = [], [0]
         last = len(self.rows)
         for number, row in enumerate(self.rows):
@@ -234,17 +235,17 @@ class Router:
             points += [(self.axis[lane], target_at), (self.axis[chain.target] + side * target.half_across, target_at)]
         return _without_idle(points)
 
-    def _as_part(self, middles: Sequence[int], lines: Sequence[Line], length: int) -> Part:
-        """Moved so that it begins at 0."""
+    def _as_part(self, middles: Sequence[int], lines: Sequence[Polyline], length: int) -> DiagramPart:
+        """Move the part so that it begins at 0."""
         shapes = range(self.network.size)
         first = min(self.axis[node] - self.frames[node].before for node in shapes)
         last = max(self.axis[node] + self.frames[node].after for node in shapes)
         places = [point[0] for line in lines for point in line.points]
         first, last = min((first, *places)), max((last, *places))
-        return Part(
+        return DiagramPart(
             [(self.axis[node] - first, middles[self.network.layer[node]]) for node in shapes],
             [
-                Line(each.source, each.target, each.is_back, tuple((x - first, y) for x, y in each.points))
+                Polyline(each.source, each.target, each.is_back, tuple((x - first, y) for x, y in each.points))
                 for each in lines
             ],
             last - first,
@@ -253,7 +254,7 @@ class Router:
 
 
 def _without_idle(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Without points that the line only passes."""
+    """Remove points at which the line does not bend."""
     kept: list[Point] = []
     for point in points:
         if kept and kept[-1] == point:

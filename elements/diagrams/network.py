@@ -1,4 +1,4 @@
-"""A connected diagram in layers in which every link joins neighbours: long arrows pass through points in between.
+"""A connected diagram in layers whose links join neighbours: long arrows pass through points in between.
 
 An arrow that leads back has a lane: a point in each layer from its target's down to its source's. It leaves its source
 downwards like any other, turns into the lane, and comes down on its target from above.
@@ -13,8 +13,8 @@ from itertools import pairwise
 from elements.diagrams.effort import Share
 from elements.diagrams.layers import Arrow, assign_layers, find_back_arrows
 
-# Points that all of a diagram may have, and each part in any case. Beyond that the longest arrows share one way around
-# the outside.
+# Maximum number of points of a diagram, and a minimum for each part. Beyond that, the longest arrows share one path
+# around the outside.
 MAX_POINTS, LEAST_POINTS = 8_000, 200
 
 
@@ -58,7 +58,7 @@ class Network:
 
 
 def build_network(size: int, arrows: Sequence[Arrow], share: Share) -> Network:
-    """`arrows` ascend, each there once."""
+    """Build the network. `arrows` ascend, without duplicates."""
     successors: list[list[int]] = [[] for _ in range(size)]
     for source, target in arrows:
         successors[source].append(target)
@@ -76,13 +76,13 @@ def build_network(size: int, arrows: Sequence[Arrow], share: Share) -> Network:
 
 
 def _points_between(network: Network, arrow: Arrow, is_back: bool) -> range:
-    """The layers in which an arrow needs a point."""
+    """Return the layers in which an arrow needs a point."""
     source, target = (network.layer[node] for node in arrow)
     return range(target, source + 1) if is_back else range(source + 1, target)
 
 
 def _outer_arrows(network: Network, arrows: Sequence[Arrow], back: set[Arrow], most: int) -> set[Arrow]:
-    """The longest arrows, where all together would need too many points."""
+    """Return the longest arrows, if all arrows together would need too many points."""
     lengths = {arrow: len(_points_between(network, arrow, arrow in back)) for arrow in arrows}
     left = most
     outer = set()

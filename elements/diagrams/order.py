@@ -1,7 +1,7 @@
-"""The order of the nodes in each layer, with few crossings: sweeps by barycentre, the best of several beginnings.
+"""Order of the nodes in each layer with few crossings: barycentre sweeps, the best of several starts.
 
-Where a lane turns into its shape, both hang on a turn in the layer beyond, so that turns count among the crossings and
-keep a lane near its ends. Turns exist here only.
+Where a lane turns into its shape, both are linked to a turn in the layer beyond, so that turns count among the
+crossings and keep a lane near its ends. Turns exist in this module only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import pairwise
 from elements.diagrams.effort import Share
 from elements.diagrams.network import Network
 
-# Links that all sweeps together may look at, which bounds the time for large diagrams.
+# Maximum number of links that all sweeps together may visit, which bounds the time for large diagrams.
 EFFORT = 60_000
-# Diagrams of up to so many links are also improved by exchanging neighbours, which takes time.
+# Diagrams with up to this number of links are also improved by swapping neighbours, which takes time.
 SMALL = 800
 FLOW, TURN = 2, 1
 Rows = list[list[int]]
@@ -23,25 +23,26 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class _Net:
-    """The network with turns: their layers are one off, since a turn may lie above the first layer."""
+    """The network with turns. Its layers are shifted by one, because a turn may be above the first layer."""
 
     layer: list[int]
     upper: list[list[int]]
     lower: list[list[int]]
     lanes: dict[int, list[list[int]]]
-    """By target: each lane with its turns, from the top down."""
+    """Lanes with their turns, from the top down, by target."""
     size: int
     depth: int
     turns_from: int
 
     def weight(self, one: int, other: int) -> int:
-        """What crossing a link costs, times the same of the other link: the end of a lane may rather be crossed than
-        that a lane crosses the flow. Two ends cost nothing, since most of them need no turn in the end."""
+        """Weight of a link in a crossing; a crossing costs the product of two weights. Crossing the end of a lane is
+        better than a lane that crosses the flow. Two ends cost nothing, because most of them need no turn in the
+        end."""
         return TURN if max(one, other) >= self.turns_from else FLOW
 
 
 def order_layers(network: Network, share: Share) -> Rows:
-    """The nodes of each layer from left to right."""
+    """Return the nodes of each layer from left to right."""
     net = _with_turns(network)
     links = sum(map(len, net.lower))
     is_small = links <= share.of(SMALL)
@@ -82,7 +83,7 @@ def _with_turns(network: Network) -> _Net:
 
 
 def _first_order(net: _Net, lanes_first: bool) -> Rows:
-    """As a walk down the arrows meets the nodes; lanes stand on one side of all that the loop consists of."""
+    """Return nodes in the order of a walk down the arrows; lanes are on one side of their loop."""
     met: list[int] = []
     seen = bytearray(len(net.layer))
 
@@ -114,7 +115,7 @@ def _first_order(net: _Net, lanes_first: bool) -> Rows:
 
 
 def _improve(net: _Net, rows: Rows, rounds: int, is_small: bool) -> int:
-    """Reorder the rows in place; answers how many crossings are left."""
+    """Reorder the rows in place, and return the number of crossings that remain."""
     place = _places(net, rows)
     best = [row[:] for row in rows]
     fewest = _count_crossings(net, rows, place)
@@ -134,7 +135,7 @@ def _improve(net: _Net, rows: Rows, rounds: int, is_small: bool) -> int:
 
 
 def _move_lanes_first(net: _Net, rows: Rows, crossings: int) -> None:
-    """Lanes go to the left of everything where that costs no crossing: no label stands on that side of a shape."""
+    """Move lanes to the left of everything if that adds no crossing, because no shape has a label on that side."""
     for lane in (each for lanes in net.lanes.values() for each in lanes):
         tried = [row[:] for row in rows]
         for node in lane:
@@ -155,7 +156,7 @@ def _places(net: _Net, rows: Rows) -> list[int]:
 
 
 def _sort_row(row: list[int], place: list[int], neighbours: Sequence[Sequence[int]]) -> None:
-    """By the mean place of the neighbours; who has none stays where they are."""
+    """Sort by the mean position of the neighbours; nodes without neighbours stay."""
     mean = {
         node: sum(place[each] for each in neighbours[node]) / len(neighbours[node]) for node in row if neighbours[node]
     }
@@ -181,7 +182,8 @@ def _count_crossings(net: _Net, rows: Rows, place: list[int]) -> int:
 
 
 def _inversions(ends: Sequence[tuple[int, int]], size: int) -> int:
-    """Pairs in the wrong order, each with the product of its weights, counted with a tree of partial sums."""
+    """Return the number of pairs in the wrong order, each times the product of its weights, by a tree of partial
+    sums."""
     sums = [0] * (size + 1)
     found = seen = 0
     for value, weight in ends:
@@ -214,7 +216,7 @@ def _exchange_neighbours(net: _Net, rows: Rows, place: list[int]) -> None:
 
 
 def _crossings_of(net: _Net, place: list[int], left: int, right: int) -> int:
-    """Between the links of two nodes, when one stands left of the other."""
+    """Return the crossings between the links of two nodes if one is left of the other."""
     costs = [
         net.weight(left, one) * net.weight(right, other)
         for neighbours in (net.upper, net.lower)

@@ -1,22 +1,22 @@
-"""Parts of a diagram that have no arrow in common, side by side; and shapes without any arrow, in a grid."""
+"""Placement of unconnected parts of a diagram side by side, and of shapes without arrows in a grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from elements.diagrams.frames import Frame, Part, Point
+from elements.diagrams.frames import DiagramPart, Frame, Point
 
-# Between parts, and between the shapes of a grid.
+# Distances between parts, and between the shapes of a grid.
 PART_ROOM, GRID_ROOM = 56, 28
-# A row of parts is at least this wide before another is begun.
+# Minimum width of a row of parts before another begins.
 ROW = 1_400
-# A row of a grid has at least so many shapes.
+# Minimum number of shapes in a row of a grid.
 IN_ROW = 4
 
 
-def pack(parts: Sequence[Part]) -> tuple[list[Point], int, int]:
-    """Where each part begins, and the size of all: in rows, from the first to the last."""
+def pack(parts: Sequence[DiagramPart]) -> tuple[list[Point], int, int]:
+    """Return the start of each part and the total size: in rows, from the first to the last."""
     area = sum((part.across + PART_ROOM) * (part.along + PART_ROOM) for part in parts)
     limit = max(ROW, math.isqrt(area), *(part.across for part in parts)) if parts else ROW
     places: list[Point] = []
@@ -31,9 +31,9 @@ def pack(parts: Sequence[Part]) -> tuple[list[Point], int, int]:
     return places, across, along
 
 
-def grid(frames: Sequence[Frame], *, along_first: bool) -> Part:
-    """In cells of one size, about as wide as high; `along_first` fills it along the flow, from left to right if that
-    is where the flow leads."""
+def grid(frames: Sequence[Frame], *, along_first: bool) -> DiagramPart:
+    """Return positions in cells of one size, about as wide as high. `along_first` fills the grid along the flow, from
+    left to right if the flow leads there."""
     before = max(frame.before for frame in frames)
     above = max(frame.above for frame in frames)
     cell_across = before + max(frame.after for frame in frames) + GRID_ROOM
@@ -47,4 +47,4 @@ def grid(frames: Sequence[Frame], *, along_first: bool) -> Part:
         middles.append((before + across * cell_across, above + along * cell_along))
     rows = -(-len(frames) // in_row)
     across, along = (rows, in_row) if along_first else (in_row, rows)
-    return Part(middles, [], across * cell_across - GRID_ROOM, along * cell_along - GRID_ROOM)
+    return DiagramPart(middles, [], across * cell_across - GRID_ROOM, along * cell_along - GRID_ROOM)

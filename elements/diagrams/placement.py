@@ -1,7 +1,7 @@
-"""Where the nodes of each layer stand across the flow: straight lines first, even branches second, in whole numbers.
+"""Positions of nodes across the flow: straight lines first, even branches second, in integers.
 
-Nodes whose line shall be straight are joined to columns. Columns are pushed together from both sides, the mean of the
-two is taken, and then each is drawn to the middle of what it is linked with, as far as its neighbours give way.
+Nodes whose line should be straight form columns. Columns are pushed together from both sides, the mean of the two
+results is taken, and then each column moves to the middle of its links as far as its neighbours give way.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from elements.diagrams.effort import Share
 from elements.diagrams.network import Network
 
 Rows = Sequence[Sequence[int]]
-# How much may be looked at to even things out, and how many columns may be moved at once: both bound the time that
-# large diagrams take.
+# Maximum number of links to visit when evening out, and of columns to move at once; both bound the time for large
+# diagrams.
 EFFORT, CROWD = 500_000, 40
-# How strong a line draws: one that is a way of its own, and one that only leads past something.
+# Strength of a line's pull: a line of its own, and a line that only bypasses something.
 STRONG, WEAK = 4, 1
-# Evening out works with parts of a whole, so that what is rounded does not add up.
+# Evening out uses fractions of a unit, so that rounding errors do not add up.
 FINE = 16
 ROUNDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """How far each node reaches to both sides of its axis, and the room it wants on each side."""
+    """Extent of each node to both sides of its axis, and the margin it needs on each side."""
 
     before: Sequence[int]
     after: Sequence[int]
     room: Sequence[int]
 
     def distance(self, left: int, right: int) -> int:
-        """Between the axes of two neighbours, at least."""
+        """Return the minimum distance between the axes of two neighbours."""
         return self.after[left] + max(self.room[left], self.room[right]) + self.before[right]
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """By the first node of each column: the distances to those beside it, and what draws it how much."""
+    """Columns by their first node: distances to those beside it, and the pull of its links."""
 
     of: list[int]
     after: list[dict[int, int]]
@@ -53,12 +53,12 @@ class _Columns:
 
 
 def place_across(network: Network, rows: Rows, extents: Extents, share: Share) -> list[int]:
-    """The axis of each node."""
+    """Return the axis of each node."""
     columns = _columns(network, rows, extents)
     least = _push(columns, columns.before, columns.after)
     most = _push(columns, columns.after, columns.before)
     end = max(most)
-    # The mean keeps every distance that both keep.
+    # The mean keeps every distance that both results keep.
     axis = [(one + end - other) // 2 for one, other in zip(least, most, strict=True)]
     _even_out(columns, axis, share.of(EFFORT))
     _settle_lanes(network, columns, axis)
@@ -86,7 +86,7 @@ def _columns(network: Network, rows: Rows, extents: Extents) -> _Columns:
 
 
 def _passing(network: Network) -> set[int]:
-    """The points of arrows that lead past something: both their ends have other ways between them."""
+    """Return the points of arrows that bypass something: other paths connect their ends."""
     return {
         point
         for chain in network.chains
@@ -96,8 +96,8 @@ def _passing(network: Network) -> set[int]:
 
 
 def _join(network: Network, rows: Rows, passing: set[int]) -> list[int]:
-    """The first node of each node's column. Joined are two points of one arrow, and nodes that are each other's middle
-    neighbour; where two such lines cross, the one between points stays straight."""
+    """Return the first node of each node's column. Points of one arrow are joined, and nodes that are each other's
+    middle neighbour; where two such lines cross, the one between points stays straight."""
     place = [0] * len(network.layer)
     for row in rows:
         for number, node in enumerate(row):
@@ -126,7 +126,8 @@ def _is_straight(network: Network, place: Sequence[int], passing: set[int], abov
 
 
 def _middle(place: Sequence[int], passing: set[int], neighbours: Sequence[int]) -> int | None:
-    """Of an even number none is in the middle. Lines that lead past something count only where that settles it."""
+    """Return the middle neighbour; there is none for an even number. Lines that bypass something count only if that
+    decides it."""
     for known in ([node for node in neighbours if node not in passing], neighbours):
         if len(known) % 2:
             return sorted(known, key=place.__getitem__)[len(known) // 2]
@@ -134,7 +135,7 @@ def _middle(place: Sequence[int], passing: set[int], neighbours: Sequence[int]) 
 
 
 def _push(columns: _Columns, before: Sequence[dict[int, int]], after: Sequence[dict[int, int]]) -> list[int]:
-    """Each column as near to the beginning as those before it allow, and then as near to those after it."""
+    """Place each column as near to the beginning as those before it allow, and then as near to those after it."""
     waiting = [len(each) for each in before]
     order = [head for head in columns.heads if not waiting[head]]
     axis = [0] * len(waiting)
@@ -151,7 +152,7 @@ def _push(columns: _Columns, before: Sequence[dict[int, int]], after: Sequence[d
 
 
 def _even_out(columns: _Columns, axis: list[int], effort: int) -> None:
-    """Draw each column to the mean of what it is linked with, again and again, from both ends in turn."""
+    """Move each column to the mean of its links, repeatedly, from both ends in turn."""
     drawn = sorted((head for head in columns.heads if columns.pulls[head]), key=lambda head: (axis[head], head))
     looks_left = effort
     for _ in range(ROUNDS):
@@ -168,9 +169,10 @@ def _even_out(columns: _Columns, axis: list[int], effort: int) -> None:
 
 
 def _draw(columns: _Columns, axis: list[int], head: int) -> int:
-    """Move one column where it is drawn to. What is in its way moves along, as long as all together are drawn there.
+    """Move one column towards its links. Columns in its way move along, as long as the group as a whole is pulled
+    there.
 
-    Answers how much was looked at; nothing means that nothing has moved.
+    Return the number of visited links; 0 means that nothing has moved.
     """
     group = {head: None}
     wanted = _pull(columns, axis, group)
@@ -195,7 +197,7 @@ def _draw(columns: _Columns, axis: list[int], head: int) -> int:
 
 
 def _settle_lanes(network: Network, columns: _Columns, axis: list[int]) -> None:
-    """Lanes go as near to their shapes as there is room, and draw nothing aside; twice, since one may make room for
+    """Move lanes as near to their shapes as there is room, without pulling others; twice, because one may make room for
     another."""
     lanes = [chain for chain in network.chains if chain.is_back and chain.points]
     for chain in (*lanes, *reversed(lanes)):
@@ -210,7 +212,7 @@ def _settle_lanes(network: Network, columns: _Columns, axis: list[int]) -> None:
 
 
 def _pull(columns: _Columns, axis: Sequence[int], group: Collection[int]) -> int:
-    """How far a group is drawn to one side, towards 0 rounded."""
+    """Return how far a group is pulled to one side, rounded towards 0."""
     total = weight = 0
     for head in group:
         for other, strength in columns.pulls[head]:

@@ -1,4 +1,4 @@
-"""A diagram as SVG: stands alone or in a page, holds no script, and is the same text for the same diagram."""
+"""Diagram as SVG: works alone or in a page, contains no script, and is the same text for equal diagrams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE
-from elements.diagrams.figures import Figure, Shape
+from elements.diagrams.figures import DrawableShape, Figure
 from elements.diagrams.frames import Point
 from elements.diagrams.layout import Arrow, Direction, arrange
 from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
@@ -24,26 +24,26 @@ NOTICE_WIDTH = 320
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """What the picture says of itself, in the language of its culture."""
+class DiagramTexts:
+    """Texts of the picture about itself, in the language of its culture."""
 
     language: str
     title: str
     description: str
     notice: str = ""
-    """In place of shapes, where there are none to be drawn."""
+    """Text instead of shapes, if there are none."""
 
 
 def draw(
-    texts: Texts,
-    shapes: Iterable[Shape],
+    texts: DiagramTexts,
+    shapes: Iterable[DrawableShape],
     predecessors: Iterable[tuple[str, str]],
     direction: Direction,
     *,
     selected: str | None = None,
     with_style: bool = True,
 ) -> str:
-    """`with_style` is for a picture on its own; a page brings the style sheet itself."""
+    """Return the SVG of a diagram. `with_style` is for a picture on its own; a page loads the style sheet itself."""
     figures = {shape.key: Figure(shape, direction) for shape in shapes}
     if not figures:
         return _notice(texts, with_style)
@@ -54,7 +54,7 @@ def draw(
     return _picture(texts, layout.width + 2 * PADDING, layout.height + 2 * PADDING, body, has_links, with_style)
 
 
-def _notice(texts: Texts, with_style: bool) -> str:
+def _notice(texts: DiagramTexts, with_style: bool) -> str:
     lines = wrap(texts.notice, NOTICE_WIDTH, 3)
     width = max(map(width_of, lines), default=0) + 4 * PADDING
     spans = "".join(
@@ -65,8 +65,10 @@ def _notice(texts: Texts, with_style: bool) -> str:
     return _picture(texts, width, 2 * PADDING + len(lines) * LINE_HEIGHT, [text], False, with_style)
 
 
-def _picture(texts: Texts, width: int, height: int, body: Sequence[str], has_links: bool, with_style: bool) -> str:
-    # An image has no parts for who cannot see it; a picture with links is a group of these.
+def _picture(
+    texts: DiagramTexts, width: int, height: int, body: Sequence[str], has_links: bool, with_style: bool
+) -> str:
+    # Screen readers see an image as a whole; a picture with links is a group of them.
     role = "group" if has_links else "img"
     language = quoteattr(texts.language)
     head = [
@@ -76,7 +78,7 @@ def _picture(texts: Texts, width: int, height: int, body: Sequence[str], has_lin
         f"<title>{escape(clean(texts.title))}</title>",
         f"<desc>{escape(clean(texts.description))}</desc>",
         *([f"<style>{_style()}</style>"] if with_style else []),
-        # Its own ground: on a dark page the texts must be read, too.
+        # A background of its own, so that texts are readable on a dark page.
         f'<rect class="ground" width="{width}" height="{height}" fill="{WHITE}"/>',
     ]
     return "\n".join([*head, *body, "</svg>", ""])
@@ -88,7 +90,7 @@ def _style() -> str:
 
 
 def _arrows(arrows: Sequence[Arrow]) -> Iterator[str]:
-    """Those that lead back come last, so that their dashes show where they join others."""
+    """Arrows that lead back come last, so that their dashes stay visible where they join others."""
     if not arrows:
         return
     yield '<g class="arrows" fill="none" stroke-width="1.5" aria-hidden="true">'
@@ -107,7 +109,7 @@ def _arrows(arrows: Sequence[Arrow]) -> Iterator[str]:
 
 
 def _way(points: Sequence[Point]) -> str:
-    """From corner to corner, round at each; it ends inside the head of the arrow, whose tip is the end."""
+    """Return a path through the corners, each rounded. It ends inside the arrow head, whose tip is the end."""
     (x, y), *others = points
     last, end = points[-2], points[-1]
     others[-1] = _towards(end, last, HEAD_LENGTH - 2)
@@ -126,7 +128,7 @@ def _way(points: Sequence[Point]) -> str:
 def _head(points: Sequence[Point]) -> str:
     (x, y), last = points[-1], points[-2]
     back_x, back_y = _towards((x, y), last, HEAD_LENGTH)
-    # Beside the line: its direction, turned by a quarter.
+    # Perpendicular to the line.
     aside_x, aside_y = (HEAD_HALF, 0) if back_x == x else (0, HEAD_HALF)
     return f"M{x} {y}L{back_x - aside_x} {back_y - aside_y}L{back_x + aside_x} {back_y + aside_y}Z"
 
@@ -136,5 +138,5 @@ def _distance(one: Point, other: Point) -> int:
 
 
 def _towards(point: Point, other: Point, steps: int) -> Point:
-    """So many steps from a point along the line to another; lines run straight across or straight along."""
-    return tuple(here + max(-steps, min(steps, there - here)) for here, there in zip(point, other, strict=True))  # type: ignore[return-value]  # two as before
+    """Return the point some steps from one point towards another; lines are horizontal or vertical."""
+    return tuple(here + max(-steps, min(steps, there - here)) for here, there in zip(point, other, strict=True))  # type: ignore[return-value]  # two coordinates

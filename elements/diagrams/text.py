@@ -1,7 +1,7 @@
-"""Texts in pictures: how wide they are, how they break into lines, and what of them may stand in XML.
+"""Texts in pictures: their width, their line breaks, and the removal of characters that XML does not allow.
 
-SVG does not wrap texts, and the server has no fonts: widths are those of Arial and its metric twins, in thousandths of
-the size of the font, and estimates for what these do not have.
+SVG does not wrap text, and the server has no fonts: widths are those of Arial and metric-compatible fonts, in
+thousandths of the font size, with estimates for other characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 FONT_SIZE, LINE_HEIGHT = 13, 16
 ELLIPSIS = "…"
 SOFT_HYPHEN = "\u00ad"
-# Longer names are cut anyway; looking at all of a text of a million characters would take its time.
+# Longer names are cut anyway; processing a text of a million characters would take long.
 LOOKED_AT = 2_000
 
 _ASCII = (
@@ -27,24 +27,24 @@ _ASCII = (
 )  # fmt: skip
 _OTHERS = {"ß": 611, "æ": 889, "Æ": 1000, "œ": 944, "Œ": 1000, "ø": 611, "Ø": 778, "€": 556, ELLIPSIS: 1000, "–": 556}
 _UPPER_CASE, _LOWER_CASE, _WIDE, _UNKNOWN = 722, 600, 1000, 700
-# Not allowed in XML 1.0, whatever it is escaped as.
+# XML 1.0 does not allow these characters, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _PIECES = re.compile(f"[^-/{SOFT_HYPHEN}]*(?:[-/{SOFT_HYPHEN}]+|$)")
 _JOINER = "\u200d"
 _SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
-# Letters that sound as one, and how far a break may move for the sake of a syllable.
+# Letters that form one sound, and the distance that a break may move for the sake of a syllable.
 _CLUSTERS = frozenset({"ch", "ck", "ph", "th", "qu", "st", "sp"})
 SYLLABLE = 7
 
 
 def clean(text: str) -> str:
-    """With line breaks of one kind, and without what XML cannot hold."""
+    """Return the text with uniform line breaks and without characters that XML does not allow."""
     return _FORBIDDEN.sub(" ", _LINE_BREAKS.sub("\n", text))
 
 
 def width_of(text: str) -> int:
-    """In pixels, rounded up."""
+    """Return the width in pixels, rounded up."""
     return -(-sum(map(_units, text)) * FONT_SIZE // 1000)
 
 
@@ -66,7 +66,7 @@ def _units(character: str) -> int:
 
 
 def wrap(text: str, width: int, most: int) -> list[str]:
-    """In lines of about the same length, none wider than `width`; what does not fit into `most` lines ends in …"""
+    """Break a text into lines of similar length, none wider than `width`; text beyond `most` lines is cut with …"""
     looked_at = clean(text[:LOOKED_AT])
     lines = list(_fill(looked_at, width))
     if len(lines) > most:
@@ -77,11 +77,11 @@ def wrap(text: str, width: int, most: int) -> list[str]:
 
 
 def _evened(text: str, lines: list[str], width: int) -> list[str]:
-    """As many lines, but none nearly empty after a full one."""
+    """Keep the number of lines, but avoid a nearly empty one after a full one."""
     least = max(map(width_of, lines), default=0) * 6 // 10
     for narrower in range(least, width, 6):
         tried = list(_fill(text, narrower))
-        # Not at the price of a further hyphen.
+        # Not at the cost of another hyphen.
         if len(tried) == len(lines) and _letters(tried) == _letters(lines):
             return tried
     return lines
@@ -108,13 +108,13 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _shown(line: str) -> str:
-    """A soft hyphen shows at the end of a line only."""
+    """A soft hyphen is visible only at the end of a line."""
     shown = line.replace(SOFT_HYPHEN, "")
     return f"{shown}-" if line.endswith(SOFT_HYPHEN) else shown
 
 
 def _pieces(paragraph: str) -> Iterator[tuple[str, bool]]:
-    """Words, and parts of words that a line may end after; each with whether it is joined to the one before."""
+    """Return words and parts of words after which a line may end, each with whether it is joined to the one before."""
     for word in paragraph.split():
         is_joined = False
         for piece in filter(None, _PIECES.findall(word)):
@@ -123,7 +123,7 @@ def _pieces(paragraph: str) -> Iterator[tuple[str, bool]]:
 
 
 def _broken(word: str, width: int) -> list[str]:
-    """A word that is too long for a line, in parts; with hyphens where that is how its letters are written."""
+    """Split a word that is too long for a line, with hyphens if its script uses them."""
     parts = []
     while width_of(_shown(word)) > width:
         end = _longest(word, width - width_of("-"))
@@ -140,8 +140,8 @@ def _takes_hyphen(character: str) -> bool:
 
 
 def _syllable(word: str, end: int) -> int:
-    """Where a syllable may begin, at `end` or shortly before: at a consonant with a vowel after it. A guess that is
-    often right in the languages that have long words, and harmless in the others."""
+    """Return where a syllable may begin, at `end` or shortly before: at a consonant before a vowel. The guess is often
+    right in languages with long words, and harmless in others."""
     for place in range(end, max(end - SYLLABLE, 2), -1):
         following = word[place + 1 : place + 2]
         is_start = word[place].isalpha() and not _is_vowel(word[place]) and bool(following) and _is_vowel(following)
@@ -155,7 +155,7 @@ def _is_vowel(character: str) -> bool:
 
 
 def _longest(text: str, width: int) -> int:
-    """How many characters fit, one at least; what belongs to the character before it stays with that."""
+    """Return the number of characters that fit, at least one; combining characters stay with the one before."""
     room, end = width * 1000, 0
     while end < len(text) and room >= _units(text[end]) * FONT_SIZE:
         room -= _units(text[end]) * FONT_SIZE
@@ -168,7 +168,7 @@ def _longest(text: str, width: int) -> int:
 
 
 def _clings(text: str, place: int) -> bool:
-    """Whether a character belongs to the one before it: accents, tones of skin, and what is joined to one picture."""
+    """Whether a character belongs to the one before: accents, skin tones, and joined emoji."""
     character = text[place]
     is_mark = unicodedata.category(character) in ("Mn", "Me", "Mc") or character in _SKIN_TONES
     return is_mark or _JOINER in text[place - 1 : place + 1]
@@ -177,5 +177,5 @@ def _clings(text: str, place: int) -> bool:
 def _cut(line: str, width: int) -> str:
     end = _longest(line, width - width_of(ELLIPSIS))
     found = line[:end].rstrip(" -,;:.") + ELLIPSIS
-    # Beside what cannot be parted there may be no room for it.
+    # There may be no room for a hyphen beside an indivisible part.
     return found if width_of(found) <= width else ELLIPSIS

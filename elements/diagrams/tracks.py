@@ -1,6 +1,6 @@
-"""The gaps between layers: every bend of an arrow lies on a track of its gap, in an order with few crossings.
+"""Gaps between layers: every bend of an arrow is on a track of its gap, in an order with few crossings.
 
-What leaves one shape, or leads to one, may share a track; lines that have nothing to do with each other never do.
+Lines that leave one shape, or lead to one, may share a track; unrelated lines never do.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 
-# Lines closer than this would be taken for one.
+# Lines closer than this would look like one.
 CLEARANCE = 10
-# Beyond so many nets in one gap no order is looked for, only room.
+# With more nets than this in one gap, only room is made and no order is computed.
 MANY = 60
-# What counts more than any number of crossings: two lines on top of each other, as if they were one.
+# Cost above any number of crossings: two lines on top of each other would look like one.
 OVERLAY = 10_000
 TRACK, TIGHT_TRACK, MANY_TRACKS = 14, 4, 40
-# Room between the first or the last track and the layer; below it there are the arrow heads.
+# Distance between the first or last track and the layer; arrow heads need room below.
 ABOVE, BELOW = 18, 26
 
 
 @dataclass(slots=True)
 class Net:
-    """Lines that share a track: where they come from above, and where they go on below."""
+    """Lines that share a track: where they come from above, and where they continue below."""
 
     ups: set[int] = field(default_factory=set)
     downs: set[int] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Net:
 
 
 class Gap:
-    """Between two layers, or beyond the first or the last."""
+    """The space between two layers, or beyond the first or the last."""
 
     def __init__(self) -> None:
         self.nets: dict[Hashable, Net] = {}
@@ -73,13 +73,13 @@ class Gap:
         return max(least, ABOVE + (self.tracks - 1) * self.spacing + BELOW)
 
     def offset(self, net: Net, thickness: int) -> int:
-        """Where the track of a net is, from the upper end of the gap."""
+        """Return the position of a net's track from the upper end of the gap."""
         slack = thickness - ABOVE - BELOW - (self.tracks - 1) * self.spacing
         return ABOVE + slack // 2 + net.track * self.spacing
 
 
 def _rank(net: Net) -> tuple[bool, int, int]:
-    """A first order: of lines that go to the right the rightmost is on top, of the others the leftmost."""
+    """Return a first order: of lines to the right the rightmost is on top, of the others the leftmost."""
     coming = net.ups or net.downs
     going = net.downs or net.ups
     to_right = sum(going) * len(coming) > sum(coming) * len(going)
@@ -91,19 +91,19 @@ def _touch(one: Net, other: Net) -> bool:
 
 
 def overlay(upper: Net, lower: Net) -> set[int]:
-    """Where a line that goes down from the upper track would lie on one that comes down to the lower track."""
+    """Whether a line down from the upper track would overlap one that comes down to the lower track."""
     return {down for down in upper.downs for up in lower.ups if abs(down - up) < CLEARANCE}
 
 
 def _cost(upper: Net, lower: Net) -> int:
-    """What it costs when the track of one net is above that of another."""
+    """Return the cost of placing the track of one net above that of another."""
     crossings = sum(lower.start < each < lower.end for each in upper.downs)
     crossings += sum(upper.start < each < upper.end for each in lower.ups)
     return crossings + OVERLAY * len(overlay(upper, lower))
 
 
 def _sift(nets: Sequence[Net]) -> list[Net]:
-    """Each net is moved to its cheapest place among the others, until nothing gets better."""
+    """Move each net to its cheapest position among the others until nothing improves."""
     size = len(nets)
     costs = [[0] * size for _ in nets]
     for one in range(size):
@@ -128,7 +128,7 @@ def _sift(nets: Sequence[Net]) -> list[Net]:
 
 
 def _pack(nets: Sequence[Net]) -> int:
-    """On as few tracks as possible, from left to right; answers how many."""
+    """Assign as few tracks as possible, from left to right; return their number."""
     ends: list[tuple[int, int]] = []
     for net in sorted(nets, key=lambda each: (each.start, each.end, each.track)):
         if ends and ends[0][0] + CLEARANCE <= net.start:

@@ -1,6 +1,6 @@
-"""The filter language of the read API (D13): a text becomes a syntax tree, and that a bound expression.
+"""Filter language of the read API (D13): a text becomes a syntax tree, and the tree a bound expression.
 
-What a bound expression says of an element is in `evaluation.py`.
+`evaluation.py` defines the meaning of a bound expression.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from elements.filters.parsing import parse_filter
 
 
 def read_filter(text: str, vocabulary: Vocabulary) -> BoundExpression:
-    """What a `$filter` means for the elements that a vocabulary is about, or Unreadable."""
+    """Parse and bind a `$filter` for the elements of a vocabulary; raise Unreadable for a mistake."""
     return bind_filter(parse_filter(text), vocabulary, text)

@@ -1,7 +1,7 @@
-"""From the syntax tree of a filter to an expression over known things (D13): names found, literals converted.
+"""Binding of a filter's syntax tree (D13): names are resolved and literals converted.
 
-What comes out needs no further look-up and no further check: the SQL compiler and `evaluation.py` both work on it.
-There is no third truth value: every predicate is true or false of an element, and `-ne` is the negation of `-eq`.
+A bound expression needs no further look-up or check; the SQL compiler and `evaluation.py` both work on it. There is no
+third truth value: every predicate is true or false for an element, and `-ne` is the negation of `-eq`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 ANY_ATTRIBUTE = "attributes"
 
 
-class Field(StrEnum):
-    """What an element has outside its attributes and contexts."""
+class ElementField(StrEnum):
+    """Fields of an element outside its attributes and contexts."""
 
     ID = "id"
     VERSION_ID = "versionId"
@@ -39,13 +39,13 @@ class Field(StrEnum):
     FACET_NAME = "facetName"
 
 
-ID_FIELDS = frozenset({Field.ID, Field.VERSION_ID, Field.CREATION_ID})
-TEXT_FIELDS = frozenset(Field) - ID_FIELDS
-FIELDS = (*Field, ANY_ATTRIBUTE)
+ID_FIELDS = frozenset({ElementField.ID, ElementField.VERSION_ID, ElementField.CREATION_ID})
+TEXT_FIELDS = frozenset(ElementField) - ID_FIELDS
+FIELDS = (*ElementField, ANY_ATTRIBUTE)
 
 
-class Kind(Enum):
-    """How values compare. The text is what an error says they are."""
+class ValueKind(Enum):
+    """Kinds of values by comparison. The text describes them in error messages."""
 
     TEXT = "texts"
     KEYS = "keys of selectable values"
@@ -57,39 +57,39 @@ class Kind(Enum):
 
 
 KINDS = {
-    DataType.SINGLE_LINE_TEXT: Kind.TEXT,
-    DataType.MULTI_LINE_TEXT: Kind.TEXT,
-    DataType.HTML: Kind.TEXT,
-    DataType.SELECTION_VALUE: Kind.TEXT,
-    DataType.URL: Kind.TEXT,
-    DataType.MULTI_SELECTION_VALUE: Kind.KEYS,
-    DataType.BOOLEAN: Kind.TRUTH,
-    DataType.INTEGER: Kind.NUMBER,
-    DataType.DECIMAL: Kind.NUMBER,
-    DataType.DATE: Kind.MOMENT,
-    DataType.DATE_TIME: Kind.MOMENT,
-    DataType.FILES: Kind.FILES,
+    DataType.SINGLE_LINE_TEXT: ValueKind.TEXT,
+    DataType.MULTI_LINE_TEXT: ValueKind.TEXT,
+    DataType.HTML: ValueKind.TEXT,
+    DataType.SELECTION_VALUE: ValueKind.TEXT,
+    DataType.URL: ValueKind.TEXT,
+    DataType.MULTI_SELECTION_VALUE: ValueKind.KEYS,
+    DataType.BOOLEAN: ValueKind.TRUTH,
+    DataType.INTEGER: ValueKind.NUMBER,
+    DataType.DECIMAL: ValueKind.NUMBER,
+    DataType.DATE: ValueKind.MOMENT,
+    DataType.DATE_TIME: ValueKind.MOMENT,
+    DataType.FILES: ValueKind.FILES,
 }
 EQUALITY = (Operator.EQ, Operator.NE, Operator.IN)
-# What can be asked of values of a kind. IsNull can be asked of all.
-TESTS: Mapping[Kind, tuple[Operator | TextFunction, ...]] = {
-    Kind.TEXT: (*Operator, *TextFunction),
-    Kind.KEYS: (*Operator, *TextFunction),
-    Kind.NUMBER: tuple(Operator),
-    Kind.TRUTH: EQUALITY,
-    Kind.MOMENT: tuple(Operator),
-    Kind.FILES: tuple(TextFunction),
-    Kind.ID: EQUALITY,
+# Operators and functions for each kind of values. IsNull works for all.
+TESTS: Mapping[ValueKind, tuple[Operator | TextFunction, ...]] = {
+    ValueKind.TEXT: (*Operator, *TextFunction),
+    ValueKind.KEYS: (*Operator, *TextFunction),
+    ValueKind.NUMBER: tuple(Operator),
+    ValueKind.TRUTH: EQUALITY,
+    ValueKind.MOMENT: tuple(Operator),
+    ValueKind.FILES: tuple(TextFunction),
+    ValueKind.ID: EQUALITY,
 }
-# What a literal must be to be compared with values of a kind.
+# Literals that can be compared with each kind of values.
 LITERALS = {
-    Kind.TEXT: "a text such as 'abc'",
-    Kind.KEYS: "a text such as 'abc'",
-    Kind.NUMBER: "a number such as 12 or -0.5",
-    Kind.TRUTH: "true or false",
-    Kind.MOMENT: "a date-time without zone such as 2026-03-02 or 2026-03-02T09:15:20",
-    Kind.FILES: "a text such as 'abc'",
-    Kind.ID: "a GUID such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+    ValueKind.TEXT: "a text such as 'abc'",
+    ValueKind.KEYS: "a text such as 'abc'",
+    ValueKind.NUMBER: "a number such as 12 or -0.5",
+    ValueKind.TRUTH: "true or false",
+    ValueKind.MOMENT: "a date-time without zone such as 2026-03-02 or 2026-03-02T09:15:20",
+    ValueKind.FILES: "a text such as 'abc'",
+    ValueKind.ID: "a GUID such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
 }
 
 Value = str | Decimal | bool | datetime | UUID
@@ -97,7 +97,7 @@ Value = str | Decimal | bool | datetime | UUID
 
 @dataclass(frozen=True, slots=True)
 class AttributeDefinition:
-    """What types mean by the key of an attribute."""
+    """Meaning that types give to the key of an attribute."""
 
     data_type: DataType
     is_invariant_culture: bool
@@ -106,12 +106,12 @@ class AttributeDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names a filter may use: those of the types that a view, or a related context, can show."""
+    """Names that a filter may use: those of the types that a view or a related context can show."""
 
     attributes: Mapping[str, tuple[AttributeDefinition, ...]]
-    """By name; several definitions where types define one key differently."""
+    """Definitions by name; several if types define one key differently."""
     contexts: Mapping[str, frozenset[str]]
-    """The types that have a related context, by its name."""
+    """Types that have a related context, by its name."""
     cultures: tuple[int, ...]
 
     @classmethod
@@ -138,7 +138,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class AttributeValues:
-    """The values of one attribute in some cultures, on elements of the types for which the definitions hold."""
+    """Values of one attribute in some cultures, on elements of the types that have these definitions."""
 
     name: str
     cultures: tuple[int, ...]
@@ -156,12 +156,12 @@ class AnyAttributeValues:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    field: Field
+    field: ElementField
 
 
 @dataclass(frozen=True, slots=True)
 class TargetIds:
-    """The ids of the elements that a related context refers to, on elements of the types that have it."""
+    """Ids of the targets of a related context, on elements of the types that have it."""
 
     context: str
     types: frozenset[str]
@@ -172,7 +172,7 @@ Values = AttributeValues | AnyAttributeValues | FieldValue | TargetIds
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """`operator` is one of EQ, GT, GE, LT, LE; texts compare by code point."""
+    """A comparison by one of EQ, GT, GE, LT, LE; texts compare by code point."""
 
     operator: Operator
     value: Value
@@ -185,7 +185,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """`text` went through `fold_case` already; what it is compared with must go, too."""
+    """A test on text. `text` is already folded by `fold_case`; values must be folded, too."""
 
     function: TextFunction
     text: str
@@ -196,18 +196,18 @@ Test = Compare | OneOf | TextMatch
 
 @dataclass(frozen=True, slots=True)
 class ValueTest:
-    """True when one of the values, which are all of one kind, passes the test. What is missing passes none."""
+    """True if one of the values, which are all of one kind, passes the test. Missing values do not pass."""
 
     values: Values
-    kind: Kind
+    kind: ValueKind
     test: Test
 
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """True when each of the values is missing, null, an empty list, or a text that is empty or blank.
+    """True if each of the values is missing, null, an empty list, or an empty or blank text.
 
-    The types do not matter here: an element whose type does not know the attribute has no value of it.
+    Types do not matter here: an element whose type does not have the attribute has no value of it.
     """
 
     values: Values
@@ -232,16 +232,17 @@ BoundExpression = ValueTest | IsNull | BoundNot | BoundAnd | BoundOr
 
 
 def bind_filter(expression: syntax.Expression, vocabulary: Vocabulary, source: str) -> BoundExpression:
-    """The expression over the names of a vocabulary, or Unreadable, which shows the place in `source`, the text."""
+    """Bind an expression to the names of a vocabulary. Raise Unreadable, which shows the place in `source`, the
+    text."""
     return _Binder(vocabulary, source).bind(expression)
 
 
-# Values that an operand may stand for. A name has several meanings where types define it differently.
-_Meaning = tuple[Kind, Values]
+# Values that an operand may mean. A name has several meanings if types define it differently.
+_Meaning = tuple[ValueKind, Values]
 
 
 class _Binder:
-    """Binds one filter; every method answers for a piece of its syntax tree."""
+    """Binds one filter; each method binds one kind of syntax node."""
 
     def __init__(self, vocabulary: Vocabulary, source: str) -> None:
         self.vocabulary = vocabulary
@@ -288,7 +289,7 @@ class _Binder:
         return BoundNot(positive) if operator is Operator.NE else positive
 
     def membership(self, written: syntax.Membership) -> BoundExpression:
-        """As if each literal were compared with -eq, so null can stand in the list, too."""
+        """Bind a list as if each literal were compared with -eq, so that it may also contain null."""
         literals = [each for each in written.literals if not isinstance(each, syntax.NullLiteral)]
         parts: list[BoundExpression] = []
         if literals:
@@ -305,7 +306,7 @@ class _Binder:
         literals: Sequence[syntax.Literal],
         test: Callable[[tuple[Value, ...]], Test],
     ) -> BoundExpression:
-        """A test for each meaning, with those literals that fit it; each literal must fit one meaning at least."""
+        """Return a test for each meaning, with the literals that fit it. Each literal must fit at least one meaning."""
         for literal in literals:
             if all(_value(literal, kind) is None for kind, _ in meanings):
                 raise self.wrong_literal(operand, meanings, literal)
@@ -320,38 +321,39 @@ class _Binder:
     def meanings_for(
         self, operand: syntax.Operand, asked: Operator | TextFunction, position: int
     ) -> Sequence[_Meaning]:
-        """Those meanings of an operand that can be asked this."""
+        """Return the meanings of an operand that support this operator or function."""
         every = self.meanings(operand)
         fitting = [(kind, values) for kind, values in every if asked in TESTS[kind]]
         if not fitting:
             allowed = dict.fromkeys(str(each) for kind, _ in every for each in TESTS[kind])
             known = listed([*allowed, "IsNull"])
-            raise self.wrong(position, f"{_holds(operand, every)}, for which there is no {asked}; there are {known}")
+            raise self.wrong(position, f"{_contains(operand, every)}, which do not support {asked}; possible: {known}")
         return fitting
 
     def meanings(self, operand: syntax.Operand) -> Sequence[_Meaning]:
-        """Fields go before attributes of the same name; a culture says that the attribute is meant."""
+        """Return the meanings of an operand. Fields take precedence over attributes of the same name; with a culture,
+        the attribute is meant."""
         name, culture = operand.name, operand.culture
         if culture is not None:
             return self.attribute(name, self.definitions_in(operand, culture), (culture.lcid,))
         if name in ID_FIELDS or name in TEXT_FIELDS:
-            return [(Kind.ID if name in ID_FIELDS else Kind.TEXT, FieldValue(Field(name)))]
+            return [(ValueKind.ID if name in ID_FIELDS else ValueKind.TEXT, FieldValue(ElementField(name)))]
         if name == ANY_ATTRIBUTE:
             if not self.any_attribute:
-                raise self.wrong(operand.position, "the elements here have no attributes at all")
+                raise self.wrong(operand.position, "the elements here have no attributes")
             return self.any_attribute
         found: list[_Meaning] = [*self.attribute(name, self.vocabulary.attributes.get(name, ()))]
         if name in self.vocabulary.contexts:
-            found.append((Kind.ID, TargetIds(name, self.vocabulary.contexts[name])))
+            found.append((ValueKind.ID, TargetIds(name, self.vocabulary.contexts[name])))
         if not found:
             raise self.unknown_name(operand)
         return found
 
     def attribute(
         self, name: str, definitions: Iterable[AttributeDefinition], cultures: tuple[int, ...] = ()
-    ) -> Sequence[tuple[Kind, AttributeValues]]:
-        """Definitions whose values compare alike and lie under the same cultures can be tested together."""
-        groups: dict[tuple[Kind, tuple[int, ...]], list[AttributeDefinition]] = {}
+    ) -> Sequence[tuple[ValueKind, AttributeValues]]:
+        """Group definitions whose values compare alike and have the same cultures; they are tested together."""
+        groups: dict[tuple[ValueKind, tuple[int, ...]], list[AttributeDefinition]] = {}
         for each in definitions:
             own = (INVARIANT_CULTURE,) if each.is_invariant_culture else self.vocabulary.cultures
             groups.setdefault((KINDS[each.data_type], cultures or own), []).append(each)
@@ -359,19 +361,19 @@ class _Binder:
 
     @cached_property
     def any_attribute(self) -> Sequence[_Meaning]:
-        """Made once a filter, however often it says `attributes`."""
-        by_kind: dict[Kind, list[AttributeValues]] = {}
+        """Computed once for each filter, even if it uses `attributes` several times."""
+        by_kind: dict[ValueKind, list[AttributeValues]] = {}
         for name, definitions in self.vocabulary.attributes.items():
             for kind, values in self.attribute(name, definitions):
                 by_kind.setdefault(kind, []).append(values)
         return [(kind, AnyAttributeValues(tuple(values))) for kind, values in by_kind.items()]
 
-    def definitions_in(self, operand: syntax.Operand, culture: syntax.Culture) -> Sequence[AttributeDefinition]:
-        """Of the attribute that is named, the definitions that have values in a culture."""
+    def definitions_in(self, operand: syntax.Operand, culture: syntax.CultureLiteral) -> Sequence[AttributeDefinition]:
+        """Return the definitions of an attribute that have values in a culture."""
         name, lcid, cultures = operand.name, culture.lcid, self.vocabulary.cultures
         every = self.vocabulary.attributes.get(name)
         if every is None and (name in self.vocabulary.contexts or name in FIELDS):
-            raise self.wrong(operand.position, f"only an attribute can have a culture; there is none called {name}")
+            raise self.wrong(operand.position, f"only attributes have cultures; there is no attribute {name}")
         if every is None:
             raise self.unknown_name(operand)
         is_invariant = lcid == INVARIANT_CULTURE
@@ -392,38 +394,39 @@ class _Binder:
         near = difflib.get_close_matches(name.lower(), {each.lower() for each in known})
         similar = [each for lower in near for each in sorted(known) if each.lower() == lower]
         hint = f"similar: {', '.join(similar)}" if similar else f"known: the properties of the types, {listed(FIELDS)}"
-        return self.wrong(operand.position, f"nothing is called {name} here; {hint}")
+        return self.wrong(operand.position, f"there is no property {name} here; {hint}")
 
     def wrong_literal(
         self, operand: syntax.Operand, meanings: Sequence[_Meaning], literal: syntax.Literal
     ) -> Unreadable:
         expected = " or ".join(dict.fromkeys(LITERALS[kind] for kind, _ in meanings))
-        problem = f"expected {expected}, not {shown(literal)}, because {_holds(operand, meanings)}"
+        problem = f"expected {expected}, not {shown(literal)}, because {_contains(operand, meanings)}"
         if "a text" in expected and not isinstance(literal, syntax.NullLiteral):
-            problem += "; to compare with a text that reads so, put it in quotes"
+            problem += "; put it in quotes to compare it as text"
         return self.wrong(literal.position, problem)
 
     def wrong(self, position: int, problem: str) -> Unreadable:
         return refusal(self.source, position, problem)
 
 
-def _value(literal: syntax.Literal, kind: Kind) -> Value | None:
-    """The literal as a value of a kind, or None. Date-times, being texts on the wire, may stand in quotes."""
+def _value(literal: syntax.Literal, kind: ValueKind) -> Value | None:
+    """Return the literal as a value of a kind, or None. Date-times may be in quotes, because they are texts on the
+    wire."""
     match kind, literal:
-        case ((Kind.TEXT | Kind.KEYS | Kind.FILES), (syntax.TextLiteral() | syntax.WordLiteral())):
+        case ((ValueKind.TEXT | ValueKind.KEYS | ValueKind.FILES), (syntax.TextLiteral() | syntax.WordLiteral())):
             return literal.value
-        case Kind.ID, (syntax.TextLiteral() | syntax.WordLiteral()):
+        case ValueKind.ID, (syntax.TextLiteral() | syntax.WordLiteral()):
             return read_id(literal.value)
-        case Kind.MOMENT, syntax.TextLiteral():
+        case ValueKind.MOMENT, syntax.TextLiteral():
             return read_moment(literal.value)
-        case Kind.MOMENT, syntax.MomentLiteral():
+        case ValueKind.MOMENT, syntax.MomentLiteral():
             return literal.value
-        case Kind.NUMBER, syntax.NumberLiteral():
+        case ValueKind.NUMBER, syntax.NumberLiteral():
             return literal.value
-        case Kind.TRUTH, syntax.TruthLiteral():
+        case ValueKind.TRUTH, syntax.TruthLiteral():
             return literal.value
     return None
 
 
-def _holds(operand: syntax.Operand, meanings: Iterable[_Meaning]) -> str:
-    return f"{operand.name} holds {listed(list(dict.fromkeys(kind.value for kind, _ in meanings)))}"
+def _contains(operand: syntax.Operand, meanings: Iterable[_Meaning]) -> str:
+    return f"{operand.name} contains {listed(list(dict.fromkeys(kind.value for kind, _ in meanings)))}"

@@ -1,8 +1,7 @@
-"""From a bound filter to an SQL condition (D13) that says of an element in the database what `evaluation.py` says of
-its wire form.
+"""SQL conditions of bound filters (D13): they test an element in the database as `evaluation.py` tests its wire form.
 
-In the SQL `e` is the element and `v` the version of it that is tested. A predicate that comes out as NULL is false, and
-what stands under NOT is made so by IS NOT TRUE; so plain comparisons stay plain, and indexes can serve them.
+In the SQL, `e` is the element and `v` its version to test. A predicate that is NULL counts as false, and IS NOT TRUE
+implements NOT, so that plain comparisons stay plain and can use indexes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from elements.filters.binding import (
     BoundExpression,
     BoundNot,
     BoundOr,
-    Field,
+    ElementField,
     FieldValue,
     IsNull,
     TargetIds,
@@ -39,7 +38,7 @@ FILLED = Filled()
 
 
 class FilterCompiler:
-    """For one reader: `sees_drafts` decides which elements a reference can lead to (D6)."""
+    """Compiles filters for one reader: `sees_drafts` decides about the visible targets of references (D6)."""
 
     def __init__(self, configuration: Configuration, zone: ZoneInfo, storage_address: str, sees_drafts: bool) -> None:
         self.configuration = configuration
@@ -63,7 +62,7 @@ class FilterCompiler:
                 return self.some(expression.values, Passes(expression.kind, expression.test, self.zone))
 
     def some(self, values: Values, probe: Probe, *, on_all_types: bool = False) -> Condition:
-        """Whether the probe says yes to one of the values, on elements of the types that these are about, or on all."""
+        """Return the condition that the probe accepts one of the values, on elements of their types or of all types."""
         match values:
             case FieldValue():
                 return self.field(values.field, probe)
@@ -75,12 +74,12 @@ class FilterCompiler:
                 return self.attributes({one: self.types(one, on_all_types) for one in each}, probe)
 
     def types(self, values: AttributeValues, on_all_types: bool) -> Set[str]:
-        """Reporting knows attributes that no type is configured with, so these types always count."""
+        """Reporting has attributes that no type is configured with, so these types always count."""
         return values.types | self.holders.get((values.name, True), frozenset()) if on_all_types else values.types
 
     @cached_property
     def holders(self) -> Mapping[tuple[str, bool], Set[str]]:
-        """The types that have a property, by its name and whether it is an attribute."""
+        """Return the types that have a property, by its name and whether it is an attribute."""
         found: dict[tuple[str, bool], set[str]] = {}
         for type in self.configuration.types.values():
             for each in type.properties:
@@ -90,26 +89,26 @@ class FilterCompiler:
     def on(self, types: Iterable[str], *conditions: Condition) -> Condition:
         return all_of([of_types(self.configuration, types), *conditions])
 
-    def field(self, field: Field, probe: Probe) -> Condition:
+    def field(self, field: ElementField, probe: Probe) -> Condition:
         types = self.configuration.types
         match field:
-            case Field.ID:
+            case ElementField.ID:
                 return probe.id("e.id")
-            case Field.VERSION_ID:
+            case ElementField.VERSION_ID:
                 return self.on(self.versioned, probe.id("v.id"))
-            case Field.CREATION_ID:
+            case ElementField.CREATION_ID:
                 return self.on(self.unversioned, probe.id("e.creation_id"))
-            case Field.TYPE:
+            case ElementField.TYPE:
                 return self.on(key for key in types if probe.constant(key))
-            case Field.FACET_NAME:
+            case ElementField.FACET_NAME:
                 return self.on(key for key, type in types.items() if probe.constant(type.facet))
-            case Field.STATE:
+            case ElementField.STATE:
                 return self.on(self.versioned, probe.text("NULLIF(v.state, '')"))
-            case Field.STEREOTYPE:
+            case ElementField.STEREOTYPE:
                 return probe.text("NULLIF(v.stereotype, '')")
 
     def targets(self, context: str, types: Set[str], probe: Probe) -> Condition:
-        """Only elements that the reader can see are there as targets."""
+        """Only targets that the reader can see count."""
         if context in derived.CALLERS:
             column = f"v.{derived.CALLERS[context]}"
             return self.on(types, probe.id(column), self.visible(column))
@@ -124,13 +123,13 @@ class FilterCompiler:
         return ALWAYS if self.sees_drafts else exists("elements_element t", where=published)
 
     def ever_released(self) -> Condition:
-        """The history of releases names the element itself, once for each version that the reader can see."""
+        """The release history refers to the element itself, once for each version that the reader can see."""
         released = "h.element_id = e.id AND (h.released_on IS NOT NULL OR h.category = ANY(%s::text[]))"
         seen = "" if self.sees_drafts else " AND h.id = e.published_id"
         return exists("elements_elementversion h", where=Condition(released + seen, (sorted(EVER_PUBLISHED),)))
 
     def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
-        """Attributes, each on elements of some types."""
+        """Return the condition on attributes, each on elements of some types."""
         stored = {each: types for each, types in values.items() if each.name not in DERIVED_ATTRIBUTES}
         others = [
             self.derived.condition(each.name, each.cultures, types, probe)
@@ -141,7 +140,8 @@ class FilterCompiler:
         return any_of([found(stored, probe), *others])
 
     def stored_attribute(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
-        """OFFSET 0 keeps the inner query apart, so that a long row of attributes is unpacked once for all cultures."""
+        """OFFSET 0 prevents PostgreSQL from merging the inner query, so that a long row of attributes is unpacked once
+        for all cultures."""
         ((attribute, types),) = values.items()
         cultures = [str(lcid) for lcid in attribute.cultures]
         rows = ", ".join("(a.stored -> %s::text)" for _ in cultures)
@@ -150,15 +150,16 @@ class FilterCompiler:
         return self.on(types, *self.named(attribute.name, probe), found)
 
     def named(self, attribute: str, probe: Probe) -> list[Condition]:
-        """Of names an index knows which versions can be meant, without a look at all."""
+        """For names, an index finds the candidates without reading all versions."""
         candidates = probe.folded("n.folded") if attribute == NAME else ALWAYS
         if candidates == ALWAYS:
             return []
-        found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants of ours
+        found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants
         return [Condition(found, candidates.parameters)]
 
     def stored_attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
-        """One walk over everything stored, however many attributes there are; what types share is named once."""
+        """One pass over all stored values, regardless of the number of attributes; attributes that types share are
+        listed once."""
         names: dict[tuple[frozenset[str], tuple[int, ...]], list[str]] = {}
         for each, types in values.items():
             names.setdefault((frozenset(types), each.cultures), []).append(each.name)
@@ -167,7 +168,7 @@ class FilterCompiler:
             self.on(types, Condition(meant, (keys, [str(lcid) for lcid in lcids])))
             for (types, lcids), keys in names.items()
         )
-        # Said once more of all, so that most attributes are passed over before their values are unpacked.
+        # Repeated for the whole row, so that most attributes are skipped before their values are unpacked.
         named = Condition("a.name = ANY(%s::text[])", (sorted({each.name for each in values}),))
         source = "jsonb_each(v.attributes) AS a(name, stored), LATERAL jsonb_each(a.stored) AS x(culture, value)"
         found = exists(source, where=all_of([named, groups, probe.json("x.value")]))

@@ -1,4 +1,4 @@
-"""Pieces of SQL and how they are put together. NULL counts as false, so what is missing needs no care of its own."""
+"""SQL conditions and their combination. NULL counts as false, so missing values need no special care."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A boolean SQL expression with %s for each parameter. Only constants of ours stand in the text."""
+    """A boolean SQL expression with %s for each parameter. The text contains constants only."""
 
     sql: str
     parameters: tuple[Any, ...]
@@ -37,7 +37,7 @@ def negation(condition: Condition) -> Condition:
 
 
 def exists(rows: str, *parameters: Any, where: Condition) -> Condition:
-    """Whether one of the rows, given as what stands after FROM, meets the condition."""
+    """Return the condition that one of the rows meets a condition. `rows` is the text after FROM."""
     if where == NEVER:
         return NEVER
     return Condition(f"EXISTS (SELECT FROM {rows} WHERE {where.sql})", (*parameters, *where.parameters))

@@ -1,6 +1,6 @@
-"""Conditions on the attributes that the server derives instead of storing them (`elements/derived.py`).
+"""Conditions on attributes that the server derives instead of storing them (`elements/derived.py`).
 
-They are known by their names and have the form in which answers render them; templates cannot define them otherwise.
+They are recognised by name and have the form of responses; templates cannot define them otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TEXTS = MappingProxyType(
     {derived.VERSION: "(v.major::text || '.' || v.minor::text)", derived.STEREOTYPE: "NULLIF(v.stereotype, '')"}
 )
 NUMBERS = MappingProxyType({derived.MAJOR: "v.major", derived.MINOR: "v.minor"})
-# Of versioned types only.
+# On versioned types only.
 TRUTHS = MappingProxyType(
     {
         derived.IS_RELEASED: Condition("v.category = %s", (Category.PUBLISHED.value,)),
@@ -52,7 +52,8 @@ class DerivedAttributes:
         self.versioned = frozenset(key for key, type in configuration.types.items() if type.is_versioned)
 
     def condition(self, name: str, cultures: Collection[int], types: Set[str], probe: Probe) -> Condition:
-        """Whether the probe says yes to a value of the attribute in one of the cultures, on elements of the types."""
+        """Return the condition that the probe accepts a value of the attribute in one of the cultures, on elements of
+        the types."""
         if name == derived.PAGE_ADDRESS:
             return self.page_address(cultures, types, probe)
         if name == derived.AUTHOR_NOTE:
@@ -73,7 +74,7 @@ class DerivedAttributes:
         return all_of([of_types(self.configuration, types), condition])
 
     def state(self, types: Set[str], probe: Probe) -> Condition:
-        """Of a version it is a column; of a type without versions it is always the same, or there is none."""
+        """A column for versions; for a type without versions a constant, or no value."""
         fixed = {key: self.configuration.types[key].static_state for key in types - self.versioned}
         passing = [key for key, state in fixed.items() if state and probe.constant(state)]
         versions = self.on(types & self.versioned, probe.text("NULLIF(v.state, '')"))
@@ -99,7 +100,7 @@ class DerivedAttributes:
         )
 
     def author_note(self, cultures: Collection[int], types: Set[str], probe: Probe) -> Condition:
-        """A text that never changes, on versions that name authors, in contexts that the type has."""
+        """A constant text on versions with authors, in contexts that the type has."""
         lcids = [lcid for lcid in self.configuration.cultures.data if lcid in cultures]
         if not any((note := derived.author_note(lcid)) and probe.constant(note) for lcid in lcids):
             return NEVER

@@ -1,6 +1,6 @@
-"""Whether an element matches a bound filter (D13): the plain reading of the rules, over the wire form of an element.
+"""Evaluation of a bound filter on the wire form of an element (D13): the rules in plain Python.
 
-It is the reference that the SQL compiler is tested against, so it is written to be obviously right and not to be fast.
+Tests compare the SQL compiler with this reference, so it is written to be obviously right instead of fast.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from elements.filters.binding import (
     Compare,
     FieldValue,
     IsNull,
-    Kind,
     OneOf,
     TargetIds,
     Test,
     TextMatch,
     Value,
+    ValueKind,
     Values,
     ValueTest,
 )
 from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case, read_id, read_moment
 
-# An element, or a reference, as the API answers it.
+# An element or a reference in wire form.
 WireElement = Mapping[str, Any]
 
 ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
@@ -64,7 +64,7 @@ def matches(expression: BoundExpression, element: WireElement) -> bool:
 
 
 def _stored(values: Values, element: WireElement) -> Iterator[Any]:
-    """What stands in the element, whatever its type."""
+    """Return the values of the element, regardless of its type."""
     match values:
         case FieldValue():
             yield element.get(values.field.value)
@@ -81,7 +81,7 @@ def _stored(values: Values, element: WireElement) -> Iterator[Any]:
 
 
 def _typed(values: Values, element: WireElement) -> Iterator[Any]:
-    """What stands in the element, as far as its type means by the name what the test is about."""
+    """Return the values of the element if its type gives the name the meaning that the test is about."""
     match values:
         case AnyAttributeValues():
             for each in values.attributes:
@@ -97,35 +97,35 @@ def _is_empty(value: Any) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip(BLANKS))
 
 
-def _comparable(values: Iterable[Any], kind: Kind) -> Iterator[Value]:
-    """The values as those of a kind. What is missing, or is no such value, is not compared with anything."""
+def _comparable(values: Iterable[Any], kind: ValueKind) -> Iterator[Value]:
+    """Return the values of a kind. Missing values and values of other kinds are not compared."""
     for value in values:
-        for each in value if kind in (Kind.KEYS, Kind.FILES) and isinstance(value, list) else [value]:
-            if kind is Kind.FILES and isinstance(each, Mapping):
+        for each in value if kind in (ValueKind.KEYS, ValueKind.FILES) and isinstance(value, list) else [value]:
+            if kind is ValueKind.FILES and isinstance(each, Mapping):
                 yield from (text for text in (each.get("title"), each.get("address")) if isinstance(text, str))
             elif (converted := _as_kind(each, kind)) is not None:
                 yield converted
 
 
-def _as_kind(value: Any, kind: Kind) -> Value | None:
+def _as_kind(value: Any, kind: ValueKind) -> Value | None:
     match kind, value:
-        case Kind.TRUTH, bool():
+        case ValueKind.TRUTH, bool():
             return value
-        case Kind.NUMBER, bool():
+        case ValueKind.NUMBER, bool():
             return None
-        case Kind.NUMBER, int() | float() | Decimal():
+        case ValueKind.NUMBER, int() | float() | Decimal():
             return Decimal(str(value))
-        case ((Kind.TEXT | Kind.KEYS), str()):
+        case ((ValueKind.TEXT | ValueKind.KEYS), str()):
             return value
-        case Kind.MOMENT, str():
+        case ValueKind.MOMENT, str():
             return read_moment(value)
-        case Kind.ID, str():
+        case ValueKind.ID, str():
             return read_id(value)
     return None
 
 
 def passes(test: Test, value: Any) -> bool:
-    """Whether a value of the kind that the test is about passes it."""
+    """Whether a value of the test's kind passes it."""
     match test:
         case Compare():
             return ORDERS[test.operator](value, test.value)

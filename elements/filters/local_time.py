@@ -1,10 +1,11 @@
-"""When clocks of a zone show a local time: filters compare local times (D13), columns hold instants.
+"""Instants at which the clocks of a zone show a local time: filters compare local times (D13), columns contain
+instants.
 
-Worked out here and not with AT TIME ZONE: answers are rendered with Python's rules of the zones, those of the database
-may be older, and a plain comparison of a column can use an index. Where clocks are set back, local times are not in the
-order of the instants; so the instants at which clocks show a certain time or later may lie in several spans.
+This is computed in Python instead of by AT TIME ZONE: responses use Python's zone rules, those of the database may be
+older, and plain comparisons of a column can use an index. Where clocks are set back, local times are not in the order
+of instants, so the instants at which clocks show a certain time or later may be several spans.
 
-An instant is written as a local time with its offset, because in UTC it may lie in the year 0 or 10000.
+Instants are written as local times with an offset, because in UTC they may fall into the year 0 or 10000.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-# From an instant up to another one, which no longer counts. None is open.
+# From an instant (inclusive) to another (exclusive). None is open.
 Span = tuple[datetime | None, datetime | None]
-# No zone is further from UTC. In the first and the last days of the calendar no clocks are set, which spares overflows.
+# No zone is further from UTC. No clocks change in the first and last days of the calendar, which avoids overflows.
 REACH = timedelta(days=1)
 EARLIEST, LATEST = datetime.min + 2 * REACH, datetime.max - 2 * REACH
-# Closer together than this, no zone sets its clocks forth and back again.
+# No zone sets its clocks forward and back again within this time.
 STEP = timedelta(hours=1)
 SMALLEST = timedelta(microseconds=1)
 
 
 def instants_of(zone: ZoneInfo, local: datetime) -> list[datetime]:
-    """When clocks show exactly this: once, twice where they are set back, never where they are set forward."""
+    """Return the spans in which clocks show exactly this: one, two where they are set back, none where they are set
+    forward."""
     found = []
     for (start, end), offset in _periods(zone, local):
         instant = local.replace(tzinfo=offset)
@@ -34,7 +36,7 @@ def instants_of(zone: ZoneInfo, local: datetime) -> list[datetime]:
 
 
 def spans_from(zone: ZoneInfo, local: datetime) -> list[Span]:
-    """When clocks show this or later. The last span is open."""
+    """Return the spans in which clocks show this or later. The last span is open."""
     spans: list[Span] = []
     for (start, end), offset in _periods(zone, local):
         instant = local.replace(tzinfo=offset)
@@ -48,14 +50,14 @@ def spans_from(zone: ZoneInfo, local: datetime) -> list[Span]:
 
 
 def spans_before(zone: ZoneInfo, local: datetime) -> list[Span]:
-    """When clocks show something earlier: all the rest."""
+    """Return the spans in which clocks show something earlier: all the rest."""
     later = spans_from(zone, local)
     starts = [None, *(end for _, end in later[:-1])]
     return [(start, end) for start, (end, _) in zip(starts, later, strict=True)]
 
 
 def _periods(zone: ZoneInfo, local: datetime) -> Iterator[tuple[Span, timezone]]:
-    """The spans with the same offset from UTC that matter for a local time, in order, open at both ends."""
+    """Return the spans of constant UTC offset that matter for a local time, in order, open at both ends."""
     at = max(local, EARLIEST).replace(tzinfo=UTC) - REACH
     last = min(local, LATEST).replace(tzinfo=UTC) + REACH
     start = None
@@ -70,7 +72,7 @@ def _periods(zone: ZoneInfo, local: datetime) -> Iterator[tuple[Span, timezone]]
 
 
 def _change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
-    """The first instant at which the offset is no longer that of `before`."""
+    """Return the first instant whose offset differs from that of `before`."""
     while after - before > SMALLEST:
         middle = before + (after - before) // 2
         if _offset(zone, middle) == _offset(zone, before):

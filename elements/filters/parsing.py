@@ -1,7 +1,7 @@
-"""From the text of a filter to its syntax tree (D13), and what is said when there is none.
+"""Parsing of a filter into its syntax tree (D13), and messages about mistakes.
 
-`grammar.lark` says what can be written; this module builds the tree while lark parses, without recursion, keeps the
-limits, and puts the parser's view of a mistake into words for client developers.
+`grammar.lark` defines the syntax. This module builds the tree while lark parses, without recursion, enforces the
+limits, and explains mistakes to client developers.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ MAX_PREDICATES = 100
 MAX_NESTING = 32
 
 FUNCTIONS = {each.lower(): each for each in TextFunction}
-# Neither can be stored in the database, and the latter cannot even be shown in an answer.
+# The database cannot store either of them, and JSON cannot contain the latter.
 FORBIDDEN = re.compile(r"[\x00\ud800-\udfff]")
 CULTURE = re.compile(r"[0-9]{1,6}")
 WORD = re.compile(r"[\w.:+-]+")
-# Each run of word characters is tried once, from its start and as a whole: otherwise time would grow with the square.
+# Each run of word characters is tried once, from its start and as a whole; otherwise time would be quadratic.
 LAST_WORD = re.compile(r"(?<![\w.:+-])([\w.:+-]++)\s*\Z")
 GLUED_OPERATOR = re.compile(r"(.+)(-(?:eq|ne|gt|ge|lt|le|in))", re.IGNORECASE | re.ASCII)
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 OPERATOR_WORDS = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "in", "equal"})
 SIGNS = frozenset({"LPAR", "RPAR", "LSQB", "RSQB", "COMMA"})
-# A bracket after one of these holds arguments or values and is no nesting.
+# A bracket after one of these contains arguments or values and does not count as nesting.
 BEFORE_ARGUMENTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "IS_NULL", "IN", "DASH_IN"})
 
-# What the parser can go on with, in words: the first line whose terminals it all accepts.
+# Tokens that the parser can continue with, in words: the first entry whose terminals it all accepts.
 EXPECTATIONS = (
     (
         {"NOT", "NAME"},
@@ -62,27 +62,27 @@ EXPECTATIONS = (
 
 
 def parse_filter(text: str) -> Expression:
-    """The syntax tree of a filter, or Unreadable saying what is wrong, where, and what is allowed there."""
+    """Return the syntax tree of a filter. Raise Unreadable with the mistake, its place, and what is allowed there."""
     if len(text) > MAX_LENGTH:
         raise Unreadable(f"The filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed.")
     if not text.strip():
         raise Unreadable("The filter is empty; leave $filter out to have no filter.")
     forbidden = FORBIDDEN.search(text)
     if forbidden:
-        raise refusal(text, forbidden.start(), "a NUL character or half of a surrogate pair cannot stand in a filter")
+        raise refusal(text, forbidden.start(), "a filter cannot contain a NUL character or half of a surrogate pair")
     try:
         expression = _parse(text)
     except _Mistake as mistake:
         raise refusal(text, mistake.position, mistake.problem) from None
     beyond = next(islice(syntax.predicates(expression), MAX_PREDICATES, None), None)
     if beyond is not None:
-        problem = f"a filter has at most {MAX_PREDICATES} conditions, and here one more begins"
+        problem = f"a filter has at most {MAX_PREDICATES} conditions; this is one more"
         raise refusal(text, beyond.position, problem)
     return expression
 
 
 class _Mistake(Exception):
-    """What is wrong and where; `parse_filter` adds the text around it."""
+    """A mistake and its place; `parse_filter` adds the text around it."""
 
     def __init__(self, position: int, problem: str) -> None:
         super().__init__(problem)
@@ -92,7 +92,7 @@ class _Mistake(Exception):
 
 @cache
 def _parser() -> Lark:
-    """Made once a process. Parsing keeps all its state in the call, so threads may share it."""
+    """Created once for each process. Parsing keeps its state in the call, so threads may share the parser."""
     grammar = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", lexer="basic", transformer=_TreeBuilder(), maybe_placeholders=False)
 
@@ -118,15 +118,15 @@ def _tokens(parser: InteractiveParser) -> Iterator[Token]:
 
 
 def _accepted(parser: InteractiveParser) -> Set[str]:
-    """The terminals that the parser could take now."""
+    """Return the terminals that the parser accepts now."""
     accepts: Callable[[], Set[str]] = parser.accepts
     return accepts()
 
 
 def _feed(parser: InteractiveParser, token: Token, text: str) -> Any:
-    """Let the parser take a token; when it cannot, say what it could have taken.
+    """Feed a token to the parser; if it fails, report the tokens that it would have accepted.
 
-    For that it must go back: before it fails, it closes rules that could have gone on, and forgets them.
+    This needs a copy from before: when the parser fails, it has already closed rules that could have continued.
     """
     state = parser.parser_state
     states, values = state.state_stack[:], state.value_stack[:]
@@ -138,16 +138,16 @@ def _feed(parser: InteractiveParser, token: Token, text: str) -> Any:
 
 
 def _check_nesting(parser: InteractiveParser, token: Token) -> None:
-    """What is still open waits on the parser's stack, so its depth is known without a tree."""
+    """Open rules are on the parser's stack, so the depth is known without a tree."""
     waiting = parser.parser_state.value_stack
     nesting = sum(isinstance(each, Token) and each.type in ("NOT", "LPAR") for each in waiting)
     if nesting > MAX_NESTING:
-        raise _Mistake(_start(token), f"brackets and NOT are nested deeper than {MAX_NESTING} levels here")
+        raise _Mistake(_start(token), f"brackets and NOT are nested deeper than {MAX_NESTING} levels")
 
 
 @v_args(inline=True)
 class _TreeBuilder(Transformer[Token, Expression]):
-    """Called by lark with the parts of a rule, innermost rules first. Has no state of its own."""
+    """Lark calls this with the parts of a rule, innermost rules first. It has no state."""
 
     def disjunction(self, *parts: Expression | Token) -> Expression:
         operands = tuple(part for part in parts if not isinstance(part, Token))
@@ -186,7 +186,7 @@ class _TreeBuilder(Transformer[Token, Expression]):
         lcid = culture[1]
         if not CULTURE.fullmatch(lcid):
             raise _Mistake(_start(lcid), f"expected a culture id such as 1031, not {printable(lcid, 40)}")
-        return Operand(_start(name), str(name), syntax.Culture(_start(lcid), int(lcid)))
+        return Operand(_start(name), str(name), syntax.CultureLiteral(_start(lcid), int(lcid)))
 
     def text(self, token: Token) -> Literal:
         quote = token[0]
@@ -198,7 +198,7 @@ class _TreeBuilder(Transformer[Token, Expression]):
     def moment(self, token: Token) -> Literal:
         moment = syntax.read_moment(token)
         if moment is None:
-            raise _Mistake(_start(token), f"{token} is no day of the calendar, or no time of the day")
+            raise _Mistake(_start(token), f"{token} is not a valid date or time")
         return syntax.MomentLiteral(_start(token), moment)
 
     def truth(self, token: Token) -> Literal:
@@ -208,7 +208,7 @@ class _TreeBuilder(Transformer[Token, Expression]):
         return syntax.NullLiteral(_start(token))
 
     def word(self, token: Token) -> Literal:
-        # Before a comma or a closing bracket the grammar takes `not` for a name.
+        # Before a comma or a closing bracket, the grammar takes `not` for a name.
         if token.upper() in KEYWORDS:
             raise _Mistake(_start(token), _keyword_as_value(token))
         return syntax.WordLiteral(_start(token), str(token))
@@ -225,25 +225,25 @@ def _expected(accepted: Set[str]) -> str:
 def _unknown_character(text: str, position: int, accepted: Set[str]) -> _Mistake:
     character = text[position]
     if character in "'\"":
-        return _Mistake(position, f"the text that begins here does not end, a closing {character} is missing")
+        return _Mistake(position, f"the text that begins here has no closing {character}")
     word = WORD.match(text, position)
     problem = f"expected {_expected(accepted)}, not '{printable(word[0] if word else character, 40)}'"
     if not word and accepted & {"TEXT", "AND"}:
-        problem += ", which can stand in a text in quotes only"
+        problem += "; this character is possible in quotes only"
     return _Mistake(position, problem)
 
 
 def _unexpected_token(text: str, token: Token, accepted: Set[str]) -> _Mistake:
     position = _start(token)
     if token.type == "$END":
-        return _Mistake(position, f"the filter ends too early, expected {_expected(accepted)}")
+        return _Mistake(position, f"the filter ends too early; expected {_expected(accepted)}")
     if "TEXT" in accepted and token.type in KEYWORDS:
         return _Mistake(position, _keyword_as_value(token))
     last = LAST_WORD.search(text, 0, position)
     if last and "DASH_COMPARE" in accepted and token.type == "LPAR" and last[1].lower() not in OPERATOR_WORDS:
         known = "functions are Contains, StartsWith, EndsWith and IsNull"
         return _Mistake(last.start(), f"there is no function {printable(last[1], 40)}; {known}")
-    # A text in quotes has quotes already.
+    # A text literal already has quotes.
     shown = printable(token, 40) if token.type == "TEXT" else f"'{printable(token, 40)}'"
     hint = _hint(last[1], token, accepted) if last else ""
     before = text[max(0, position - 1) : position]
@@ -253,15 +253,15 @@ def _unexpected_token(text: str, token: Token, accepted: Set[str]) -> _Mistake:
 
 
 def _hint(last_word: str, token: Token, accepted: Set[str]) -> str:
-    """The most likely cause, where two words follow each other."""
+    """Return the most likely cause if two words follow each other."""
     glued = GLUED_OPERATOR.fullmatch(last_word)
     if "DASH_COMPARE" in accepted and glued:
         apart = f"{printable(glued[1], 40)} {glued[2]}"
-        return f"; names may hold hyphens, so put a blank before the operator: {apart}"
+        return f"; names may contain hyphens, so put a space before the operator: {apart}"
     if "AND" in accepted and token.type not in SIGNS and last_word[0].isalpha():
-        return "; a text of several words must stand in quotes"
+        return "; put text of several words in quotes"
     return ""
 
 
 def _keyword_as_value(keyword: Token) -> str:
-    return f"expected a value, not {keyword}; to compare with this very word, put it in quotes: '{keyword}'"
+    return f"expected a value, not {keyword}; to compare with this word, put it in quotes: '{keyword}'"

@@ -1,7 +1,7 @@
-"""What is asked of a single value, as SQL: whether it passes a test, or whether it is there at all.
+"""SQL tests of a single value: whether it passes a test, or whether it exists at all.
 
-Each method takes an SQL expression of one kind of value, of our own making and without parameters; values of other
-kinds than a test is about do not pass it. So one walk over the values of an element serves every predicate.
+Each method takes an SQL expression for one kind of value, without parameters and not from a request. Values of other
+kinds do not pass. So one pass over the values of an element serves every predicate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from elements.filters.binding import Compare, Kind, OneOf, Test, TextMatch
+from elements.filters.binding import Compare, OneOf, Test, TextMatch, ValueKind
 from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of, exists
 from elements.filters.evaluation import passes
 from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
@@ -23,7 +23,7 @@ from elements.filters.syntax import BLANKS, MOMENT, Operator, TextFunction, fold
 from elements.naming import FOLDED_LENGTH
 
 SQL_OPERATORS = {Operator.EQ: "=", Operator.GT: ">", Operator.GE: ">=", Operator.LT: "<", Operator.LE: "<="}
-# A date-time on the wire, cut to microseconds and written out in full, compares as a text as it does as a date-time.
+# Date-times on the wire, cut to microseconds and written in full, compare as texts in the order of time.
 MIDNIGHT = "0000-00-00T00:00:00.000000"
 MAX_REPLACED = 16
 LIKE_SIGNS = re.compile(r"[%_\\]")
@@ -31,7 +31,7 @@ LIKE_SIGNS = re.compile(r"[%_\\]")
 
 class Probe(Protocol):
     def constant(self, value: str) -> bool:
-        """A text that is known without looking at the row."""
+        """Test a text that is known without reading the row."""
 
     def text(self, sql: str) -> Condition: ...
     def number(self, sql: str) -> Condition: ...
@@ -39,17 +39,17 @@ class Probe(Protocol):
     def instant(self, sql: str) -> Condition: ...
     def id(self, sql: str) -> Condition: ...
     def json(self, sql: str) -> Condition:
-        """A stored value of whatever data type."""
+        """Test a stored value of any data type."""
 
     def within(self, sql: str) -> Condition:
-        """What must be true of the text of a JSON document that has such a value somewhere in it; quick to rule out."""
+        """Return a necessary condition on the text of a JSON document that contains such a value; quick to rule out."""
 
     def folded(self, sql: str) -> Condition:
-        """What must be true of such a value, folded and cut as `VersionName` has it; for an index to serve."""
+        """Return a necessary condition on such a value, folded and cut as in `VersionName`; an index can serve it."""
 
 
 class Filled:
-    """The value is there, and no blank text or empty list (IsNull is the negation)."""
+    """Accepts values that exist and are not a blank text or an empty list (IsNull is the negation)."""
 
     def constant(self, value: str) -> bool:
         return bool(value.strip(BLANKS))
@@ -79,50 +79,50 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """The value passes a test. Local times are those of the zone."""
+    """Accepts values that pass a test. Local times are those of the zone."""
 
-    kind: Kind
+    kind: ValueKind
     test: Test
     zone: ZoneInfo
 
     def constant(self, value: str) -> bool:
-        return self.kind in (Kind.TEXT, Kind.KEYS) and passes(self.test, value)
+        return self.kind in (ValueKind.TEXT, ValueKind.KEYS) and passes(self.test, value)
 
     def text(self, sql: str) -> Condition:
-        return _text(sql, self.test) if self.kind in (Kind.TEXT, Kind.KEYS) else NEVER
+        return _text(sql, self.test) if self.kind in (ValueKind.TEXT, ValueKind.KEYS) else NEVER
 
     def number(self, sql: str) -> Condition:
-        return _compared(sql, self.test, "numeric") if self.kind is Kind.NUMBER else NEVER
+        return _compared(sql, self.test, "numeric") if self.kind is ValueKind.NUMBER else NEVER
 
     def truth(self, condition: Condition) -> Condition:
-        passing = [each for each in (True, False) if self.kind is Kind.TRUTH and passes(self.test, each)]
+        passing = [each for each in (True, False) if self.kind is ValueKind.TRUTH and passes(self.test, each)]
         if len(passing) == 1:
             return condition if passing[0] else Condition(f"NOT ({condition.sql})", condition.parameters)
         return Condition(f"({condition.sql}) IS NOT NULL", condition.parameters) if passing else NEVER
 
     def instant(self, sql: str) -> Condition:
-        return _instant(sql, self.test, self.zone) if self.kind is Kind.MOMENT else NEVER
+        return _instant(sql, self.test, self.zone) if self.kind is ValueKind.MOMENT else NEVER
 
     def id(self, sql: str) -> Condition:
-        return _compared(sql, self.test, "uuid") if self.kind is Kind.ID else NEVER
+        return _compared(sql, self.test, "uuid") if self.kind is ValueKind.ID else NEVER
 
     def json(self, sql: str) -> Condition:
-        """Guarded by what is really there: a cast that fails would fail the whole query."""
+        """Check the type of the stored value first: a cast that fails would fail the whole query."""
         match self.kind:
-            case Kind.TEXT:
+            case ValueKind.TEXT:
                 return _text(_json_text(sql), self.test)
-            case Kind.KEYS:
+            case ValueKind.KEYS:
                 return exists(f"{_json_items(sql)} AS k(item)", where=_text(_json_text("k.item"), self.test))
-            case Kind.FILES:
+            case ValueKind.FILES:
                 texts = "LATERAL (VALUES (k.item -> 'title'), (k.item -> 'address')) AS f(text)"
                 return exists(f"{_json_items(sql)} AS k(item), {texts}", where=_text(_json_text("f.text"), self.test))
-            case Kind.NUMBER:
+            case ValueKind.NUMBER:
                 return self.number(f"(CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END)")
-            case Kind.TRUTH:
+            case ValueKind.TRUTH:
                 return self.truth(Condition(f"CASE jsonb_typeof({sql}) WHEN 'boolean' THEN {sql}::boolean END", ()))
-            case Kind.MOMENT:
+            case ValueKind.MOMENT:
                 return _moment(_json_text(sql), self.test)
-            case Kind.ID:
+            case ValueKind.ID:
                 return NEVER
 
     def within(self, sql: str) -> Condition:
@@ -135,11 +135,11 @@ class Passes:
 
     def folded(self, sql: str) -> Condition:
         match self.kind, self.test:
-            case Kind.TEXT, Compare(operator=Operator.EQ, value=str() as text):
+            case ValueKind.TEXT, Compare(operator=Operator.EQ, value=str() as text):
                 return Condition(f"{sql} = %s::text", (_cut(text),))
-            case Kind.TEXT, OneOf(values=values):
+            case ValueKind.TEXT, OneOf(values=values):
                 return Condition(f"{sql} = ANY(%s::text[])", ([_cut(str(each)) for each in values],))
-            case Kind.TEXT, TextMatch(text=text) if text:
+            case ValueKind.TEXT, TextMatch(text=text) if text:
                 return _cut_match(sql, self.test)
         return ALWAYS
 
@@ -149,10 +149,10 @@ def _cut(text: str) -> str:
 
 
 def _cut_match(sql: str, test: TextMatch) -> Condition:
-    """Of a text that was cut only the beginning is known.
+    """Only the beginning of a text that was cut is known.
 
-    With LIKE, for the planner: the longer a pattern is, the fewer rows it expects to be like it. Of other functions it
-    expects a third of all, and would rather test the attributes of every version than begin with the names.
+    LIKE helps the planner: it expects fewer matches the longer a pattern is. For other functions it expects a third of
+    all rows, and would rather test the attributes of every version than start with the names.
     """
     if test.function is TextFunction.STARTS_WITH:
         return Condition(f"starts_with({sql}, %s::text)", (test.text[:FOLDED_LENGTH],))
@@ -161,7 +161,7 @@ def _cut_match(sql: str, test: TextMatch) -> Condition:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text stands in JSON as it is."""
+    """Whether a text appears unescaped in JSON."""
     return json.dumps(text, ensure_ascii=False) == f'"{text}"'
 
 
@@ -170,7 +170,7 @@ def _json_text(sql: str) -> str:
 
 
 def _json_items(sql: str) -> str:
-    """Also of a value that is no list."""
+    """Also works for a value that is not a list."""
     items = f"CASE jsonb_typeof({sql}) WHEN 'array' THEN {sql} ELSE jsonb_build_array({sql}) END"
     return f"jsonb_array_elements({items})"
 
@@ -200,7 +200,7 @@ def _by_code_point(sql: str) -> str:
 
 
 def _text_match(sql: str, test: TextMatch) -> Condition:
-    """Both sides folded. What is compared is as long as the text, since folding keeps the number of characters."""
+    """Compare folded texts. Folding keeps the number of characters, so the compared part is as long as the text."""
     length = len(test.text)
     if not length:
         return Condition(f"{sql} IS NOT NULL", ())
@@ -212,11 +212,11 @@ def _text_match(sql: str, test: TextMatch) -> Condition:
 
 
 def _folded(sql: str, text: str) -> tuple[str, tuple[str, ...]]:
-    """An expression folded as far as matters for looking for a text, and its parameters.
+    """Return an expression folded as far as a search for a text needs, and its parameters.
 
-    `lower` under the collation C is for ASCII alone. Of the other letters only those can matter that fold to one of the
-    text, and these are changed one by one: exact, whatever the database knows of Unicode. `replace` is many times
-    faster than `translate`, but is nested as often as there are letters.
+    `lower` with the collation C folds ASCII only. Of the other letters, only those matter that fold to a letter of the
+    text, and these are replaced one by one: exact, regardless of the database's Unicode version. `replace` is many
+    times faster than `translate`, but needs one nested call for each letter.
     """
     lower = f"lower({_by_code_point(sql)})"
     capitals = {letter: low for low in text for letter in _capitals().get(low, ())}
@@ -228,7 +228,8 @@ def _folded(sql: str, text: str) -> tuple[str, tuple[str, ...]]:
 
 @cache
 def _capitals() -> Mapping[str, list[str]]:
-    """Which letters beyond ASCII fold to another character, by that character. Further planes have no letter case."""
+    """Return the letters beyond ASCII that fold to another character, by that character. Further planes have no letter
+    case."""
     found: dict[str, list[str]] = {}
     for letter in map(chr, range(0x80, 0x20000)):
         if letter.lower() != letter:
@@ -257,7 +258,7 @@ def _at(sql: str, instants: list[datetime]) -> Condition:
 
 
 def _within(sql: str, spans: list[Span]) -> Condition:
-    """Plain comparisons, so that an index on the column can serve them."""
+    """Plain comparisons, which can use an index on the column."""
     return any_of(
         all_of(
             Condition(f"{sql} {sign} %s::timestamptz", (bound,))

@@ -1,7 +1,6 @@
-"""Filters as they are written (D13): the values that the parser builds and the binder reads, each with its place.
+"""Syntax trees of filters (D13): the values that the parser builds and the binder reads, each with its position.
 
-Also how single values are read from text, and how a mistake is shown to the person who made it. Pure: knows neither
-configuration nor elements.
+Also reads single values from text, and formats messages about mistakes. Pure: knows neither configuration nor elements.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, printable
 
 EXCERPT = 30
-# A text of nothing but these is blank: what str.isspace says, written out so that the database can use the same list.
+# Characters of blank texts: those of str.isspace, listed so that the database can use the same ones.
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -43,44 +42,44 @@ class TextFunction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     position: int
-    """Index of its first character in the filter, from 0. A bracket around it does not count."""
+    """Index of the first character in the filter, from 0, ignoring brackets around it."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextLiteral(Node):
-    """In quotes."""
+class TextLiteral(SyntaxNode):
+    """A text in quotes."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class WordLiteral(Node):
+class WordLiteral(SyntaxNode):
     """A bare word."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class NumberLiteral(Node):
+class NumberLiteral(SyntaxNode):
     value: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class TruthLiteral(Node):
+class TruthLiteral(SyntaxNode):
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MomentLiteral(Node):
-    """A date-time without zone; a date alone is its midnight."""
+class MomentLiteral(SyntaxNode):
+    """A date-time without zone; a date alone means its midnight."""
 
     value: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class NullLiteral(Node):
+class NullLiteral(SyntaxNode):
     pass
 
 
@@ -88,19 +87,19 @@ Literal = TextLiteral | WordLiteral | NumberLiteral | TruthLiteral | MomentLiter
 
 
 @dataclass(frozen=True, slots=True)
-class Culture(Node):
+class CultureLiteral(SyntaxNode):
     lcid: int
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(Node):
+class Operand(SyntaxNode):
     name: str
-    culture: Culture | None = None
+    culture: CultureLiteral | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Node):
-    """`operator` is any but -in."""
+class Comparison(SyntaxNode):
+    """`operator` is any except -in."""
 
     operand: Operand
     operator: Operator
@@ -109,8 +108,8 @@ class Comparison(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Membership(Node):
-    """`name -in ('a', 'b')`, with one literal at least."""
+class Membership(SyntaxNode):
+    """`name -in ('a', 'b')`, with at least one literal."""
 
     operand: Operand
     operator_position: int
@@ -118,8 +117,8 @@ class Membership(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class TextTest(Node):
-    """`Contains(name, 'a')`; the literal may still be of the wrong kind."""
+class TextTest(SyntaxNode):
+    """`Contains(name, 'a')`; the literal may still have the wrong kind."""
 
     function: TextFunction
     operand: Operand
@@ -127,24 +126,24 @@ class TextTest(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class NullTest(Node):
+class NullTest(SyntaxNode):
     operand: Operand
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Node):
+class Not(SyntaxNode):
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class And(Node):
-    """Two operands at least; `a AND b AND c` is one node."""
+class And(SyntaxNode):
+    """At least two operands; `a AND b AND c` is one node."""
 
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Node):
+class Or(SyntaxNode):
     operands: tuple[Expression, ...]
 
 
@@ -153,7 +152,7 @@ Expression = Predicate | Not | And | Or
 
 
 def predicates(expression: Expression) -> Iterator[Predicate]:
-    """From left to right."""
+    """Operands from left to right."""
     match expression:
         case And() | Or():
             for operand in expression.operands:
@@ -165,7 +164,7 @@ def predicates(expression: Expression) -> Iterator[Predicate]:
 
 
 def read_moment(text: str) -> datetime | None:
-    """A date-time as it stands on the wire (D16), kept to microseconds; None when it is none."""
+    """Return a date-time in wire form (D16), cut to microseconds, or None."""
     found = MOMENT.fullmatch(text)
     if found is None:
         return None
@@ -177,22 +176,22 @@ def read_moment(text: str) -> datetime | None:
 
 
 def read_id(text: str) -> UUID | None:
-    """A GUID in any letter case; None for anything else, also for the other forms that UUID would take."""
+    """Return a GUID of any letter case; None for anything else, including other forms that UUID accepts."""
     return UUID(text) if GUID.fullmatch(text) else None
 
 
 def fold_case(text: str) -> str:
-    """For text functions: each character to lower case by itself, so that its neighbours do not matter."""
+    """Fold each character to lower case separately, regardless of its neighbours, for text functions."""
     return text.lower() if text.isascii() else "".join(each.lower()[0] for each in text)
 
 
 def refusal(source: str, position: int, problem: str) -> Unreadable:
-    """The answer to a mistake in a filter: where, with the text around it, and what is wrong."""
+    """Return the problem of a mistake in a filter: its place, the text around it, and the explanation."""
     return Unreadable(f"The filter is wrong at character {position + 1} ({excerpt(source, position)}): {problem}.")
 
 
 def excerpt(source: str, position: int) -> str:
-    """The text around a place in one line, with a marker before it."""
+    """Return the text around a position in one line, with a marker before it."""
     before = source[max(0, position - EXCERPT) : position]
     after = source[position : position + EXCERPT]
     start = "…" if position > EXCERPT else ""

@@ -6,9 +6,9 @@ from storage.models import TenantModel
 
 
 class ElementChange(TenantModel):
-    """One change of one element, for audit. Rows are only ever added; the database refuses anything else.
+    """One change of one element, for audit. Rows are append-only; the database refuses updates and deletions.
 
-    Ids stand here without keys: what happened stays on record when the element is gone.
+    Ids are not foreign keys, so that the history stays when the element is deleted.
     """
 
     class Action(models.TextChoices):
@@ -32,7 +32,7 @@ class ElementChange(TenantModel):
     class Meta:
         indexes = [
             models.Index(fields=["storage_id", "element_id", "changed_on", "id"], name="change_by_element"),
-            # The overview shows what changed last, whatever the element.
+            # The overview shows the latest changes of all elements.
             models.Index(fields=["storage_id", "changed_on", "id"], name="change_by_time"),
         ]
 

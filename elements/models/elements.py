@@ -9,11 +9,10 @@ from storage.models.tenant import tenant_link
 
 
 class Element(TenantModel):
-    """What stays the same over all versions: type, place in the tree, and which version each audience sees.
+    """The part of an element that all versions share: type, place in the tree, and the version that each audience sees.
 
-    `newest` is what callers who may see drafts read, `published` what viewers read (D6); so either audience reads with
-    one join. An element without versions of its own has one row in ElementVersion, with the element's own id, and both
-    point to it.
+    Callers who may see drafts read `newest`, viewers read `published` (D6), so either audience reads with one join. An
+    element without versions has one row in ElementVersion, with the element's own id, and both point to it.
     """
 
     storage_through = "type"
@@ -40,7 +39,7 @@ class Element(TenantModel):
 
 
 class ElementVersion(TenantModel):
-    """One version. Attributes are in wire form, `{name: {culture: value}}`, without those that the server derives."""
+    """One version. Attributes are in wire form, `{name: {culture: value}}`, without derived ones."""
 
     storage_through = "element"
 
@@ -70,7 +69,7 @@ class ElementVersion(TenantModel):
 
     class Meta:
         constraints = [
-            # Also the index by which the versions of an element are read, in order.
+            # Also serves reading the versions of an element in order.
             models.UniqueConstraint(fields=["storage_id", "element", "major", "minor"], name="version_number_once"),
             models.UniqueConstraint(
                 fields=["storage_id", "element"],
@@ -85,19 +84,19 @@ class ElementVersion(TenantModel):
         ]
         indexes = [
             models.Index(fields=["storage_id", "sort_name", "id"], name="version_by_name"),
-            # Clients ask for what has changed since they asked before, and for spans of the other times.
+            # Clients ask for changes since their last request, and for spans of the other times.
             models.Index(fields=["storage_id", "changed_on"], name="version_by_change"),
             models.Index(fields=["storage_id", "created_on"], name="version_by_creation"),
             models.Index(fields=["storage_id", "released_on"], name="version_by_release"),
             models.Index(fields=["storage_id", "valid_from"], name="version_by_start"),
             models.Index(fields=["storage_id", "valid_until"], name="version_by_end"),
-            # The clock looks for what has had its time.
+            # The scheduled jobs look for versions whose time has come.
             models.Index(
                 fields=["storage_id", "valid_until"],
                 condition=models.Q(category=Category.PUBLISHED.value),
                 name="published_by_end",
             ),
-            # Deleting an element looks for who names it as a caller.
+            # Deleting an element looks for versions that name it as a caller.
             models.Index(fields=["storage_id", "created_by"], name="version_by_creator"),
             models.Index(fields=["storage_id", "changed_by"], name="version_by_changer"),
             models.Index(fields=["storage_id", "released_by"], name="version_by_releaser"),

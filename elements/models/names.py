@@ -7,11 +7,11 @@ from storage.models.tenant import tenant_link
 
 
 class VersionName(TenantModel):
-    """What a version is called in some culture, in a form by which filters find it.
+    """Name of a version in a culture, in a form by which filters find it.
 
-    Under row-level security no index on the attributes themselves can serve a condition. The database keeps these rows
-    with every change of the attribute `name`. They only say which versions can be meant: which are, in which culture
-    and which letter case, is told by the attributes.
+    Under row-level security, no index on the JSON attributes can serve a condition. Triggers maintain these rows with
+    every change of the attribute `name`. They only narrow down the candidates: filters test culture and letter case on
+    the attributes themselves.
     """
 
     storage_through = "version"

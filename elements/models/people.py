@@ -1,4 +1,4 @@
-"""The users and groups among the elements, for the back office: the same rows under names of their own."""
+"""Users and groups as models of their own for the back office, on the same tables as elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USER_TYPE, GROUP_TYPE = "user", "userGroup"
 
 
 class OfType(models.Manager[Any]):
-    """Whatever is asked of these models can find elements of their type only."""
+    """Limits all queries on these models to elements of their type."""
 
     def __init__(self, key: str = "") -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class OfType(models.Manager[Any]):
 class User(Element):
     objects: ClassVar[models.Manager[Any]] = OfType(USER_TYPE)
     shown_name = ""
-    """In the language of who looks; set by pages."""
+    """Name in the language of the reader; pages set it."""
 
     class Meta:
         proxy = True

@@ -7,8 +7,8 @@ from storage.models.tenant import tenant_link
 
 
 class Reference(TenantModel):
-    """A version's reference to an element, in one of its related contexts. Which version of the target is meant is
-    decided by who reads (D6)."""
+    """Reference from a version to an element, in a related context. The reader's audience decides about the version of
+    the target (D6)."""
 
     storage_through = "version"
 
@@ -19,7 +19,7 @@ class Reference(TenantModel):
 
     class Meta:
         constraints = [
-            # Also the index by which references of a version are read, in order.
+            # Also serves reading the references of a version in order.
             models.UniqueConstraint(
                 fields=["storage_id", "version", "context", "position"], name="reference_position_once"
             )

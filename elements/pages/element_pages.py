@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.info import Drawn, read_drawn
+from elements.info import ShownIn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
 from elements.pages.visits import Visit
@@ -104,7 +104,7 @@ class Material:
     flows: Mapping[str, Sequence[str]]
     children: Sequence[VersionRow]
     versions: Sequence[VersionRow]
-    drawn: Sequence[Drawn]
+    drawn: Sequence[ShownIn]
     owners: Mapping[str, VersionRow]
     """Versions whose diagrams show the element, by version id."""
     names: Mapping[str, ByCulture]

@@ -18,7 +18,7 @@ from elements.presentation.labels import Labels
 from elements.reading.rows import Identity, VersionRow
 from facets.rendering import segment
 from repository_site.core.problems import NotFound, Unauthenticated
-from storage.api.operation import throttle_address, throttle_caller
+from storage.api.throttling import throttle_address, throttle_caller
 from storage.localisation.culture_names import interface_language, language_tag
 from storage.pages import View, caller_of, in_scope, page_caller
 

@@ -1,4 +1,4 @@
-"""Users and groups of a storage as people administer them. Every change goes the way of operation 5 (D15)."""
+"""Users and groups of a storage, as people administer them. Every change is an update as in operation 5 (D15)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.stored import lock_elements
-from elements.writing.updating import Writer, update_elements
+from elements.writing.updating import update_elements
+from elements.writing.writers import Writer
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.problems import NotFound, PreconditionFailed, Warned
-from storage.access.user_directory import UserDirectory
+from storage.extension import UserDirectory
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.models.roles import Role
@@ -32,14 +33,14 @@ from storage.tenancy.scope import tenant_scope
 
 GROUPS = "userGroups"
 INVARIANT = str(INVARIANT_CULTURE)
-# What the texts of problems begin with, and so what a form looks for.
+# First words of problems, by which forms find the field.
 USER_PLACE, GROUP_PLACE = "user", "group"
 Attributes = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class UserDraft:
-    """A user as somebody wants it. Role attributes and groups that the type does not have are left out."""
+    """Requested state of a user. Role attributes and groups that the type does not have are left out."""
 
     id: UUID | None
     attributes: Attributes
@@ -58,14 +59,14 @@ class GroupDraft:
 
 
 def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -> UUID:
-    """`Warned` when those who make the change would lose their own way back, until they confirm it."""
+    """Save a user. Raise `Warned` until confirmed if the callers would take away their own access."""
     is_own = draft.id is not None and draft.id == writer.caller.element_id
     if is_own and not is_confirmed and (draft.is_inactive or Role.ADMINISTRATOR not in draft.roles):
-        raise Warned(_("This is the user that you are here: you would no longer administer this storage."))
+        raise Warned(_("This is your own user account: you would no longer administer this storage."))
     known = _properties(writer.configuration, USER_TYPE)
     given = {name: role in draft.roles for name, role in ROLE_ATTRIBUTES.items()} | {INACTIVE: draft.is_inactive}
     stored = _stored(draft.id)
-    # What was never said and is not so now needs no word.
+    # An attribute that was never set and is false stays unset.
     told = {name: {INVARIANT: value} for name, value in given.items() if name in known and (value or name in stored)}
     element = ElementInput(
         USER_PLACE,
@@ -75,14 +76,14 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
     )
     groups = groups_of([draft.id]).get(draft.id, []) if draft.id else []
     if GROUPS in known and set(groups) != set(draft.groups):
-        # Groups that stay keep their order, which no form knows.
+        # Groups that stay keep their order, which forms do not know.
         kept = [each for each in groups if each in draft.groups]
         element.related[GROUPS] = _references([*kept, *(each for each in draft.groups if each not in kept)])
     return _save(writer, element, draft.revision)
 
 
 def save_group(writer: Writer, draft: GroupDraft) -> UUID:
-    """The group, and each user who comes into it or leaves it."""
+    """Save a group, and each user who joins or leaves it."""
     attributes = _differing(_plain(draft.attributes), _stored(draft.id))
     element = ElementInput(GROUP_PLACE, id=_text(draft.id), type=GROUP_TYPE, attributes=attributes)
     group = _save(writer, element, draft.revision)
@@ -95,7 +96,7 @@ def save_group(writer: Writer, draft: GroupDraft) -> UUID:
 
 
 def _moves(group: UUID, wanted: Collection[UUID]) -> list[ElementInput]:
-    """Under the locks of these users: what others change of their groups meanwhile would be lost otherwise."""
+    """Return the changes of memberships. Locks these users, so that concurrent changes of their groups are not lost."""
     changed = {user for user, _ in members_of([group])} ^ set(wanted)
     stored = lock_elements({str(user) for user in changed}, ())
     found = []
@@ -110,7 +111,7 @@ def _moves(group: UUID, wanted: Collection[UUID]) -> list[ElementInput]:
 def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
     def check(rows: list[VersionRow | None]) -> None:
         if revision is not None and any(row is not None and row.revision != revision for row in rows):
-            text = _("Somebody else has changed this meanwhile. Saving again replaces their change.")
+            text = _("Somebody else has changed this in the meantime. Saving again replaces their change.")
             raise PreconditionFailed(text)
 
     if element.id and not element.attributes and not element.related:
@@ -127,7 +128,7 @@ def view_of(configuration: Configuration, type: str) -> CompiledView:
 
 
 def groups_of(users: Collection[UUID]) -> dict[UUID, list[UUID]]:
-    """The groups of each user, in their order."""
+    """Return the groups of each user, in their order."""
     rows = _current().filter(version__element__in=users).order_by("version", "position")
     found: dict[UUID, list[UUID]] = {}
     for user, group in rows.values_list("version__element_id", "target_id"):
@@ -136,7 +137,7 @@ def groups_of(users: Collection[UUID]) -> dict[UUID, list[UUID]]:
 
 
 def members_of(groups: Collection[UUID]) -> list[tuple[UUID, UUID]]:
-    """Users with a group that they are in, by name."""
+    """Return pairs of user and group, by the name of the user."""
     rows = _current().filter(target__in=groups, version__element__type__key=USER_TYPE)
     return list(rows.order_by("version__sort_name", "version").values_list("version__element_id", "target_id"))
 
@@ -157,12 +158,12 @@ def _properties(configuration: Configuration, type: str) -> set[str]:
 
 
 def _plain(attributes: Attributes) -> dict[str, dict[str, Any]]:
-    """An empty text removes a value."""
+    """Replace empty texts by null, which removes a value."""
     return {name: {lcid: value or None for lcid, value in values.items()} for name, values in attributes.items()}
 
 
 def _differing(given: Attributes, stored: Attributes) -> dict[str, dict[str, Any]]:
-    """What is to be other than it is."""
+    """Return the values that differ from the stored ones."""
     found = {
         name: {lcid: value for lcid, value in values.items() if stored.get(name, {}).get(lcid) != value}
         for name, values in given.items()

@@ -1,4 +1,4 @@
-"""The element that stands for an API token (D4), so that `changedBy` can name a program as it names a person."""
+"""Elements that represent API tokens (D4), so that `changedBy` can name a program as it names a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
-from elements.writing.history import Action, Author, Entry, record
+from elements.writing.history import Action, Author, HistoryEntry, record
 from elements.writing.stored import lock_elements
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
@@ -25,8 +25,9 @@ from storage.tenancy.scope import tenant_scope
 
 
 def mirror_token(storage: Storage, token: ApiToken) -> None:
-    """Make or renew the element of a token, which has the token's id; a storage without that type has none."""
-    # As it is now: the storage may have been read before its configuration was changed.
+    """Create or update the element of a token, which has the token's id. Does nothing in a storage without that
+    type."""
+    # Read the current row: the configuration may have changed since the storage was read.
     configuration = configuration_of(Storage.objects.get(pk=storage.pk))
     type = configuration.types.get(TOKEN_TYPE)
     if type is None or type.is_versioned:
@@ -50,7 +51,7 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
 def _renew(
     row: VersionRow, mirrored: dict[str, dict[str, Any]], token: ApiToken, until: datetime | None, culture: str
 ) -> None:
-    """What others have written into the element stays; what changes is on record as any other change."""
+    """Update the mirrored attributes, keep all others, and record the change."""
     before = read_exactly(row.attributes)
     after = before | mirrored
     author = Author(None, f"token:{token.id}", "")
@@ -58,11 +59,11 @@ def _renew(
     statements.update_versions([(row.version, *content, token.valid_from, until, author.now, None)])
     changed = {name for name in mirrored if before.get(name) != mirrored[name]}
     old, new = ({"attributes": {name: held.get(name) for name in sorted(changed)}} for held in (before, after))
-    record(author, [Entry(row.element, row.version, Action.UPDATED, old, new)])
+    record(author, [HistoryEntry(row.element, row.version, Action.UPDATED, old, new)])
 
 
 def _attributes(token: ApiToken, type: ElementType, cultures: list[str]) -> dict[str, dict[str, Any]]:
-    """Those that the type has: the name in every culture, and the roles."""
+    """Return the attributes that the type has: the name in every culture, and the roles."""
     known = {each.key: each.attribute for each in type.properties if each.attribute}
     invariant = str(INVARIANT_CULTURE)
     values: dict[str, Any] = {name: role in token.roles for name, role in ROLE_ATTRIBUTES.items()}

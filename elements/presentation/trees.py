@@ -117,7 +117,7 @@ def _read_below(
             SELECT e.parent_id::text AS parent, e.position AS place, e.id AS own, {IDENTITY} FROM elements_element e
             JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[]) ORDER BY e.position, e.id LIMIT %s) AS c
-        ORDER BY c.parent, c.place, c.own"""  # noqa: S608  constants of ours
+        ORDER BY c.parent, c.place, c.own"""  # noqa: S608  constants
     found: dict[str, list[Identity]] = {}
     for parent, _place, _own, *identity in fetch(sql, [list(parents), list(types), limit]):
         found.setdefault(parent, []).append(Identity(*identity))
@@ -132,5 +132,5 @@ def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[
     # With the order the planner uses the index, however many children it expects.
     sql = f"""SELECT p.id::text FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
             SELECT FROM elements_element e WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[])
-            AND e.{audience.pointer} IS NOT NULL ORDER BY e.position, e.id LIMIT 1) AS one"""  # noqa: S608  constants of ours
+            AND e.{audience.pointer} IS NOT NULL ORDER BY e.position, e.id LIMIT 1) AS one"""  # noqa: S608  constants
     return {row[0] for row in fetch(sql, [wanted, list(types)])}

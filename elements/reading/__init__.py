@@ -1,4 +1,5 @@
-"""Reading elements: which ones (`selection`), their rows (`rows`), and the wire form made of them (`assembly`).
+"""Reading of elements: select them (`selection`), read their rows (`rows`), and build their wire form (`assembly`).
 
-A list or a single element costs the same small number of statements, however many elements or references there are.
+A list and a single element cost the same small number of statements, regardless of the number of elements or
+references.
 """

@@ -1,4 +1,4 @@
-"""The diagram of a version, operation 10: its shapes with the elements they show, and what precedes each."""
+"""Diagram of a version, operation 10: its shapes with the elements they show, and the predecessors of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.attributes import AttributeWriter
-from elements.reading.assembly.links import Links, read_links
+from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Projection, Wanted, project
 from elements.reading.rows import ShapeRow, VersionRow
 from facets.configuration import Configuration
@@ -17,7 +17,7 @@ NAME = "name"
 
 
 class ContentAssembler(Assembler):
-    """Of each element the name, its place on the page of the diagram, and the contexts that the view shows."""
+    """Shows of each element the name, its address on the page of the diagram, and the contexts of the view."""
 
     def shapes(self, owner: VersionRow) -> list[Wire]:
         shapes = rows.read_shapes([owner.version]).get(owner.version, [])
@@ -40,7 +40,13 @@ class ContentAssembler(Assembler):
         return found
 
     def _shape(
-        self, shape: ShapeRow, row: VersionRow, owner: VersionRow, before: list[Wire], links: Links, names: Projection
+        self,
+        shape: ShapeRow,
+        row: VersionRow,
+        owner: VersionRow,
+        before: list[Wire],
+        links: ReferenceLinks,
+        names: Projection,
     ) -> Wire:
         found: Wire = {"properties": {"predecessors": before, "shapeId": shape.shape}, **self.reader.identity(row)}
         writer: AttributeWriter = self.reader.writer

@@ -1,4 +1,4 @@
-"""The record of an element's changes in wire form."""
+"""Change history of an element in wire form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def count_changes(element: str) -> int:
 
 
 def read_changes(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
-    """Newest first. `changedBy` is the caller's element, where it had one that is still there."""
+    """Return changes, newest first. `changedBy` is the caller's element, if the caller had one that still exists."""
     rows = fetch(SQL, [element, limit, offset])
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []

@@ -1,7 +1,7 @@
-"""Identities of what is referred to, and how references to it are written.
+"""Identities of reference targets, and the texts of references to them.
 
-Many elements share their targets, so both are kept between requests, for as long as the content of the storage stays in
-its state.
+Many elements share their targets, so both are cached between requests for as long as the content of the storage does
+not change.
 """
 
 from __future__ import annotations
@@ -13,41 +13,43 @@ from dataclasses import dataclass, field
 
 from elements.reading.rows import Audience, Identity, read_identities
 
-# Identities and texts of all storages together, at 300 to 500 bytes each; and in how many states.
+# Cache limits over all storages: identities and texts, at 300 to 500 bytes each, and number of states.
 MOST_KEPT = 40_000
 MOST_STATES = 1_000
-# Ways to write references in one state: a storage has one or two addresses, and views or reporting lead there.
+# Forms of references in one state: a storage has one or two addresses, which lead to views or to reporting.
 MOST_WAYS = 3
 
 Texts = dict[str, str]
-"""By element. References that are written already."""
+"""Texts of references, by element."""
 
 
 @dataclass(slots=True)
-class Known:
-    """What is known in one state. Only ever added to, so that several may read and add at the same time."""
+class KnownTargets:
+    """Cached targets of one state. Entries are only added, so that several threads may read and add at the same
+    time."""
 
     found: dict[str, Identity | None] = field(default_factory=dict)
-    """By element; None for what the audience does not get to see."""
+    """Identities by element; None for targets that the audience must not see."""
     texts: dict[Hashable, Texts] = field(default_factory=dict)
     weight: int = 0
-    """How much there was when it was weighed last."""
+    """Number of entries when last weighed."""
 
 
-class Shelf:
-    """What is known in the states that were read last. It may hold more than allowed by what requests add just now."""
+class IdentityCache:
+    """Caches the targets of the states that were read last. It may exceed its limit by the entries of current
+    requests."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, bool], Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, bool], KnownTargets] = OrderedDict()
         self._weight = 0
         self._lock = threading.Lock()
 
-    def take(self, key: tuple[str, bool]) -> Known:
+    def take(self, key: tuple[str, bool]) -> KnownTargets:
         with self._lock:
-            # The one that was taken last has been added to since, and the one that is wanted perhaps, too.
+            # The state that was used last, and perhaps this one, have grown since they were weighed.
             for each in {next(reversed(self._known), key), key} & self._known.keys():
                 self._weigh(self._known[each])
-            found = self._known.setdefault(key, Known())
+            found = self._known.setdefault(key, KnownTargets())
             self._known.move_to_end(key)
             while len(self._known) > 1 and (self._weight > MOST_KEPT or len(self._known) > MOST_STATES):
                 self._weight -= self._known.popitem(last=False)[1].weight
@@ -59,27 +61,28 @@ class Shelf:
             self._weight = 0
 
     @property
-    def states(self) -> list[Known]:
+    def states(self) -> list[KnownTargets]:
         return list(self._known.values())
 
-    def _weigh(self, known: Known) -> None:
+    def _weigh(self, known: KnownTargets) -> None:
         weight = len(known.found) + sum(len(each) for each in known.texts.values())
         self._weight += weight - known.weight
         known.weight = weight
 
 
-shelf = Shelf()
+shelf = IdentityCache()
 
 
 class Identities:
-    """For one audience. Without a state nothing is kept: for those who change content while they read."""
+    """Identities for one audience. Without a state nothing is cached, for callers that change content while they
+    read."""
 
     def __init__(self, audience: Audience, state: str = "") -> None:
         self.audience = audience
         self._known = shelf.take((state, audience.sees_drafts)) if state else None
 
     def read(self, elements: Collection[str]) -> dict[str, Identity]:
-        """By element id; what the audience does not get to see is missing."""
+        """Return identities by element id, without those that the audience must not see."""
         if self._known is None:
             return read_identities(self.audience, elements)
         known = self._known.found
@@ -93,7 +96,7 @@ class Identities:
         return found
 
     def texts(self, way: Hashable) -> Texts:
-        """Of references that are written in this way; who writes another one adds it, up to `most_of_a_kind`."""
+        """Return the texts of references of this form. Callers add new ones, up to `most_of_a_kind`."""
         if self._known is None:
             return {}
         texts = self._known.texts
@@ -103,5 +106,6 @@ class Identities:
 
 
 def most_of_a_kind() -> int:
-    """So that one state alone does not exceed what is allowed: identities, and texts for each way."""
+    """Limit the entries of each kind (identities, and texts of each form), so that one state alone cannot exceed the
+    limit."""
     return MOST_KEPT // (1 + MOST_WAYS)

@@ -1,4 +1,4 @@
-"""What has changed last in a storage, whatever the element, from the record of changes."""
+"""Latest changes of all elements of a storage, from the change history."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from facets.configuration import Configuration
 from repository_site.core.database.statements import fetch
 
 Action = ElementChange.Action
-# What an element was called is asked of the change: one that is gone has no other place for it. What lives only in
-# diagrams comes and goes with them, by the dozen; of that, the change of the diagram tells.
+# The name comes from the change itself, because a deleted element has no other place for it. Elements that live only in
+# diagrams come and go with them by the dozen; the change of the diagram covers them.
 SQL = """SELECT c.element_id, c.version_id, c.action, c.changed_on, c.caller_id, c.caller_label, c.after->>'state',
         coalesce(c.before->'attributes'->'name', c.after->'attributes'->'name')
     FROM elements_elementchange c LEFT JOIN elements_element e ON e.id = c.element_id
@@ -34,13 +34,13 @@ class LatestChange:
     caller: UUID | None
     label: str
     state: str | None
-    """The state that it came into, where it came into another."""
+    """The new state, if the state changed."""
     earlier_names: dict[str, Any]
-    """By culture, where the change replaced them."""
+    """Names by culture, if the change replaced them."""
 
 
 def read_latest_changes(configuration: Configuration, limit: int) -> list[LatestChange]:
-    """Newest first."""
+    """Return the latest changes, newest first."""
     living = list(configuration.living_in_diagrams)
     keys = [configuration.types_by_id[each].key for each in living]
     found = []

@@ -1,4 +1,4 @@
-"""What elements and callers are called, for people: in the language of who looks, where there is one."""
+"""Names of elements and callers for people, in the reader's language if possible."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from elements.naming import NAME
 from elements.values.checking import is_empty
 from repository_site.core.database.statements import fetch
 from storage.access.staff import staff_names
-from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, preferred_culture
+from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
 ByCulture = Mapping[str, Any]
-"""By culture id, as in the wire form of an attribute."""
+"""Values by culture id, as in the wire form of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,10 @@ class Chosen:
 
 
 def choose(values: ByCulture, culture: int, cultures: CultureSet) -> Chosen | None:
-    """The value of a culture, else the default culture's, else any (D97); None when all are empty."""
+    """Return the value of a culture or its fallback (D40, D97); None when all are empty."""
     known = {int(lcid): value for lcid, value in values.items() if not is_empty(value)}
-    for lcid in (culture, INVARIANT_CULTURE, cultures.default, *sorted(known)):
-        if lcid in known:
-            return Chosen(known[lcid], lcid)
-    return None
+    lcid = INVARIANT_CULTURE if INVARIANT_CULTURE in known else fallback_culture(culture, known, cultures)
+    return None if lcid is None else Chosen(known[lcid], lcid)
 
 
 def chosen_name(names: ByCulture, culture: int, cultures: CultureSet) -> str:
@@ -42,39 +40,39 @@ def chosen_name(names: ByCulture, culture: int, cultures: CultureSet) -> str:
 
 
 def language_culture(language: str | None, cultures: CultureSet) -> int:
-    """The data culture for somebody whose pages are in this language."""
+    """Return the data culture for a reader whose pages are in this language."""
     return preferred_culture(language or "", cultures.data, cultures.default)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Of some elements by id, and of some staff accounts by the label that callers have in logs."""
+class ElementNames:
+    """Names of elements by id, and of staff accounts by the label that callers have in logs."""
 
     elements: Mapping[UUID, str] = field(default_factory=dict)
     staff: Mapping[str, str] = field(default_factory=dict)
 
     def element(self, element: UUID | None) -> str:
-        """Empty when there is no such element."""
+        """Return the name of an element; empty for an unknown one."""
         return self.elements.get(element, "") if element else ""
 
     def caller(self, element: UUID | None, label: str) -> str:
-        """Who has done something: the name of the element that stands for them, else of the account, else the label."""
+        """Return the name of a caller: that of the element or else of the account, or else the label."""
         return self.element(element) or self.staff.get(label) or label
 
 
-def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> Names:
-    """Two statements for any number. An element has the name of its newest version; without one, its id stands."""
+def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
+    """Read names in two statements. An element has the name of its newest version, or else its id."""
     sql = f"""SELECT e.id, v.attributes->'{NAME}' FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants of ours
+        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants
     rows = fetch(sql, [list(elements)]) if elements else []
     named = {
         element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows
     }
-    return Names(named, staff_names(labels))
+    return ElementNames(named, staff_names(labels))
 
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
-    """By version; who may see these was decided when their ids were found. A version without a name is missing."""
+    """Return names by version, without unnamed versions. The caller has already checked visibility."""
     if not versions:
         return {}
     sql = """SELECT v.id::text, v.attributes -> %s::text FROM elements_elementversion v

@@ -1,4 +1,4 @@
-"""The diagram of a version as a picture, for the API, the pages for readers and the back office alike."""
+"""Diagram of a version as a picture, for the API, the reader pages and the back office."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from elements.diagrams.figures import Kind, Shape
+from elements.diagrams.figures import DrawableShape, FigureKind
 from elements.diagrams.layout import Direction
-from elements.diagrams.svg import Texts, draw
+from elements.diagrams.svg import DiagramTexts, draw
 from elements.diagrams.text import clean
 from elements.naming import NAME
 from elements.reading import rows
@@ -20,25 +20,25 @@ from facets.blueprint.definitions import ElementType
 from facets.rendering import display_names
 from storage.localisation.cultures import language_of, locale_name
 
-# Beyond these a picture helps nobody, and would keep a worker busy.
+# Larger diagrams are not drawn: they would be unreadable and keep a worker busy.
 MAX_SHAPES, MAX_ARROWS = 2_000, 6_000
 
-KINDS: Mapping[str, Kind] = {
-    "evStart": Kind.START,
-    "evIntermediate": Kind.INTERMEDIATE,
-    "evEnd": Kind.END,
-    "ruleAnd": Kind.AND,
-    "ruleOr": Kind.OR,
-    "ruleXor": Kind.XOR,
-    "condition": Kind.CONDITION,
-    "task": Kind.TASK,
-    "processInterfacePlaceholder": Kind.INTERFACE,
+KINDS: Mapping[str, FigureKind] = {
+    "evStart": FigureKind.START,
+    "evIntermediate": FigureKind.INTERMEDIATE,
+    "evEnd": FigureKind.END,
+    "ruleAnd": FigureKind.AND,
+    "ruleOr": FigureKind.OR,
+    "ruleXor": FigureKind.XOR,
+    "condition": FigureKind.CONDITION,
+    "task": FigureKind.TASK,
+    "processInterfacePlaceholder": FigureKind.INTERFACE,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What a picture says by itself. It is content: in the language of the data culture, not of the interface."""
+    """Texts of a picture. They are content, in the language of the data culture instead of the interface."""
 
     empty: str
     too_large: str
@@ -69,16 +69,16 @@ def draw_diagram(
     selected: str | None = None,
     with_style: bool = True,
 ) -> str:
-    """An SVG of what the reader gets to see of a diagram, named in one culture.
+    """Return an SVG of the part of a diagram that the reader may see, with names in one culture.
 
-    `link` is where the shape of an element leads to, `selected` the id of a shape to mark. Without `with_style` the
-    page that the picture stands in brings the style sheet `elements/diagram.css`.
+    `link` returns the target address of an element's shape, `selected` is the id of a shape to highlight. Without
+    `with_style`, the embedding page must load the style sheet `elements/diagram.css`.
     """
     drawn = _read(reader, row)
     words = _WORDS.get(language_of(culture), _WORDS["en"])
     size = words.size.format(shapes=len(drawn.shapes), arrows=len(drawn.flows))
     is_too_large = len(drawn.shapes) > MAX_SHAPES or len(drawn.flows) > MAX_ARROWS
-    texts = Texts(
+    texts = DiagramTexts(
         (locale_name(culture) or "").replace("_", "-"),
         _name(reader, row, culture),
         size,
@@ -90,12 +90,12 @@ def draw_diagram(
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What a diagram shows to a reader: shapes in their order, and pairs of what comes first and what follows it."""
+    """Part of a diagram that a reader sees: shapes in order, and pairs of predecessor and successor."""
 
     shapes: Sequence[ShapeRow]
     flows: Sequence[tuple[str, str]]
     versions: Mapping[str, VersionRow]
-    """By element."""
+    """Versions by element."""
 
 
 def _read(reader: Reader, row: VersionRow) -> _Drawn:
@@ -104,17 +104,19 @@ def _read(reader: Reader, row: VersionRow) -> _Drawn:
     visible = {each.shape: each for each in shapes if each.element in identities}
     before = rows.read_predecessors(list(visible))
     flows = [(one, shape) for shape in visible for one in before.get(shape, ()) if one in visible]
-    # Too many to be drawn are not read either.
+    # Do not read more shapes than can be drawn.
     wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
     versions = {each.element: each for each in rows.read_versions(wanted).values()}
     return _Drawn(list(visible.values()), flows, versions)
 
 
-def _shape(reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None) -> Shape:
+def _shape(
+    reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None
+) -> DrawableShape:
     shape = drawn.shapes[rank]
     row = drawn.versions[shape.element]
     type = reader.types[row.type]
-    return Shape(
+    return DrawableShape(
         shape.shape,
         rank,
         kind_of(type),
@@ -125,13 +127,13 @@ def _shape(reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callabl
     )
 
 
-def kind_of(type: ElementType) -> Kind:
-    """How elements of a type look in diagrams; what has a diagram itself looks like a process."""
-    return KINDS.get(type.key) or (Kind.PROCESS if type.has_diagram else Kind.OTHER)
+def kind_of(type: ElementType) -> FigureKind:
+    """Return the figure of elements of a type in diagrams; a type with its own diagram looks like a process."""
+    return KINDS.get(type.key) or (FigureKind.PROCESS if type.has_diagram else FigureKind.OTHER)
 
 
 def _name(reader: Reader, row: VersionRow, culture: int) -> str:
-    """Without any name, an element is called by its type."""
+    """Return the name of an element, or else of its type."""
     names = orjson.loads(row.attributes).get(NAME, {})
     name = chosen_name(names, culture, reader.configuration.cultures)
     return name if clean(name).strip() else _type_name(reader, reader.types[row.type], culture)

@@ -1,4 +1,4 @@
-"""Related contexts on their own, operations 7 and 8: references keep their addresses when they are expanded (D10)."""
+"""Related contexts on their own, operations 7 and 8. Expanded references keep their addresses (D10)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from elements.reading.selection import these_versions, version_ids
 
 class RelatedAssembler(Assembler):
     def contexts(self, row: VersionRow, condition: Condition | None, *, with_attributes: bool) -> Wire:
-        """The contexts of one element. `condition` tests the targets; `with_attributes` is for what is innermost."""
+        """Return the contexts of one element. `condition` tests the targets; `with_attributes` applies to the innermost
+        level."""
         found = read_links(self.reader.identities, [row], self.projection).related(row, self.contexts_of(row))
         if condition is not None:
             found = _matching(found, condition)

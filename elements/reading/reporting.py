@@ -1,4 +1,4 @@
-"""Reporting, operation 15 (D14): elements with one level of children and content written out, and all versions."""
+"""Reporting, operation 15 (D14): elements with one level of children and content in full, and all versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from elements.reading import rows
 from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.assembler import Assembler, Gathered, Reader, Wire, add_part
-from elements.reading.assembly.links import Links, read_links
+from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
@@ -16,7 +16,7 @@ from facets.configuration import CompiledView
 
 
 class ReportAssembler(Assembler):
-    """As every other list, but what stands below an element is written out, and addresses lead to reporting."""
+    """Builds elements with children and content in full, and with addresses of reporting."""
 
     leads_to = REPORTING
 
@@ -37,7 +37,7 @@ class ReportAssembler(Assembler):
         return found
 
     def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
-        """Those of versioned elements, oldest first."""
+        """Return the versions of versioned elements, oldest first."""
         versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
         known = rows.read_known_versions(self.reader.audience, versioned)
         wanted = [each.identity.version for found in known.values() for each in found]
@@ -61,7 +61,7 @@ class ReportAssembler(Assembler):
     def _below(self, targets: Iterable[Identity], gathered: Gathered) -> list[Wire]:
         return [self._element_below(gathered.below[target.version], gathered.links_below) for target in targets]
 
-    def _element_below(self, row: VersionRow, links: Links) -> Wire:
+    def _element_below(self, row: VersionRow, links: ReferenceLinks) -> Wire:
         shown = self.projection.types[row.type]
         found = self.reader.identity(row)
         attributes = self.reader.writer.attributes(row, shown, has_authors=links.has_authors(row))

@@ -1,8 +1,8 @@
-"""The statements that reading consists of, each for many elements at once, and the tuples they answer.
+"""Statements of reading, each for many elements at once, and the tuples they return.
 
-Ids are read as texts, which is what answers need, and model instances are not built on this path. Row-level security
-adds the storage to each condition, so that every look-up here is by an index that begins with it. What a caller may
-not see is left out in SQL, by joining through the element's pointer of the caller's audience (D6).
+Ids are read as texts, as responses need them, and no model instances are built on this path. Row-level security adds
+the storage to each condition, so every look-up here uses an index that begins with it. Joining through the element's
+pointer for the caller's audience leaves out, in SQL, what the caller must not see (D6).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from repository_site.core.database.statements import Question, ask, id_array, lo
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who sees drafts reads the newest version of an element; a viewer reads the published one and no other."""
+    """Callers who see drafts read the newest version of an element; viewers read only the published one."""
 
     sees_drafts: bool
 
@@ -29,7 +29,7 @@ class Audience:
 
 
 class Identity(NamedTuple):
-    """An element as a reference names it, in the version that the reader gets to see."""
+    """An element as a reference shows it, in the version that the reader sees."""
 
     element: str
     creation: str
@@ -64,7 +64,7 @@ class VersionRow(NamedTuple):
     revision: int
     category: str
     newest_category: str
-    """For reporting only, which nobody reads who does not see drafts; else empty."""
+    """For reporting, which needs a role that sees drafts; else empty."""
     attributes: str
 
     @property
@@ -72,8 +72,8 @@ class VersionRow(NamedTuple):
         return Identity(*self[:6])
 
 
-class KnownVersion(NamedTuple):
-    """One of the versions of an element, and whether it was ever released."""
+class VersionSummary(NamedTuple):
+    """One version of an element, and whether it was ever released."""
 
     identity: Identity
     was_released: bool
@@ -93,13 +93,13 @@ def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) ->
 
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
-    """The version that an id addresses: itself, or the one of that element that the reader gets to see (D6)."""
+    """Return the version that an id addresses: a version, or the version of an element that the reader sees (D6)."""
     visible = "" if audience.sees_drafts else " WHERE v.id = e.published_id"
-    current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants of ours
-    # The id is found apart: a condition with a sub-select in it is no index condition under row-level security.
+    current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants
+    # Finds the id separately: row-level security keeps a condition with a sub-select from using the index.
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
         SELECT {row_columns()} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
-        JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants of ours
+        JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants
     rows = look_up(sql, [identity, identity])
     return VersionRow(*rows[0]) if rows else None
 
@@ -107,20 +107,20 @@ def find_version(audience: Audience, identity: str) -> VersionRow | None:
 def read_versions(
     versions: Collection[str], *, with_attributes: bool = True, for_reporting: bool = False
 ) -> dict[str, VersionRow]:
-    """Exactly these versions, by id; who may see them was decided when their ids were found."""
+    """Return versions by id. The caller has already checked visibility."""
     if not versions:
         return {}
     columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
-    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants of ours
+    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants
     return {row[3]: VersionRow(*row) for row in look_up(sql, [id_array(versions)])}
 
 
 def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:
-    """By element id; what the reader does not get to see is missing."""
+    """Return identities by element id, without those that the reader must not see."""
     if not elements:
         return {}
     sql = f"""SELECT {IDENTITY} FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants of ours
+        JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
     return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
 
 
@@ -132,10 +132,11 @@ def read_references(versions: Collection[str], contexts: Collection[str] | None)
 
 
 def references_of(versions: Collection[str], contexts: Collection[str] | None) -> Question[References]:
-    """Target ids by version and context, in their order; None means every context."""
+    """Return target ids by version and context, in order. None means all contexts."""
 
     def understand(rows: list[Row]) -> References:
-        # By far the most rows of a list, so a look at the row before instead of one into each dictionary.
+        # References are most of the rows of a list; comparing with the previous row is faster than two dictionary
+        # look-ups.
         found: References = {}
         before: tuple[str, str] | None = None
         for version, context, target in rows:
@@ -149,7 +150,7 @@ def references_of(versions: Collection[str], contexts: Collection[str] | None) -
         return Question("", (), understand)
     only = "" if contexts is None else " AND r.context = ANY(%s)"
     sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants of ours
+        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants
     return Question(sql, [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)], understand)
 
 
@@ -157,7 +158,7 @@ Children = dict[str, list[Identity]]
 
 
 def children_of(audience: Audience, parents: Collection[str], types: Collection[str]) -> Question[Children]:
-    """By parent, in their order."""
+    """Return children by parent, in order."""
 
     def understand(rows: list[Row]) -> Children:
         found: Children = {}
@@ -170,7 +171,7 @@ def children_of(audience: Audience, parents: Collection[str], types: Collection[
     sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer}
         WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
-        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants of ours
+        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants
     return Question(sql, [id_array(parents), id_array(types)], understand)
 
 
@@ -188,7 +189,7 @@ def read_shapes(versions: Collection[str]) -> Shapes:
 
 
 def shapes_of(versions: Collection[str]) -> Question[Shapes]:
-    """The diagrams of versions: shapes by version, in their order."""
+    """Return the shapes of diagrams by version, in order."""
 
     def understand(rows: list[Row]) -> Shapes:
         found: Shapes = {}
@@ -202,7 +203,7 @@ def shapes_of(versions: Collection[str]) -> Question[Shapes]:
 
 
 def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
-    """Shape ids by the shape they precede, in their order."""
+    """Return the predecessors of shapes, in order."""
     found: dict[str, list[str]] = {}
     if shapes:
         sql = """SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
@@ -220,9 +221,9 @@ def read_parents(elements: Collection[str]) -> Parents:
 
 
 def parents_of(elements: Collection[str]) -> Question[Parents]:
-    """The parents of elements, and theirs, up to the roots: each element's parent by its id."""
-    # UNION, not UNION ALL: what several elements share is walked once, and a circle would end. LATERAL with a limit is
-    # one look by the index for each, however many the planner expects.
+    """Return the parents of elements and of all their ancestors, by element."""
+    # UNION instead of UNION ALL: shared ancestors are visited once, and a cycle would end. LATERAL with a limit is one
+    # index look-up for each element, regardless of the planner's estimate.
     sql = """WITH RECURSIVE above AS (
             SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
             UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
@@ -231,7 +232,7 @@ def parents_of(elements: Collection[str]) -> Question[Parents]:
     return Question(sql if elements else "", [id_array(elements)], dict)
 
 
-Known = dict[str, list[KnownVersion]]
+Known = dict[str, list[VersionSummary]]
 
 
 def read_known_versions(audience: Audience, owners: Collection[VersionRow]) -> Known:
@@ -239,7 +240,7 @@ def read_known_versions(audience: Audience, owners: Collection[VersionRow]) -> K
 
 
 def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Question[Known]:
-    """The versions of the elements of these rows that the reader may see, oldest first, by element."""
+    """Return all versions of the elements of these rows that the reader may see, oldest first, by element."""
     elements = {row.element: row for row in owners}
 
     def understand(rows: list[Row]) -> Known:
@@ -247,7 +248,7 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
         for element, version, state, stereotype, was_released in rows:
             owner = elements[element]
             identity = Identity(element, owner.creation, owner.type, version, state, stereotype)
-            found.setdefault(element, []).append(KnownVersion(identity, was_released))
+            found.setdefault(element, []).append(VersionSummary(identity, was_released))
         return found
 
     if not elements:
@@ -260,5 +261,5 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
     released = "v.released_on IS NOT NULL OR v.category = ANY(%s)"
     sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
         FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
-        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants of ours
+        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants
     return Question(sql, parameters, understand)

@@ -1,8 +1,8 @@
-"""Which state of its content a storage is in, and what is kept of it for as long as it stays in that state.
+"""State of a storage's content, and values that are cached for as long as the content does not change.
 
-The marks of `ContentMark` are read with the snapshot of the request, so they stand for just what the request sees: a
-transaction that changes something leaves a mark that was never there before, and its changes and its mark come into
-sight together.
+The marks of `ContentMark` are read in the snapshot of the request, so they identify exactly the content that the
+request sees: a transaction that changes content adds a new unique mark, and its changes become visible together with
+its mark.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from elements.reading.selection import Milestone, Selection
 from repository_site.core.database.statements import look_up
 
 T = TypeVar("T")
-# How many elements lie between two milestones: passing over these costs little beside reading a page.
+# Number of elements between two milestones; skipping so many costs little compared with reading a page.
 STEP = 2_000
 
 
 class Kept(Generic[T]):
-    """The `most` things that were used last, of all storages together."""
+    """Keeps the `most` values that were used last, over all storages."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -50,10 +50,10 @@ _milestones: Kept[tuple[Milestone, ...]] = Kept(100)
 
 
 def content_state() -> str:
-    """Of the storage of the scope. Empty while nobody has changed anything since marks are made.
+    """Return the state of the scope's storage; empty until the first change after marks were introduced.
 
-    Whoever goes on to change something in the same transaction makes another mark: the one that was read is taken. That
-    is forgotten by a rollback to a savepoint from before the reading; requests that read do not change anything.
+    A transaction that reads the state and then changes content adds another mark, because the one it read counts as
+    used. A rollback to a savepoint before the read forgets that; requests that read do not change content.
     """
     sql = """SELECT string_agg(id::text, ' ' ORDER BY id), current_setting('repository.storage'),
         set_config('repository.marked', '', true) FROM elements_contentmark"""
@@ -62,7 +62,8 @@ def content_state() -> str:
 
 
 def total_of(selection: Selection, state: str) -> int:
-    """How many a list has; counted once in a state of the storage, since counting takes longer the more there are."""
+    """Return the size of a list, counted once in each state of the storage, because counting takes longer the more
+    there are."""
     if not state:
         return selecting.count(selection)
     key = _key(state, selection.counted, selection.parameters)
@@ -71,9 +72,9 @@ def total_of(selection: Selection, state: str) -> int:
 
 
 def milestone_before(selection: Selection, state: str, offset: int) -> Milestone | None:
-    """From where to go on to a page far down a list, instead of passing over everything before it.
+    """Return the milestone before a page far down a list, so that the database does not skip everything before it.
 
-    The way there is gone once in a state of the storage, and milestones are set on it for all that come later.
+    Milestones are found once in each state of the storage and serve all later requests.
     """
     if not state or offset < STEP or selection.order != selecting.BY_NAME:
         return None
@@ -87,5 +88,5 @@ def milestone_before(selection: Selection, state: str, offset: int) -> Milestone
 
 
 def _key(*parts: object) -> bytes:
-    """As a digest: a filter may be long, and there may be many."""
+    """Return a digest of a selection, because filters may be long and many."""
     return blake2b(repr(parts).encode(), digest_size=32).digest()

@@ -1,7 +1,7 @@
-"""Lists that are written while the client reads: each holds a connection for as long as that takes, so there are few.
+"""Lists that are written while the client reads. Each uses a connection for that long, so their number is limited.
 
-A client that does not read on loses its list, and one that comes when all places are taken is asked to come again: one
-slow reader must not keep the others, and other tenants, from being served.
+A client that stops reading loses its list, and a client that finds all places taken is asked to retry: one slow reader
+must not block others or other tenants.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from django.db import connection
 
 from repository_site.core.problems import TooManyRequests
 
-# Half of a worker's connections; the others are for everybody else.
+# Half of a worker's connections; the others serve all other requests.
 _places = threading.BoundedSemaphore(max(1, settings.POOL_SIZE // 2))
 RETRY_AFTER = 5
 
 
 class Stream:
-    """Takes a place at once, so that a refusal is an answer like any other, and gives it back when it is closed.
+    """Takes a place at once, so that a refusal is an ordinary response, and releases it when it is closed.
 
-    A generator that was never begun would not notice its end; this does.
+    A generator that was never started would not run its cleanup; this class does.
     """
 
     _is_open = False
 
     def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes]) -> None:
         if not _places.acquire(blocking=False):
-            raise TooManyRequests("Too many whole lists are being read; ask for pages, or try again.", RETRY_AFTER)
+            raise TooManyRequests(
+                "Too many whole lists are being read; read pages with $page, or retry later.", RETRY_AFTER
+            )
         self._pieces = pieces
         self._is_open = True
 
@@ -55,6 +57,6 @@ class Stream:
 
 
 def limit_idleness(seconds: int) -> None:
-    """The database ends the transaction of a client that takes longer than this to read on."""
+    """Make the database end the transaction of a client that stops reading for so long."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{seconds}s"])

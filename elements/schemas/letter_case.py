@@ -1,6 +1,6 @@
-"""Names as regular expressions that ignore letter case just as the API does (D1), for those who validate elsewhere.
+"""Regular expressions for names that ignore letter case exactly as the API does (D1), for validators elsewhere.
 
-JSON Schema has no flag for that; and whoever ignores case as Python does takes ß for ss, which no flag would do.
+JSON Schema has no flag for that. Python's case folding also equates ß and ss, which no flag would do.
 """
 
 from __future__ import annotations
@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-# No letter beyond has a second form.
+# No letter beyond this one has a second form.
 END_OF_LETTERS = 0x20000
 END_OF_BMP = 0x10000
 SYNTAX = frozenset(r"^$\.*+?()[]{}|/")
-# Some letters are two or three when case is ignored.
+# Some letters become two or three when case is ignored.
 LONGEST = 3
 
 
 def pattern_of(names: Iterable[str]) -> str:
-    """For a text that is one of these names as a whole. `$` would pass over an end of line in some languages."""
+    """Return a pattern that matches exactly these names. `$` would also match before a line break in some languages."""
     return f"^(?:{'|'.join(_between(name.casefold()) for name in names)})(?![\\s\\S])"
 
 
 def _between(folded: str) -> str:
-    """All texts that are this one when case is ignored: its halves, or a letter that stands for some of both."""
+    """Return all texts that equal this one when case is ignored: combinations of its halves, or a letter that replaces
+    a part of both."""
     if len(folded) == 1:
         return _one_of(folded)
     middle = len(folded) // 2
@@ -44,14 +45,14 @@ def _one_of(folded: str) -> str:
     letters = [*([folded] if len(folded) == 1 else []), *_forms().get(folded, ())]
     if len(letters) == 1:
         return f"\\{letters[0]}" if letters[0] in SYNTAX else letters[0]
-    # In a set, what is beyond would be two signs to some languages.
+    # In a character class, some languages would take a letter beyond this for two characters.
     is_plain = all(ord(letter) < END_OF_BMP for letter in letters)
     return f"[{''.join(letters)}]" if is_plain else f"(?:{'|'.join(letters)})"
 
 
 @cache
 def _forms() -> dict[str, list[str]]:
-    """Letters by what they are when case is ignored, where that is something else."""
+    """Return letters by their case-folded form, where that differs."""
     found: dict[str, list[str]] = {}
     for letter in map(chr, range(END_OF_LETTERS)):
         if (folded := letter.casefold()) != letter:

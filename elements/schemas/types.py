@@ -1,7 +1,7 @@
-"""The configured types as JSON Schemas (draft 2020-12): what operation 5 takes of an element of each type (D141).
+"""Configured types as JSON Schemas (draft 2020-12): the elements that operation 5 accepts of each type (D141).
 
-Pure: from the compiled configuration alone, so that a whole answer can be kept with it. What people read (names in
-every culture) and what forms need stands in keywords that begin with `x-`, which validators pass over.
+Pure: computed from the compiled configuration alone, so that a whole response can be cached with it. Names in every
+culture, and hints for forms, are in keywords that begin with `x-`, which validators ignore.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from elements import derived
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.schemas.letter_case import pattern_of
 from elements.schemas.values import VALUES, Schema
+from elements.writing.deciding.attributes import INVARIANT, STEREOTYPE_LENGTH
 from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, SERVER_FIELDS
-from elements.writing.properties import INVARIANT, STEREOTYPE_LENGTH
 from facets.blueprint.cycles import ValidationRule
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property, Related
@@ -34,7 +34,7 @@ GUID: Schema = {
 TEXT: Schema = {"type": ["string", "null"]}
 PASSED_OVER: Schema = {"readOnly": True}
 IS_NEW: Schema = {"properties": {"id": NULL, "versionId": NULL}}
-# Python's isprintable, but for letters that no version of Unicode has.
+# Python's isprintable, except for code points that Unicode has not assigned.
 _UNPRINTABLE = r"[\u0000-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
 STEREOTYPE: Schema = {
     "anyOf": [{"type": "string", "maxLength": STEREOTYPE_LENGTH, "not": {"pattern": _UNPRINTABLE}}, NULL]
@@ -42,7 +42,7 @@ STEREOTYPE: Schema = {
 
 
 def all_type_schemas(configuration: Configuration) -> bytes:
-    """The whole answer; it depends on the configuration alone and so is made once a revision."""
+    """Return the whole response, computed once for each revision of the configuration."""
     return configuration.keep(
         "type schemas",
         lambda: to_json(counted("values", [_Maker(configuration, each).schema() for each in _types(configuration)])),
@@ -50,7 +50,7 @@ def all_type_schemas(configuration: Configuration) -> bytes:
 
 
 def one_type_schema(configuration: Configuration, name: str) -> bytes:
-    """Ignoring letter case (D1)."""
+    """Return the schema of a type, ignoring letter case (D1)."""
     type = next((each for each in _types(configuration) if each.key.casefold() == name.casefold()), None)
     if type is None:
         raise NotFound(f"There is no type {name}.")
@@ -62,7 +62,7 @@ def _types(configuration: Configuration) -> Iterable[ElementType]:
 
 
 class _Maker:
-    """One schema; it stands for itself, with those definitions that it needs."""
+    """Builds one self-contained schema with the definitions that it needs."""
 
     def __init__(self, configuration: Configuration, type: ElementType) -> None:
         self.configuration = configuration
@@ -86,7 +86,7 @@ class _Maker:
             "additionalProperties": False,
         }
         if type.lives_in_diagrams or type.key == TOKEN_TYPE:
-            # Made by drawing, or by issuing a token; only changed here.
+            # Created by drawing or by issuing a token; the operation only changes them.
             found["anyOf"] = list(_naming())
         else:
             found |= {"if": IS_NEW, "then": self.when_new()}
@@ -130,7 +130,7 @@ class _Maker:
         }
 
     def when_new(self) -> Schema:
-        """What holds for an element that is made, where one that was read may say more of itself."""
+        """Return the rules for a new element; an element that was read may contain more."""
         type = self.type
         first = self.configuration.cycles[type.key].first_state if type.is_versioned else ""
         parent = {"prefixItems": [{"properties": {"type": _named(type.parents)}}]}
@@ -168,7 +168,7 @@ class _Maker:
         }
 
     def values(self, property: Property, attribute: Attribute) -> Schema:
-        """Values by culture; null takes one away."""
+        """Return a schema of values by culture; null removes a value."""
         if property.key in SERVER_ATTRIBUTES:
             return PASSED_OVER
         value = STEREOTYPE if property.key == derived.STEREOTYPE else self.value(attribute)
@@ -193,7 +193,7 @@ class _Maker:
         return {"anyOf": [{"type": "array", "uniqueItems": True, "items": items}, NULL]}
 
     def rules(self, property: Property) -> Schema:
-        """What must have a value before a version may go on: no rule of the element as it is posted."""
+        """Return the hints about properties that a release requires; the schema itself does not require them."""
         held = [each for each in self.configuration.blueprint.rules if each.property == property.key]
         return {"x-neededFor": list(map(_rule, held))} if held and self.type.is_versioned else {}
 
@@ -224,14 +224,14 @@ class _Maker:
         return {"$ref": "#/$defs/reference"}
 
     def made(self, targets: Iterable[ElementType]) -> Iterator[Schema]:
-        """A reference that describes its target, which is made with it."""
+        """Return the schema of a reference that describes a new target."""
         for each in targets:
             if each.lives_in_diagrams or each.key == TOKEN_TYPE:
                 continue
-            # By number: names of types may hold what has a meaning in addresses.
+            # By number, because names of types may contain special characters of addresses.
             name = f"new{list(self.configuration.types).index(each.key)}"
             if name not in self.definitions:
-                # Without words: those of a type stand in its own schema.
+                # Without texts, which are in the schema of the type itself.
                 values = {one.key: self.values(one, one.attribute) for one in each.properties if one.attribute}
                 self.definitions[name] = self.only(values) | {"type": "object"}
             yield {
@@ -248,7 +248,7 @@ class _Maker:
             }
 
     def words(self, names: Texts, descriptions: Texts, fallback: str) -> Schema:
-        """For people: in the default culture where the keywords are those of JSON Schema, and in every culture."""
+        """Return titles for people: in the default culture for keywords of JSON Schema, and in every culture."""
         shown = display_names(names, self.cultures, fallback)
         said = other_texts(descriptions, self.cultures)
         found: Schema = {"title": shown[self.cultures.default]}
@@ -261,12 +261,12 @@ class _Maker:
 
 
 def _named(names: Sequence[str]) -> Schema:
-    """One of these, in any letter case (D1), or none."""
+    """Return a pattern that matches one of these names in any letter case (D1), or no value."""
     return {"type": ["string", "null"], "pattern": pattern_of(names), "examples": list(names)} if names else NULL
 
 
 def _naming() -> Iterator[Schema]:
-    """That an element is named, by one of the two ids."""
+    """Return the rule that an element has one of the two ids."""
     for name in ("id", "versionId"):
         yield {"required": [name], "properties": {name: {"type": "string"}}}
 

@@ -1,7 +1,8 @@
-"""The values of each data type (D16) as JSON Schema: what `values.py` checks, as far as a schema can say it (D141).
+"""JSON Schemas for the values of each data type (D16): the rules of `values/checking.py`, as far as a schema can
+express them (D141).
 
-Pure. Patterns mean the same to Python and to ECMAScript; an end is written as "nothing follows", since `$` also stands
-before a last line break in Python.
+Pure. Patterns mean the same in Python and ECMAScript; they end with a lookahead for the end, because `$` also matches
+before a final line break in Python.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SCHEMES = ("javascript", "vbscript", "livescript", "mocha", "data")
 
 
 def _spelled(word: str) -> str:
-    """In any letter case, with whatever browsers pass over between the letters."""
+    """Match any letter case, and the characters that browsers ignore between letters."""
     return "".join(f"[{letter}{letter.upper()}]{_IGNORED}" for letter in word)
 
 
@@ -65,4 +66,4 @@ VALUES: dict[DataType, Schema] = {
         },
     },
 }
-"""By data type, but for the two whose values an attribute names itself."""
+"""Return the schemas by data type, except for the two whose values the attribute defines."""

@@ -1,4 +1,4 @@
-"""What can only be seen over all lines: identities, versions side by side, references, trees and diagrams."""
+"""Checks over all lines of a transfer file: identities, versions of an element, references, trees and diagrams."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from elements.related_contexts import accepts
-from elements.transfer.lines import Line, Target
+from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
 
-# The place of references in diagrams; no context has this name.
+# Place of references in diagrams; no context has this name.
 CONTENT = ""
-# Everybody sees what is drawn in such a version.
+# Viewers see the elements that such a version draws.
 VISIBLE = (Category.PUBLISHED, Category.STATIC)
 
 
 @dataclass(slots=True)
-class Known:
-    """What is remembered of an element: little, since there may be very many."""
+class ImportedElement:
+    """Facts about an element of the file; as few as possible, because there may be millions."""
 
     type: ElementType
     line: int
@@ -35,35 +35,35 @@ class Known:
 
 @dataclass(slots=True)
 class Survey:
-    """Everything that reading a file collects. Whether references are right can be said when all lines are known."""
+    """Facts that reading a file collects. `finish` checks the references once all lines are known."""
 
     types: Mapping[str, ElementType]
     problems: list[str] = field(default_factory=list)
-    elements: dict[str, Known] = field(default_factory=dict)
+    elements: dict[str, ImportedElement] = field(default_factory=dict)
     versions: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """The line and the element of each version."""
+    """Line and element of each version."""
     shapes: dict[str, int] = field(default_factory=dict)
-    """The line of each shape."""
-    references: dict[tuple[str, str, Target], list[int]] = field(default_factory=dict)
-    """By place, type of the owner and target: the lines. Many lines name the same, which is looked at once then."""
-    children: list[tuple[int, str, str, list[Target]]] = field(default_factory=list)
+    """Line of each shape."""
+    references: dict[tuple[str, str, TransferReference], list[int]] = field(default_factory=dict)
+    """Lines by place, type of the owner and target. Many lines share a reference, which is then checked once."""
+    children: list[tuple[int, str, str, list[TransferReference]]] = field(default_factory=list)
     drawn: dict[str, list[tuple[str, int, bool]]] = field(default_factory=lambda: defaultdict(list))
 
     def report(self, number: int, text: str) -> None:
         self.problems.append(f"line {number}: {text}")
 
-    def add(self, number: int, line: Line) -> bool:
-        """Whether the line has a version of its own; one that stands twice is reported only."""
+    def add(self, number: int, line: TransferLine) -> bool:
+        """Add a line; report it and return False if the file already has this version."""
         if line.version in self.versions:
-            self.report(number, f"{line.version}: the version stands twice")
+            self.report(number, f"{line.version}: the file contains this version twice")
             return False
         self.versions[line.version] = (number, line.element)
         known = self.elements.get(line.element)
         if known is None:
-            known = self.elements[line.element] = Known(line.type, number, line.creation)
+            known = self.elements[line.element] = ImportedElement(line.type, number, line.creation)
         elif known.type is not line.type:
             self.report(
-                number, f"{line.version}: its other version, in line {known.line}, is of the type {known.type.key}"
+                number, f"{line.version}: its other version, in line {known.line}, has the type {known.type.key}"
             )
         self._add_version(number, line, known)
         references, type_key = self.references, line.type.key
@@ -74,45 +74,45 @@ class Survey:
             self.children.append((number, line.element, line.version, line.children))
         for position, shape in enumerate(line.content):
             if shape.id in self.shapes:
-                self.report(number, f"{line.version}: the shape {shape.id} stands in two diagrams")
+                self.report(number, f"{line.version}: the file draws the shape {shape.id} twice")
             self.shapes[shape.id] = number
             references.setdefault((CONTENT, type_key, shape.target), []).append(number)
             self.drawn[shape.target.id].append((line.element, position, line.category in VISIBLE))
         return True
 
-    def _add_version(self, number: int, line: Line, known: Known) -> None:
+    def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
             known.newest = known.published = line.version
             return
         which = (line.major or 0, line.minor or 0)
         if which in known.numbers:
-            self.report(number, f"{line.version}: another version has the number {which[0]}.{which[1]}, too")
+            self.report(number, f"{line.version}: another version also has the number {which[0]}.{which[1]}")
         known.numbers += (which,)
         if which > known.newest_number:
             known.newest, known.newest_number = line.version, which
         if line.category is Category.PUBLISHED:
             if known.published is not None:
-                self.report(number, f"{line.version}: another version of {line.element} is published, too")
+                self.report(number, f"{line.version}: another version of {line.element} is also published")
             known.published = line.version
         if line.category in OPEN:
             if known.open_version is not None:
-                self.report(number, f"{line.version}: another version of {line.element} is in process, too")
+                self.report(number, f"{line.version}: another version of {line.element} is also in process")
             known.open_version = line.version
 
     def finish(self, there: Mapping[str, ElementType], versions: Iterable[str], shapes: Iterable[str]) -> None:
-        """What the file names and the storage has already: elements with their types, versions, shapes."""
+        """Check all lines together, and against the elements, versions and shapes that the storage already has."""
         for element, known in self.elements.items():
             if element in there:
-                self.report(known.line, f"{element}: the element is in the storage already")
+                self.report(known.line, f"{element}: the storage already has this element")
         for version in versions:
             if version not in self.versions:
-                self.report(self.elements[version].line, f"{version}: is the id of a version in the storage")
+                self.report(self.elements[version].line, f"{version}: the storage has a version with this id")
             elif self.versions[version][1] not in there:
                 number = self.versions[version][0]
-                self.report(number, f"{version}: the version is in the storage already, of another element")
+                self.report(number, f"{version}: the storage already has this version, of another element")
         self._check_addresses(there)
         for shape in shapes:
-            self.report(self.shapes[shape], f"the shape {shape} is in the storage already")
+            self.report(self.shapes[shape], f"the storage already has the shape {shape}")
         self._check_references(there)
         self._place_children()
         self._place_drawn()
@@ -139,7 +139,7 @@ class Survey:
             related = contexts.get((owner, place))
             problem = _reference_problem(place, self.types[owner], related, target, type)
             if problem is None and place == CONTENT and type and type.lives_in_diagrams and known is None:
-                problem = f"{target.id} lives in a diagram of the storage already"
+                problem = f"{target.id} already lives in a diagram of the storage"
             if problem is not None:
                 owners = owners or {number: version for version, (number, _) in self.versions.items()}
                 for number in lines:
@@ -149,28 +149,30 @@ class Survey:
         for number, parent, version, children in self.children:
             owner = self.elements[parent]
             if version != owner.newest:
-                self.report(number, f"{version}: children stand with the newest version only")
+                self.report(number, f"{version}: children are possible on the newest version only")
             for position, child in enumerate(children):
                 known = self.elements.get(child.id)
                 if known is None:
-                    self.report(number, f"{version}: children: there is no element {child.id} in the file")
+                    self.report(number, f"{version}: children: the file has no element {child.id}")
                 elif known.type.key != child.type:
                     self.report(number, f"{version}: children: {child.id} is a {known.type.key}, not a {child.type}")
                 elif known.parent is not None:
-                    self.report(number, f"{version}: children: {child.id} has another parent, {known.parent}, too")
+                    self.report(number, f"{version}: children: {child.id} also has the parent {known.parent}")
                 elif owner.type.key not in known.type.parents:
-                    self.report(number, f"{version}: children: {known.type.key} may not stand below {owner.type.key}")
+                    self.report(
+                        number, f"{version}: children: a {known.type.key} cannot be placed below a {owner.type.key}"
+                    )
                 else:
                     known.parent, known.position = parent, position
 
     def _place_drawn(self) -> None:
-        """What lives only in diagrams stands below the element whose diagram it is in, and is as public as that."""
+        """Place elements that live in a diagram below its element; they are visible if the diagram is."""
         for element, places in self.drawn.items():
             known = self.elements.get(element)
             if known is None or not known.type.lives_in_diagrams:
                 continue
             if len(places) > 1:
-                self.report(known.line, f"{element}: lives in one diagram and stands in {len(places)} places")
+                self.report(known.line, f"{element}: lives in one diagram, but the file draws it {len(places)} times")
             known.parent, known.position, _ = places[0]
             known.published = known.newest if any(public for _, _, public in places) else None
         for element, known in self.elements.items():
@@ -189,18 +191,18 @@ class Survey:
                 known = self.elements.get(current)
                 current = known.parent if known else None
             if current in on_path:
-                self.report(self.elements[start].line, f"{start}: its parents go round in a circle")
+                self.report(self.elements[start].line, f"{start}: its parents form a cycle")
             settled.update(path)
 
     def targets(self) -> Iterable[str]:
-        """Every id that the file has for an element, in it or not, or for a version."""
+        """Return all ids of elements and versions that the file contains or refers to."""
         return {*self.elements, *self.versions, *(target.id for _, _, target in self.references)}
 
 
 def _reference_problem(
-    place: str, owner: ElementType, related: Related | None, target: Target, type: ElementType | None
+    place: str, owner: ElementType, related: Related | None, target: TransferReference, type: ElementType | None
 ) -> str | None:
-    """`type` is what the target really is; None when it is nowhere."""
+    """Return the problem of a reference. `type` is the target's actual type, or None for an unknown target."""
     if type is None:
         return f"there is no element {target.id}"
     if type.key != target.type:

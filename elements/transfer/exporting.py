@@ -1,4 +1,4 @@
-"""Exporting a storage as transfer lines, in batches from one server-side cursor, so that memory stays constant."""
+"""Export of a storage as transfer lines, in batches from one server-side cursor, so that memory stays constant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from storage.tenancy.scope import tenant_scope
 
 BATCH = 500
 INVARIANT = str(INVARIANT_CULTURE)
-# Attributes as text: parsed here with exact decimals, which the driver would read as floats.
+# Attributes as text: this module parses them with exact decimals; the driver would read floats.
 VERSIONS_SQL = """
     SELECT v.id, v.element_id, e.creation_id, e.type_id, e.newest_id = v.id, v.state, v.major, v.minor, v.stereotype,
            v.attributes::text, v.created_on, v.changed_on, v.released_on, v.valid_from, v.valid_until,
@@ -59,9 +59,9 @@ def count_versions(storage: Storage) -> int:
 
 
 def export_lines(storage: Storage) -> Iterator[bytes]:
-    """One line an element version: types in configured order, then by id, versions oldest first.
+    """Return one line for each element version: types in configured order, then by id, versions oldest first.
 
-    The batches ask for references and diagrams in statements of their own; one snapshot keeps them together.
+    Each batch reads references and diagrams in separate statements; one snapshot keeps them consistent.
     """
     with tenant_scope(storage, snapshot=True):
         exporter = _Exporter(storage)
@@ -137,7 +137,7 @@ class _Exporter:
         return dict(sorted(related.items()))
 
     def _children(self, row: tuple[Any, ...], children: list[tuple[Any, ...]]) -> list[dict[str, str]]:
-        """With the newest version only; what lives in diagrams stands in the content instead."""
+        """Return children of the newest version. Elements that live in diagrams are part of the content instead."""
         if not row[4]:
             return []
         return [
@@ -162,7 +162,7 @@ class _Exporter:
 
 
 def _ordered(value: Any) -> Any:
-    """The database keeps the keys of an object in an order of its own; here they ascend, so that lines compare."""
+    """Sort the keys of objects, which the database stores in its own order, so that equal lines compare equal."""
     if isinstance(value, dict):
         return {key: _ordered(value[key]) for key in sorted(value)}
     return [_ordered(item) for item in value] if isinstance(value, list) else value

@@ -14,18 +14,20 @@ from typing import IO, cast
 from repository_site.core.problems import Invalid
 
 MAX_LINE = 64 * 1024 * 1024
-# As the shell says it of a process that was ended by a closed pipe.
+# Exit code of a shell for a process that a closed pipe has ended.
 ENDED_BY_READER = 141
 
 
 def read_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each line of a file, or of standard input, that is not blank."""
+    """Return number and content of each line that is not blank. `path` may be - for standard input."""
     with _opened(path) as file:
         number = 0
         while raw := file.readline(MAX_LINE):
             number += 1
             if len(raw) == MAX_LINE:
-                raise Invalid(f"Line {number} is longer than {MAX_LINE} bytes.")
+                raise Invalid(
+                    f"Line {number} is longer than {MAX_LINE:,} bytes; a transfer file has one element version a line."
+                )
             if raw.strip():
                 yield number, raw
 
@@ -46,7 +48,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def _standard_input() -> IO[bytes]:
-    """A reader of our own where there is a real one: the interpreter's must not be in use by a thread when it ends."""
+    """Open standard input separately: a thread must not use the interpreter's own reader when the interpreter exits."""
     try:
         return Path(f"/dev/fd/{sys.stdin.fileno()}").open("rb")
     except (OSError, ValueError, AttributeError):
@@ -55,13 +57,13 @@ def _standard_input() -> IO[bytes]:
 
 @contextmanager
 def writing(path: str) -> Iterator[IO[bytes]]:
-    """Where an export goes; a file appears under its name only when it is complete."""
+    """Open the target of an export. A file appears under its name only when it is complete."""
     if path == "-":
         with _standard_output() as file:
             yield file
         return
     target = Path(path).resolve()
-    # A pipe or a device is written to; only a file can be replaced.
+    # Pipes and devices are written directly; only files are replaced.
     is_file = target.is_file() or not target.exists()
     draft = target.with_name(f"{target.name}.part") if is_file else target
     try:
@@ -78,11 +80,11 @@ def writing(path: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
-    """Whoever reads it may stop early, as `head` does; that is no failure to tell of."""
+    """Open standard output. A reader may stop early, as `head` does, which is not an error."""
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # What is still in the buffer would fail once more at the end of the process.
+        # Flushing the rest of the buffer would fail again when the process exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(ENDED_BY_READER) from None

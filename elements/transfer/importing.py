@@ -1,5 +1,5 @@
-"""Importing a transfer file in one transaction. A thread reads and checks lines while the database writes those before;
-as soon as anything is wrong, nothing more is written, the rest is only checked, and all is taken back."""
+"""Import of a transfer file in one transaction. A thread reads and checks lines while the database writes the batch
+before. After the first problem the import only checks the rest, and then rolls back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.transfer.checking import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
-from elements.transfer.rows import RowMaker, Rows, write_elements
+from elements.transfer.problems import problem_count
+from elements.transfer.rows import ImportRows, RowMaker, write_elements
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.problems import Invalid
@@ -31,10 +32,10 @@ from storage.tenancy.scope import tenant_scope
 T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 SHORT_TURN = 0.0002  # seconds
-# Versions from which on an import is worth a look of the planner.
+# Number of versions from which an import runs ANALYZE.
 ANALYSED = 200
-# What a batch refers to in itself. The database checks that with each batch, while the next lines are read; all else,
-# such as references to elements that come later, at the end.
+# Foreign keys within a batch. The database checks them with each batch, while the thread reads the next lines; it
+# checks all others, such as references to later elements, at the end.
 WITHIN_BATCH = [
     (Reference, "version_id"),
     (Shape, "version_id"),
@@ -52,7 +53,7 @@ class ImportResult:
 
 
 def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> ImportResult:
-    """All or nothing; Invalid lists every problem of every line. `path` may be - for standard input."""
+    """Import everything or nothing. Raise Invalid with the problems of all lines. `path` - is standard input."""
     with tenant_scope(storage):
         configuration = settled_configuration(storage)
         survey = Survey(configuration.types)
@@ -69,7 +70,7 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
                 rows.write()
         survey.finish(_types_there(configuration, survey), versions_there, shapes_there)
         if survey.problems:
-            raise Invalid(f"{len(survey.problems)} problem(s); nothing was imported.", survey.problems)
+            raise Invalid(problem_count(len(survey.problems)), survey.problems)
         result.elements, result.versions = len(survey.elements), len(survey.versions)
         result.shapes = len(survey.shapes)
         if not dry_run:
@@ -81,32 +82,32 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
 
 
 def _analyse() -> None:
-    """Let the planner know of the rows at once: it takes a storage it has never seen for empty, and reads all of it
-    again for each row."""
+    """Update the statistics at once: the planner assumes that a storage without statistics is empty, and would choose
+    plans that read all of it for each row."""
     tables = ", ".join(model._meta.db_table for model in (Element, ElementVersion, Reference, Shape, ShapeFlow))
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {tables}")
 
 
-def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[Rows]:
-    """Check every line; the rows of those that are good by themselves."""
+def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:
+    """Check every line, and return the rows of the valid ones."""
     maker = RowMaker(reader.configuration, timezone.now())
-    rows = Rows()
+    rows = ImportRows()
     for number, raw in with_progress(read_lines(path), "Checking" if dry_run else "Importing"):
         line = reader.read(raw, lambda text, number=number: survey.report(number, text))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
         if line is not None and survey.add(number, line):
             maker.add(line, rows)
             if rows.is_full():
                 yield rows
-                rows = Rows()
+                rows = ImportRows()
     yield rows
 
 
 def _one_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The next item is made by a thread of its own, without the database, while the caller works on this one.
+    """Produce the next item in a thread, without the database, while the caller works on the current one.
 
-    The caller waits for the database most of the time, and has something to say to it only for moments. For those it
-    should not have to wait until the thread has had its usual turn, or the database would be idle half the time.
+    The caller mostly waits for the database and needs the interpreter only for moments. A short switch interval lets it
+    have these at once; otherwise the database would be idle half the time.
     """
     made: Queue[T | BaseException | None] = Queue(1)
     is_left = threading.Event()
@@ -123,7 +124,7 @@ def _one_ahead(items: Iterator[T]) -> Iterator[T]:
 
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SHORT_TURN)
-    # A daemon: somebody who stops the import does not have to wait for a line that may never come.
+    # A daemon thread: stopping the import must not wait for a line that may never come.
     threading.Thread(target=make, daemon=True).start()
     try:
         while (item := made.get()) is not None:
@@ -142,7 +143,7 @@ def _check_within_batches() -> None:
 
 
 def _check_everything() -> None:
-    """Here and not with the commit: the caller may have a transaction of its own around this, and go on in it."""
+    """Check here instead of at the commit, because the caller may continue in an outer transaction."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -155,12 +156,12 @@ def _ids_there(table: str, ids: Sequence[str]) -> list[str]:
 
 
 def _array(ids: Sequence[str]) -> str:
-    """As PostgreSQL reads it; the driver would look at the type of each."""
+    """Return an array literal; the driver would inspect the type of each id."""
     return f"{{{','.join(ids)}}}"
 
 
 def _types_there(configuration: Configuration, survey: Survey) -> dict[str, ElementType]:
-    """Of the elements the file names, those in the storage already."""
+    """Return the types of those elements of the file that the storage already has."""
     types = {row_id: configuration.types[key] for key, row_id in configuration.type_ids.items()}
     found: dict[str, ElementType] = {}
     names = iter(survey.targets())

@@ -1,4 +1,4 @@
-"""A line of a transfer file as a value, checked by itself: identity, attributes, contexts, children, diagram."""
+"""Line of a transfer file as a value, checked on its own: identity, attributes, contexts, children, diagram."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ KEYS = frozenset(
     {"facetName", "id", "versionId", "creationId", "type", "state", "stereotype"}
     | {"attributes", "related", "children", "content"}
 )
-# What the server keeps in columns of a version; every type may carry these in a transfer file.
+# Columns of a version. Lines of every type may contain them.
 STAMPS = frozenset({"createdOn", "changedOn", "relOn", "validFrom", "validUntil"})
 CALLERS = ("createdBy", "changedBy", "relBy")
 DERIVED = frozenset({"state1", "isReleased", "gotoUrl", "authorNote", "stereotype"})
 INVARIANT = str(INVARIANT_CULTURE)
 GUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
-# Lines name the same elements over and over (users, tags, systems), and the same days. So many are remembered as good.
+# Many lines refer to the same elements (users, tags, systems) and times. So many of them are cached as valid.
 REMEMBERED = 50_000
 
 Report = Callable[[str], None]
 
 
-class Target(NamedTuple):
-    """An element that a line refers to, and the type that the line says it has."""
+class TransferReference(NamedTuple):
+    """An element that a line refers to, with the type that the line claims."""
 
     id: str
     type: str
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeLine:
+class TransferShape:
     id: str
-    target: Target
+    target: TransferReference
     predecessors: tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Line:
-    """One element version as the file says it."""
+class TransferLine:
+    """One element version of the file."""
 
     element: str
     version: str
@@ -62,32 +62,32 @@ class Line:
     minor: int | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     stamps: dict[str, str] = field(default_factory=dict)
-    """Moments in UTC."""
-    related: dict[str, list[Target]] = field(default_factory=dict)
-    children: list[Target] = field(default_factory=list)
-    content: list[ShapeLine] = field(default_factory=list)
+    """Times in UTC."""
+    related: dict[str, list[TransferReference]] = field(default_factory=dict)
+    children: list[TransferReference] = field(default_factory=list)
+    content: list[TransferShape] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class TypeRules:
-    """What lines of one type may hold: attributes with their cultures, contexts with their highest number."""
+    """Possible attributes of a type with their cultures, and contexts with their maximum number of references."""
 
     attributes: dict[str, tuple[Attribute, Check, frozenset[str]]]
     contexts: dict[str, int]
 
 
 class LineReader:
-    """Reads lines of one storage. `report` gets every problem; a line with any is of no use and answers None."""
+    """Reads lines for one storage. `read` returns None for a line with problems, and reports each of them."""
 
     def __init__(self, configuration: Configuration, zone: ZoneInfo) -> None:
         self.configuration = configuration
         self.zone = zone
         cultures = frozenset(str(lcid) for lcid in configuration.cultures.data)
         self.rules = {key: _type_rules(type, cultures) for key, type in configuration.types.items()}
-        self._targets: dict[tuple[str, str, str], Target] = {}
+        self._targets: dict[tuple[str, str, str], TransferReference] = {}
         self._instants: dict[str, str] = {}
 
-    def read(self, raw: bytes, report: Report) -> Line | None:
+    def read(self, raw: bytes, report: Report) -> TransferLine | None:
         problems: list[str] = []
         try:
             document = parse_json(raw, noun="The line")
@@ -102,18 +102,18 @@ class LineReader:
             report(f"{name[:80]}: {text}" if isinstance(name, str) and name else text)
         return None
 
-    def _line(self, document: Any, report: Report) -> Line | None:
+    def _line(self, document: Any, report: Report) -> TransferLine | None:
         if not isinstance(document, dict):
-            report("expected an object")
+            report("expected a JSON object")
             return None
         for key in document:
             if key not in KEYS:
-                report(f"unknown key {_short(key)}")
+                report(f"unknown key {_short(key)}; possible: {', '.join(sorted(KEYS))}")
         type = self._type(document, report)
         identity = self._identity(document, type, report)
         if type is None or identity is None:
             return None
-        line = Line(*identity, type)
+        line = TransferLine(*identity, type)
         self._state(document, line, report)
         self._attributes(document.get("attributes", {}), line, report)
         self._related(document.get("related", {}), line, report)
@@ -124,7 +124,7 @@ class LineReader:
     def _type(self, document: dict[str, Any], report: Report) -> ElementType | None:
         type = self.configuration.types.get(str(document.get("type")))
         if type is None:
-            report(f"unknown type {_short(document.get('type'))}")
+            report(f"unknown type {_short(document.get('type'))}; the storage has no such type")
         elif document.get("facetName") != type.facet:
             report(f"the type {type.key} is in the facet {type.facet}, not {_short(document.get('facetName'))}")
         return type
@@ -132,7 +132,7 @@ class LineReader:
     def _identity(
         self, document: dict[str, Any], type: ElementType | None, report: Report
     ) -> tuple[str, str, str] | None:
-        """Element, version and creation id; the one row of an unversioned element has the element's own id."""
+        """Return element, version and creation id. The only row of an unversioned element has the element's id."""
         element = _guid(document.get("id"), "id", report)
         if type is None or element is None:
             return None
@@ -144,35 +144,35 @@ class LineReader:
             return None
         return (element, second, element) if type.is_versioned else (element, element, second)
 
-    def _state(self, document: dict[str, Any], line: Line, report: Report) -> None:
+    def _state(self, document: dict[str, Any], line: TransferLine, report: Report) -> None:
         state, stereotype = document.get("state", ""), document.get("stereotype", "")
         if line.type.is_versioned:
             categories = self.configuration.cycles[line.type.key].categories
             if isinstance(state, str) and state in categories:
                 line.category = categories[state]
             else:
-                report(f"unknown state {_short(state)}; states are {', '.join(sorted(categories))}")
+                report(f"unknown state {_short(state)}; possible: {', '.join(sorted(categories))}")
         if not line.type.is_versioned and "state" in document:
             report(f"state is not possible for {line.type.key}, which has no versions")
         if not isinstance(stereotype, str) or len(stereotype) > 200:
-            report("stereotype must be a text of up to 200 characters")
+            report("stereotype must be text of up to 200 characters")
             return
         line.state, line.stereotype = str(state), stereotype
 
-    def _attributes(self, attributes: Any, line: Line, report: Report) -> None:
+    def _attributes(self, attributes: Any, line: TransferLine, report: Report) -> None:
         if not isinstance(attributes, dict):
             report("attributes must be an object")
             return
         known = self.rules[line.type.key].attributes
         for name, values in attributes.items():
             if not isinstance(values, dict):
-                report(f"{name[:80]}: expected values by culture id")
+                report(f'{name[:80]}: expected values by culture, such as {{"1033": "Order parts"}}')
             elif name in STAMPS:
                 self._stamp(name, values, line, report)
             elif name == "version":
                 _version(values, line, report)
             elif name in DERIVED:
-                report(f"{name}: is derived and cannot be imported")
+                report(f"{name}: is derived and cannot be imported; leave it out")
             elif name not in known:
                 report(f"{name[:80]}: the type {line.type.key} has no such attribute")
             elif values:
@@ -185,9 +185,9 @@ class LineReader:
                         report(f"{name}[{culture}]: {problem}")
                 line.attributes[name] = values
         if line.type.is_versioned and line.major is None:
-            report("version: a versioned element needs a version such as 1.0")
+            report('version: a versioned element needs a version, such as {"127": "1.0"}')
 
-    def _stamp(self, name: str, values: dict[str, Any], line: Line, report: Report) -> None:
+    def _stamp(self, name: str, values: dict[str, Any], line: TransferLine, report: Report) -> None:
         if len(values) != 1 or INVARIANT not in values:
             report(f"{name}: expected one value, for the culture {INVARIANT}")
             return
@@ -210,7 +210,7 @@ class LineReader:
         self._instants[text] = instant
         return instant
 
-    def _related(self, related: Any, line: Line, report: Report) -> None:
+    def _related(self, related: Any, line: TransferLine, report: Report) -> None:
         if not isinstance(related, dict):
             report("related must be an object")
             return
@@ -218,15 +218,16 @@ class LineReader:
         for name, references in related.items():
             limit = 1 if name in CALLERS else known.get(name)
             if limit is None or name == "releaseHistory":
-                report(f"{name[:80]}: {'is derived' if name == 'releaseHistory' else 'no such context'}")
+                unknown = f"the type {line.type.key} has no such related context"
+                report(f"{name[:80]}: {'is derived; leave it out' if name == 'releaseHistory' else unknown}")
                 continue
             found = list(self._references(references, name, report))
             if len(found) > limit:
-                report(f"{name}: {len(found)} references, at most {limit} are possible")
+                report(f"{name}: {len(found)} references; at most {limit} are possible")
             if found:
                 line.related[name] = found
 
-    def _content(self, content: Any, line: Line, report: Report) -> None:
+    def _content(self, content: Any, line: TransferLine, report: Report) -> None:
         if content and not line.type.has_diagram:
             report(f"content: the type {line.type.key} has no diagram")
         if not isinstance(content, list):
@@ -242,19 +243,19 @@ class LineReader:
             target = self._reference(item, place, report)
             before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
             if shape and target:
-                line.content.append(ShapeLine(shape, target, before))
+                line.content.append(TransferShape(shape, target, before))
         shapes = {each.id for each in line.content}
         if len(shapes) != len(line.content):
-            report("content: a shape stands twice")
+            report("content: two shapes have the same id")
         for each in line.content:
             for missing in sorted(set(each.predecessors) - shapes):
-                report(f"content: the predecessor {missing} is no shape of this diagram")
+                report(f"content: the predecessor {missing} is not a shape of this diagram")
             if len(set(each.predecessors)) != len(each.predecessors):
-                report(f"content: a predecessor of the shape {each.id} stands twice")
+                report(f"content: the shape {each.id} has the same predecessor twice")
             if each.id in each.predecessors:
                 report(f"content: the shape {each.id} precedes itself")
 
-    def _references(self, references: Any, place: str, report: Report) -> Iterator[Target]:
+    def _references(self, references: Any, place: str, report: Report) -> Iterator[TransferReference]:
         if not isinstance(references, list):
             report(f"{place} must be a list of references")
             return
@@ -264,14 +265,14 @@ class LineReader:
             elif (found := self._reference(reference, f"{place}[{index}]", report)) is not None:
                 yield found
 
-    def _reference(self, reference: dict[str, Any], place: str, report: Report) -> Target | None:
+    def _reference(self, reference: dict[str, Any], place: str, report: Report) -> TransferReference | None:
         words = (reference.get("id"), reference.get("type"), reference.get("facetName"))
         try:
-            return self._targets[words]  # type: ignore[index]  # what is no text is not in there
+            return self._targets[words]  # type: ignore[index]  # keys are texts; others are not found
         except (KeyError, TypeError):
             return self._new_target(*words, place, report)
 
-    def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> Target | None:
+    def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> TransferReference | None:
         element = _guid(id, f"{place}.id", report)
         type = self.configuration.types.get(str(key))
         if type is None or facet != type.facet:
@@ -281,7 +282,7 @@ class LineReader:
             return None
         if len(self._targets) >= REMEMBERED:
             self._targets.clear()
-        target = self._targets[id, type.key, type.facet] = Target(element, type.key)
+        target = self._targets[id, type.key, type.facet] = TransferReference(element, type.key)
         return target
 
 
@@ -301,11 +302,11 @@ def _type_rules(type: ElementType, cultures: frozenset[str]) -> TypeRules:
     )
 
 
-def _version(values: dict[str, Any], line: Line, report: Report) -> None:
+def _version(values: dict[str, Any], line: TransferLine, report: Report) -> None:
     value = values.get(INVARIANT)
     parts = VERSION.fullmatch(value) if isinstance(value, str) and line.type.is_versioned else None
     if len(values) != 1 or parts is None:
-        report("version: must be <major>.<minor>, for the culture 127, on a versioned element")
+        report('version: must be <major>.<minor> on a versioned element, such as {"127": "1.0"}')
     else:
         line.major, line.minor = int(parts[1]), int(parts[2])
 
@@ -323,13 +324,13 @@ def _predecessors(predecessors: Any, place: str, report: Report) -> Iterator[str
 
 
 def _guid(value: Any, place: str, report: Report) -> str | None:
-    """In lower case (D1). Ids stay texts here: as objects they would cost more than all else that is done to a line."""
+    """Return a GUID in lower case (D1). Ids stay texts: UUID objects would cost more than everything else here."""
     if isinstance(value, str) and GUID.fullmatch(value):
         return value.lower()
-    report(f"{place}: is missing" if value is None else f"{place}: {_short(value)} is no GUID")
+    report(f"{place}: is missing" if value is None else f"{place}: {_short(value)} is not a GUID")
     return None
 
 
 def _short(value: Any) -> str:
-    """For a message: whatever stands in the file, but not all of it."""
+    """Return a value of the file for a message, shortened."""
     return repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])

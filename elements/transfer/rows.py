@@ -1,4 +1,4 @@
-"""Checked lines as rows of the tables, in the form that COPY reads."""
+"""Rows of the tables for checked lines, in the format of COPY."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from uuid import uuid4
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.naming import sort_name
 from elements.transfer.checking import Survey
-from elements.transfer.lines import CALLERS, Line
+from elements.transfer.lines import CALLERS, TransferLine
 from facets.configuration import Configuration
+from repository_site.core.progress import with_progress
 from repository_site.core.rest.rendering import to_json
 from storage.tenancy.bulk import copy_row, copy_rows, copy_text
 
@@ -31,8 +32,8 @@ FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position")
 
 
 @dataclass(slots=True)
-class Rows:
-    """The rows of some lines, and the ids that no version and no shape of the storage may have yet."""
+class ImportRows:
+    """Rows of a batch of lines, with the ids of versions and shapes that the storage must not have yet."""
 
     versions: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
@@ -58,7 +59,7 @@ class RowMaker:
         self.now = now.isoformat()
         self._ids = ascending_ids()
 
-    def add(self, line: Line, rows: Rows) -> None:
+    def add(self, line: TransferLine, rows: ImportRows) -> None:
         version, ids = line.version, self._ids
         rows.version_ids.append(version)
         if line.element != version:
@@ -80,7 +81,7 @@ class RowMaker:
                 copy_row(next(ids), shape.id, before, place) for place, before in enumerate(shape.predecessors)
             ]
 
-    def _version_row(self, line: Line) -> str:
+    def _version_row(self, line: TransferLine) -> str:
         stamps = line.stamps
         created = stamps.get("createdOn", self.now)
         callers = [targets[0].id if (targets := line.related.get(name)) else None for name in CALLERS]
@@ -92,7 +93,7 @@ class RowMaker:
             line.major,
             line.minor,
             copy_text(line.stereotype),
-            # Line breaks and tabs are escaped in JSON already.
+            # JSON already escapes line breaks and tabs.
             to_json(line.attributes).decode().replace("\\", "\\\\"),
             copy_text(sort_name(line.attributes, self.default_culture)),
             stamps.get("validFrom"),
@@ -107,7 +108,7 @@ class RowMaker:
 
 
 def ascending_ids() -> Iterator[str]:
-    """Ids that begin alike and are random in that: an index takes them side by side instead of all over its pages."""
+    """Return ids with a common random prefix: an index stores them side by side instead of all over its pages."""
     beginning = str(uuid4())[:24]
     for number in count():
         yield f"{beginning}{number:012x}"
@@ -115,7 +116,7 @@ def ascending_ids() -> Iterator[str]:
 
 def write_elements(configuration: Configuration, survey: Survey) -> None:
     rows: list[str] = []
-    for row in _element_rows(configuration, survey):
+    for row in with_progress(_element_rows(configuration, survey), "Placing elements", len(survey.elements)):
         rows.append(row)
         if len(rows) >= 10 * BATCH_LINES:
             copy_rows(Element, ELEMENT_COLUMNS, rows)

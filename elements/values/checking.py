@@ -1,4 +1,4 @@
-"""Whether a value fits its attribute (D16). Pure: the answer is what is wrong, in words, or None."""
+"""Validation of attribute values (D16). Pure: returns the problem in words, or None."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def value_problem(attribute: Attribute, value: Any) -> str | None:
 
 
 def value_check(attribute: Attribute) -> Check:
-    """What `value_problem` asks, for who has very many values of one attribute."""
+    """Return the check of an attribute, for callers with many values of one attribute."""
     return _CHECKS[attribute.data_type]
 
 
 def is_empty(value: Any) -> bool:
-    """As IsNull of the filter language sees it: missing, blank, or a list of nothing."""
+    """Whether IsNull of the filter language matches: missing, blank, or an empty list."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def read_date_time(text: Any) -> datetime | None:
-    """A local date-time as the API writes it; a seventh digit is dropped. None when it is none."""
+    """Return a local date-time in the format of the API, or None; a seventh digit of the fraction is dropped."""
     if not isinstance(text, str) or not LOCAL_DATE_TIME.fullmatch(text):
         return None
     try:
@@ -55,24 +55,24 @@ def no_date_time() -> str:
 
 
 class NoInstant(ValueError):
-    """A local time that is no moment, or none that can be kept; the text goes on after the name."""
+    """A local time that does not exist, or that cannot be stored; the text continues a sentence after the name."""
 
 
 def instant_of(local: datetime, zone: ZoneInfo) -> datetime:
-    """The moment of a local time, in UTC; of an hour that comes twice the earlier one."""
+    """Return a local time in UTC; the earlier one for an hour that occurs twice."""
     try:
         instant = local.replace(tzinfo=zone).astimezone(UTC)
     except OverflowError:
         words = {"first": _bound(datetime.min, zone), "last": _bound(datetime.max, zone)}
         raise NoInstant(_("must be between %(first)s and %(last)s") % words) from None
     if instant.astimezone(zone).replace(tzinfo=None) != local:
-        text = _("does not exist in %(zone)s: the clocks are put forward over %(time)s there")
+        text = _("does not exist in %(zone)s: clocks are set forward past %(time)s there")
         raise NoInstant(text % {"zone": zone.key, "time": local.isoformat()})
     return instant
 
 
 def _bound(extreme: datetime, zone: ZoneInfo) -> str:
-    """The first or last moment that there is in UTC, in local time, as far as that has a year for it."""
+    """Return the first or last time of UTC as local time, as far as its year exists."""
     try:
         return wire_datetime(extreme.replace(tzinfo=UTC), zone)
     except OverflowError:
@@ -81,8 +81,8 @@ def _bound(extreme: datetime, zone: ZoneInfo) -> str:
 
 def _text(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, str):
-        return _("must be a text")
-    return _("holds a NUL character") if "\x00" in value else None
+        return _("must be text")
+    return _("must not contain a NUL character") if "\x00" in value else None
 
 
 def _single_line(attribute: Attribute, value: Any) -> str | None:
@@ -101,7 +101,7 @@ def _selection(attribute: Attribute, value: Any) -> str | None:
 
 def _selections(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list) or len(set(map(str, value))) != len(value):
-        return _("must be a list of keys, each once")
+        return _("must be a list of different keys")
     return next((problem for item in value if (problem := _selection(attribute, item))), None)
 
 
@@ -140,9 +140,9 @@ def _files(attribute: Attribute, value: Any) -> str | None:
         return _("must be a list of files")
     for item in value:
         if not isinstance(item, dict) or set(item) - set(FILE_FIELDS):
-            return _("must hold objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
+            return _("must contain objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
         if not all(isinstance(text, str) for text in item.values()) or "address" not in item:
-            return _("must hold files with an address and texts only")
+            return _("must contain files with an address; all fields must be text")
         if any(runs_code(item.get(name, "")) for name in ("address", "fullAddress")):
             return _(RUNS_CODE)
     return None

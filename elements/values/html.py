@@ -1,7 +1,8 @@
 """Html attributes (D16): well-formed markup after an XML declaration, without anything that a browser could run.
 
-Pure. The markup is looked at as XML, in which there is one reading only, and refused, never changed. What a browser
-would read otherwise than XML does (comments and processing instructions with brackets in them, CDATA) is refused, too.
+Pure. The markup is parsed as XML, which has one interpretation only, and refused if necessary, never changed.
+Constructs that browsers read differently from XML (comments and processing instructions with brackets, CDATA) are
+refused, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 XML_DECLARATION = re.compile(r"\s*<\?xml\s[^<>]*\?>")
-# Elements that run code, bring other documents along, change where addresses lead, or set attributes later on.
+# Elements that run code, load other documents, change the target of addresses, or set attributes later.
 REFUSED_ELEMENTS = frozenset(
     {"script", "iframe", "frame", "frameset", "object", "embed", "applet", "portal", "base", "link", "meta", "noscript"}
     | {"template", "xml", "foreignobject", "handler", "listener"}
@@ -25,7 +26,7 @@ ADDRESS_ATTRIBUTES = frozenset(
     | {"to", "from", "by", "values"}
 )
 REFUSED_ATTRIBUTES = frozenset({"srcdoc", "http-equiv", "attributename"})
-# Browsers ignore white space and control characters in the scheme of an address; these are some more than they do.
+# Browsers ignore white space and control characters in the scheme of an address; this ignores a few more.
 IGNORED = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
 CODE_SCHEME = re.compile(r"(?:javascript|vbscript|livescript|mocha|data):", re.IGNORECASE)
 PICTURE = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif|x-icon)[;,]", re.IGNORECASE)
@@ -37,13 +38,13 @@ CSS_CODE = re.compile(
 
 
 def html_value(text: str) -> str:
-    """As it is stored: with an XML declaration, which is added when there is none."""
+    """Return the stored form, which begins with an XML declaration."""
     return text if XML_DECLARATION.match(text) else DECLARATION + text
 
 
 def html_problem(text: str) -> str | None:
-    """What is wrong with it, or None. Inside an element a document type, whose entities could unfold for ever, is no
-    markup."""
+    """Return the problem of the markup, or None. The enclosing element makes document types invalid, whose entities
+    could expand without end."""
     declaration = XML_DECLARATION.match(text)
     if declaration is None:
         return _("must start with an XML declaration")
@@ -60,12 +61,12 @@ def html_problem(text: str) -> str | None:
 
 
 def runs_code(address: str) -> bool:
-    """Whether following the address could run code instead of leading somewhere."""
+    """Whether following the address could run code."""
     return CODE_SCHEME.match(IGNORED.sub("", address)) is not None
 
 
 class _Refused(Exception):
-    """Well-formed, and still not taken."""
+    """Well-formed markup that is not accepted."""
 
 
 def _parser() -> expat.XMLParserType:
@@ -77,7 +78,9 @@ def _parser() -> expat.XMLParserType:
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
             is_in_style = parser.CharacterDataHandler is not None
             text = (
-                _("must not hold the element %(name)s here") if is_in_style else _("must not hold the element %(name)s")
+                _("must not contain the element %(name)s here")
+                if is_in_style
+                else _("must not contain the element %(name)s")
             )
             raise _Refused(text % {"name": name[:40]})
         if element == "style":
@@ -86,7 +89,7 @@ def _parser() -> expat.XMLParserType:
             _check_attribute(element, attribute, value)
 
     def style_comment(text: str) -> None:
-        """A browser takes it for a part of the style sheet, which ends with the next end tag."""
+        """Browsers read this as part of the style sheet, which ends with the next end tag."""
         if "<" in text:
             _check_comment(text)
         styles.append(text)
@@ -105,7 +108,7 @@ def _parser() -> expat.XMLParserType:
 
 
 def _local(name: str) -> str:
-    """Without a prefix, in lower case: which prefix stands for HTML or SVG is up to who writes the markup."""
+    """Return the name without prefix in lower case, because authors of markup choose the prefixes of HTML and SVG."""
     return name.rpartition(":")[2].lower()
 
 
@@ -114,18 +117,18 @@ def _check_attribute(element: str, attribute: str, value: str) -> None:
     if attribute.startswith("xmlns:"):
         return
     if name.startswith("on") or name in REFUSED_ATTRIBUTES:
-        raise _Refused(_("must not hold the attribute %(name)s") % {"name": attribute[:40]})
+        raise _Refused(_("must not contain the attribute %(name)s") % {"name": attribute[:40]})
     if name == "style":
         _check_style(value)
     elif name in ADDRESS_ATTRIBUTES and runs_code(value) and not (element == "img" and PICTURE.match(value)):
-        text = _("must not hold an address that runs code, in the attribute %(name)s")
+        text = _("must not contain an address that runs code, in the attribute %(name)s")
         raise _Refused(text % {"name": attribute[:40]})
 
 
 def _check_style(text: str) -> None:
     plain = CSS_ESCAPE.sub(_unescaped, CSS_COMMENT.sub("", text))
     if CSS_CODE.search(IGNORED.sub("", plain).lower()):
-        raise _Refused(_("must not hold a style that runs code or loads other styles"))
+        raise _Refused(_("must not contain a style that runs code or loads other styles"))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -135,13 +138,13 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def _check_comment(text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not hold a comment with markup in it, which a browser could read as no comment"))
+        raise _Refused(_("must not contain a comment with markup in it; browsers may not treat it as a comment"))
 
 
 def _check_instruction(target: str, text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not hold a processing instruction with markup in it"))
+        raise _Refused(_("must not contain a processing instruction with markup in it"))
 
 
 def _refuse_cdata() -> None:
-    raise _Refused(_("must not hold a CDATA section; write &lt; and &amp; instead"))
+    raise _Refused(_("must not contain a CDATA section; write &lt; and &amp; instead"))

@@ -1,7 +1,7 @@
-"""Html attributes and addresses on pages, for readers and in the back office (D16): what writing would refuse cannot
-get through here either, whoever stored it.
+"""Html attributes and addresses on reader pages and in the back office (D16): nothing passes that writing would refuse,
+regardless of how it was stored.
 
-An allow-list, by nh3. Styles, classes and ids are left out: how a page looks is the page's own business.
+An allow-list, applied by nh3. It removes styles, classes and ids, because the page decides about its appearance.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ ATTRIBUTES = {
     "time": {"datetime"},
 }
 SCHEMES = {"http", "https", "mailto", "tel"}
-# Of addresses that are values by themselves.
+# Schemes of addresses that are attribute values.
 LINKED_SCHEMES = frozenset({"http", "https", "mailto"})
 FILE_SCHEMES = frozenset({"http", "https"})
-# Headings of the page come first; those of the markup go below them.
+# Headings of the markup go below the headings of the page.
 FIRST_LEVEL, LAST_LEVEL = 3, 6
 HEADING = re.compile(r"<(/?)h([1-6])\b")
 PICTURE_WITHOUT_TEXT = re.compile(r"<img(?![^>]*\salt=)")
 
 
 def _keep(tag: str, attribute: str, value: str) -> str | None:
-    """Pictures that are part of the text may be data; nothing else may."""
+    """Allow data addresses for pictures in the text, and for nothing else."""
     if value.lstrip().lower().startswith("data:") and not (tag == "img" and PICTURE.match(value)):
         return None
     return value
@@ -54,7 +54,7 @@ _cleaner = nh3.Cleaner(
     attributes=ATTRIBUTES,
     attribute_filter=_keep,
     url_schemes=SCHEMES | {"data"},
-    # Where a relative address would lead depends on who wrote it, which nobody knows here.
+    # The base of a relative address is unknown here.
     url_relative="deny",
     link_rel="noopener noreferrer",
     set_tag_attribute_values={"img": {"loading": "lazy"}},
@@ -62,11 +62,11 @@ _cleaner = nh3.Cleaner(
 
 
 def shown_markup(text: str, table_label: str) -> SafeString:
-    """Safe to stand in a page. Wide tables scroll on their own, by keyboard too, under the label given."""
+    """Return markup that is safe in a page. Wide tables scroll separately, also by keyboard, under the given label."""
     declaration = XML_DECLARATION.match(text)
     clean = _cleaner.clean(text[declaration.end() :] if declaration else text)
     clean = PICTURE_WITHOUT_TEXT.sub('<img alt=""', _lowered(clean))
-    # Where a picture comes from learns that it is looked at, but not on which page.
+    # The server of a picture learns that somebody looks at it, but not on which page.
     clean = clean.replace("<img", '<img referrerpolicy="no-referrer"')
     region = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table_label)}">'
     clean = clean.replace("<table", f"{region}<table").replace("</table>", "</table></div>")
@@ -74,14 +74,14 @@ def shown_markup(text: str, table_label: str) -> SafeString:
 
 
 def _lowered(clean: str) -> str:
-    """Whatever levels the headings have, the outermost comes right below those of the page, and none is left out."""
+    """Shift headings so that the outermost follows the page's own headings and no level is skipped."""
     levels = sorted({int(found[2]) for found in HEADING.finditer(clean)})
     lower = {level: min(FIRST_LEVEL + rank, LAST_LEVEL) for rank, level in enumerate(levels)}
     return HEADING.sub(lambda found: f"<{found[1]}h{lower[int(found[2])]}", clean)
 
 
 def is_followed(address: str, schemes: frozenset[str]) -> bool:
-    """Whether an address may stand in a link: `javascript:` and the like may not."""
+    """Whether an address may be a link; `javascript:` and the like may not."""
     try:
         parts = urlsplit(address.strip())
     except ValueError:

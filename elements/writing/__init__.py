@@ -1,5 +1,10 @@
-"""Changing elements: a request is read (`inputs`), held against what is stored and configured, written, and recorded.
+"""Changes of elements. Every change takes four steps, from top to bottom:
 
-One function a change (`updating`, `drawing`, `deleting`), each one transaction. All problems of a request are found
-before anything is written, and are told together.
+1. read the request into values (`inputs`, `drawing_inputs`);
+2. lock and load the current state (`stored`, `obstacles`);
+3. decide (`deciding/`, pure): compute a plan, and collect every problem in `findings`;
+4. write the plan (`persisting`, `statements`) and record it (`history`).
+
+`updating`, `drawing` and `deleting` each put these steps together for one kind of change, in one transaction.
+Nothing is written while there is a finding, so a request reports all of its problems at once.
 """

@@ -1,4 +1,4 @@
-"""One element of a request as it will be: what changes, and what it was before, for the record."""
+"""Plan of a change to one element: the values to store, and the old values for the change history."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from elements.reading.rows import VersionRow
 from facets.blueprint.definitions import ElementType
 
 Attributes = dict[str, dict[str, Any]]
+# Date-time attributes that are columns of a version and that clients may set, with their columns.
+VALIDITY = {"validFrom": "valid_from", "validUntil": "valid_until"}
 
 
 @dataclass(slots=True)
-class Change:
-    """`row` is what is stored; None when the element is new. `related` holds the contexts that change."""
+class PlannedChange:
+    """A new or changed element. `row` is the stored version, or None for a new element."""
 
     place: str
     type: ElementType
@@ -26,10 +28,11 @@ class Change:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     related: dict[str, list[str]] = field(default_factory=dict)
+    """Related contexts that change, each with its new targets."""
     parent: str | None = None
     is_moved: bool = False
     is_hidden: bool = False
-    """It lives in the diagram of a version that is not published."""
+    """The element lives in the diagram of a version that is not published."""
     changed: set[str] = field(default_factory=set)
     """Names of the properties that change."""
     before: dict[str, Any] = field(default_factory=dict)
@@ -40,9 +43,13 @@ class Change:
         return self.row is None
 
     def note(self, part: str, name: str | None, old: Any, new: Any) -> None:
-        """For the record: a part of the element, or one name in it, before and after. What was not there is null."""
+        """Note the old and new value of a part, or of one name in it, for the change history; absent is null."""
         if name is None:
             self.before[part], self.after[part] = old, new
         else:
             self.before.setdefault(part, {})[name] = old
             self.after.setdefault(part, {})[name] = new
+
+    def move(self, parent: str | None) -> None:
+        self.note("parent", None, self.parent, parent)
+        self.parent, self.is_moved = parent, True

@@ -1,8 +1,8 @@
-"""Deleting elements and drafts (D19): what was ever released stays, and so does what something else names."""
+"""Delete elements and drafts (D19). Versions that were ever released stay, and so do elements that others refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -11,12 +11,14 @@ from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
 from elements.reading.rows import VersionRow, read_references, read_versions
 from elements.writing import statements
+from elements.writing.deciding.rights import Rights, lock_refusal
 from elements.writing.drawing import erase_shape
-from elements.writing.findings import Findings, Kind, no_element
+from elements.writing.findings import Finding, Findings, conflict, no_element
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
-from elements.writing.stored import lock_elements, lock_targets
-from elements.writing.updating import OnLocked, Update, Writer
+from elements.writing.stored import Stored, lock_elements, lock_targets
+from elements.writing.updating import OnLocked
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
@@ -26,7 +28,7 @@ from repository_site.core.problems import NotFound
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What would go: a version, and with the last one the element; and what lives only in the version's diagram."""
+    """Plan of a deletion: a version, with the last version the element, and elements that live only in its diagram."""
 
     type: ElementType
     row: VersionRow
@@ -39,7 +41,7 @@ class Deletion:
         return not self.others
 
     def obstacles(self) -> list[str]:
-        """What is in the way, whoever wants to delete it."""
+        """Return the reasons that prevent the deletion, regardless of the caller."""
         row, found = self.row, []
         if row.released_on is not None or row.category in EVER_PUBLISHED:
             found.append(_("it has been released; let it expire instead"))
@@ -50,8 +52,27 @@ class Deletion:
         return found + find_obstacles(elements, versions, also_shapes=not self.type.lives_in_diagrams)
 
 
+def delete_element(
+    writer: Writer, view: CompiledView, found: VersionRow, findings: Findings, on_locked: OnLocked
+) -> Deletion:
+    """Delete a version, with the last version the element, and its shapes if it lives in diagrams."""
+    stored, row = _load(writer, found, on_locked)
+    deletion = plan_deletion(writer.configuration.types_by_id, row)
+    lock_targets(deletion.living, (), to_delete=True)
+    for refusal in _refusals(writer, stored, deletion):
+        findings.note(refusal)
+    findings.raise_any()
+    shapes = _shapes_of(row.element) if deletion.type.lives_in_diagrams else []
+    for shape, version in shapes:
+        # Erasing the shape keeps the flow connected, and deletes the element with its last shape.
+        erase_shape(writer, view, read_versions([version])[version], shape, findings, lambda rows: None)
+    if not shapes:
+        _write(writer, stored, deletion)
+    return deletion
+
+
 def plan_deletion(types: Mapping[str, ElementType], row: VersionRow) -> Deletion:
-    """`types` by the ids of their rows."""
+    """Return everything that would be deleted with a version. `types` are by the ids of their rows."""
     others = """SELECT v.id::text FROM elements_elementversion v WHERE v.element_id = %s::uuid AND v.id <> %s::uuid
         ORDER BY v.major DESC, v.minor DESC"""
     living = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
@@ -66,60 +87,43 @@ def plan_deletion(types: Mapping[str, ElementType], row: VersionRow) -> Deletion
     )
 
 
-def delete_element(
-    writer: Writer, view: CompiledView, found: VersionRow, findings: Findings, on_locked: OnLocked
-) -> Deletion:
-    """The version goes, or the element with its last version; what lives in a diagram goes out of that, too."""
-    deleting = _Deleting(writer, view, findings)
-    deletion = deleting.lock(found, on_locked)
+def _load(writer: Writer, found: VersionRow, on_locked: OnLocked) -> tuple[Stored, VersionRow]:
+    if writer.configuration.types_by_id[found.type].lives_in_diagrams:
+        # Lock the diagram before its elements, as drawing does.
+        sql = """SELECT v.element_id::text FROM elements_shape s
+            JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = %s::uuid"""
+        lock_elements({row[0] for row in fetch(sql, [found.element])}, ())
+    stored = lock_elements({found.element}, {found.version}, to_delete=True)
+    row = stored.versions.get(found.version)
+    on_locked([row])
+    if row is None:
+        raise NotFound(no_element(found.version))
+    return stored, row
+
+
+def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Finding]:
+    row, rights = deletion.row, Rights(writer, stored)
+    if Permission.DELETE not in permissions(writer.caller, deletion.type, rights.authors(row)):
+        yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)
     for text in deletion.obstacles():
-        findings.add(Kind.CONFLICT, found.version, text)
-    findings.raise_any()
-    if deletion.type.lives_in_diagrams and deleting.erase(deletion):
-        return deletion
-    deleting.delete(deletion)
-    return deletion
+        yield conflict(row.version, text)
 
 
-class _Deleting(Update):
-    def lock(self, found: VersionRow, on_locked: OnLocked) -> Deletion:
-        if self.properties.types[found.type].lives_in_diagrams:
-            # The diagram before what is in it, as whoever draws there does.
-            sql = """SELECT v.element_id::text FROM elements_shape s
-                JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = %s::uuid"""
-            lock_elements({row[0] for row in fetch(sql, [found.element])}, ())
-        self.stored = lock_elements({found.element}, {found.version}, to_delete=True)
-        row = self.stored.versions.get(found.version)
-        on_locked([row])
-        if row is None:
-            raise NotFound(no_element(found.version))
-        deletion = plan_deletion(self.properties.types, row)
-        lock_targets(deletion.living, (), to_delete=True)
-        if Permission.DELETE not in permissions(self.writer.caller, deletion.type, self.authors(row)):
-            self.forbid(row.version, deletion.type, self.lock_of(deletion.type, row), Permission.DELETE)
-        return deletion
+def _shapes_of(element: str) -> list[tuple[str, str]]:
+    """Return the shapes that show an element, each with its version."""
+    sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
+    return [(shape, version) for shape, version in fetch(sql, [element])]
 
-    def erase(self, deletion: Deletion) -> bool:
-        """What lives in a diagram goes with its shape, so that the flow stays whole; False when it has none."""
-        sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
-        found = fetch(sql, [deletion.row.element])
-        for shape, version in found:
-            owner = read_versions([version])[version]
-            erase_shape(self.writer, self.view, owner, shape, self.findings, lambda rows: None)
-        return bool(found)
 
-    def delete(self, deletion: Deletion) -> None:
-        row, living = deletion.row, list(deletion.living)
-        gone = [row, *read_versions(living).values()]
-        held = {**read_references(living, None), **self.stored.references}
-        statements.delete_diagrams([row.version])
-        if deletion.is_whole:
-            statements.delete_elements([row.element, *living])
-        else:
-            statements.delete_version(row.element, row.version, deletion.others[0])
-            statements.delete_elements(living)
-        types = self.properties.types
-        record(
-            self.writer.author,
-            [deletion_entry(types[each.type].key, each, held.get(each.version, {})) for each in gone],
-        )
+def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:
+    row, living = deletion.row, list(deletion.living)
+    gone = [row, *read_versions(living).values()]
+    related = {**read_references(living, None), **stored.references}
+    statements.delete_diagrams([row.version])
+    if deletion.is_whole:
+        statements.delete_elements([row.element, *living])
+    else:
+        statements.delete_version(row.element, row.version, deletion.others[0])
+        statements.delete_elements(living)
+    types = writer.configuration.types_by_id
+    record(writer.author, [deletion_entry(types[each.type].key, each, related.get(each.version, {})) for each in gone])

@@ -1,16 +1,21 @@
-"""Everything that is wrong with a request, told together (D3): the answer has the status of the most basic problem."""
+"""Problems of one request, reported together (D3): the response has the status of the most basic problem."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import ParamSpec, TypeVar
 
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, Unreadable
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-class Kind(IntEnum):
-    """From the most basic on: what cannot be read, what is not there, what is not allowed, not now, and not right."""
+
+class FindingKind(IntEnum):
+    """Kinds of problems, the most basic first."""
 
     UNREADABLE = 0
     NOT_FOUND = 1
@@ -19,12 +24,12 @@ class Kind(IntEnum):
     INVALID = 4
 
 
-PROBLEMS: dict[Kind, type[Problem]] = {
-    Kind.UNREADABLE: Unreadable,
-    Kind.NOT_FOUND: NotFound,
-    Kind.FORBIDDEN: Forbidden,
-    Kind.CONFLICT: Conflict,
-    Kind.INVALID: Invalid,
+PROBLEMS: dict[FindingKind, type[Problem]] = {
+    FindingKind.UNREADABLE: Unreadable,
+    FindingKind.NOT_FOUND: NotFound,
+    FindingKind.FORBIDDEN: Forbidden,
+    FindingKind.CONFLICT: Conflict,
+    FindingKind.INVALID: Invalid,
 }
 
 
@@ -32,18 +37,57 @@ def no_element(id: str) -> str:
     return _("There is no element %(id)s.") % {"id": id}
 
 
-class Findings:
-    def __init__(self) -> None:
-        self._found: list[tuple[Kind, str]] = []
+class Finding(Exception):
+    """One problem. A decision raises it when nothing more can be said about the part of the request in question."""
 
-    def add(self, kind: Kind, place: str, text: str) -> None:
+    def __init__(self, kind: FindingKind, place: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.place = place
+        self.text = text
+
+
+def not_found(place: str, text: str) -> Finding:
+    return Finding(FindingKind.NOT_FOUND, place, text)
+
+
+def forbidden(place: str, text: str) -> Finding:
+    return Finding(FindingKind.FORBIDDEN, place, text)
+
+
+def conflict(place: str, text: str) -> Finding:
+    return Finding(FindingKind.CONFLICT, place, text)
+
+
+def invalid(place: str, text: str) -> Finding:
+    return Finding(FindingKind.INVALID, place, text)
+
+
+class Findings:
+    """Collects the problems of a request."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[FindingKind, str]] = []
+
+    def add(self, kind: FindingKind, place: str, text: str) -> None:
         self._found.append((kind, f"{place}: {text}."))
+
+    def note(self, finding: Finding) -> None:
+        self.add(finding.kind, finding.place, finding.text)
+
+    def attempt(self, decide: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Return the result of a decision; note its finding and return None when it raises one."""
+        try:
+            return decide(*args, **kwargs)
+        except Finding as finding:
+            self.note(finding)
+            return None
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
     def raise_any(self) -> None:
-        """One problem is the message itself; of several the message says how many."""
+        """Raise the problems, if there are any. A single problem becomes the message itself."""
         if not self._found:
             return
         kinds, found = zip(*self._found, strict=True)

@@ -1,4 +1,4 @@
-"""The record of changes: who, when, in which request, and what was before and after."""
+"""Change history: caller, time, request, and the values before and after a change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Action = ElementChange.Action
 
 @dataclass(frozen=True)
 class Author:
-    """Who changes something, and in which request."""
+    """Caller and request of a change."""
 
     element: UUID | None
     label: str
@@ -30,13 +30,13 @@ class Author:
 
     @cached_property
     def now(self) -> datetime:
-        """The clock is read once for all of a request, when the first row is written: after waiting for whoever was
-        before, so that of two changes of an element the later one has the later time."""
+        """Time of the change. It is read once, when the first row is written and all locks are held: the later of two
+        changes to an element has the later time."""
         return timezone.now()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HistoryEntry:
     element: str
     version: str
     action: Action
@@ -44,8 +44,8 @@ class Entry:
     after: dict[str, Any]
 
 
-def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[str]]) -> Entry:
-    """All that goes: nothing else will tell what it was."""
+def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[str]]) -> HistoryEntry:
+    """Return an entry with all values of a deleted version, because nothing else keeps them."""
     before = {
         "type": type,
         "state": row.state or None,
@@ -54,11 +54,12 @@ def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[st
         "related": {name: list(targets) for name, targets in related.items()},
         "parent": row.parent,
     }
-    return Entry(row.element, row.version, Action.DELETED, before, {})
+    return HistoryEntry(row.element, row.version, Action.DELETED, before, {})
 
 
-def record(author: Author, entries: Sequence[Entry]) -> None:
-    """One statement for all. Where the clock has been set back, a change still comes after those before it (D156)."""
+def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
+    """Write the entries in one statement. A change gets a later time than those before it even if the clock was set
+    back (D156)."""
     if entries:
         sql = """INSERT INTO elements_elementchange (id, element_id, version_id, action, before, after, changed_on,
                 caller_id, caller_label, request_id)
@@ -68,7 +69,7 @@ def record(author: Author, entries: Sequence[Entry]) -> None:
             FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
                 AS n (id, element, version, action, before, after)"""
-        # Ascending ids: of several changes of one element at the same moment the order stays.
+        # Ascending ids keep the order of several changes to one element at the same time.
         ids = sorted(uuid4() for _ in entries)
         rows = [
             (own, each.element, each.version, each.action.value, _json(each.before), _json(each.after))

@@ -1,26 +1,34 @@
-"""The elements of a request as values: what a client wrote, checked for its form and not yet for its sense (D15).
+"""Elements of a request as values, checked for their form only (D15).
 
-What the server owns is accepted and passed over here, so that what was read can be posted back.
+Read-only fields are accepted and ignored here, so that clients can post back what they have read.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from elements import derived
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
-from elements.writing.findings import Findings, Kind
+from elements.writing.findings import FindingKind, Findings, invalid
 from repository_site.core.wording import GUID, printable
 
 TEXTS = ("type", "facetName", "state", "stereotype")
-# Accepted in an element and passed over.
+# Read-only fields, ignored on write.
 SERVER_FIELDS = frozenset(
     {"creationId", "displayNames", "expandUri", "children", "content", "versions", "properties", "setReadOnly"}
 )
 FIELDS = frozenset({"id", "versionId", *TEXTS, "attributes", "related", "rootPath"}) | SERVER_FIELDS
-# Attributes that no client sets. validFrom and validUntil are columns as well, but the client's to set.
+# Fields that an element does not have although clients expect them, with the field to use instead.
+_PARENT = 'rootPath, such as "rootPath": [{"id": "…"}]'
+INSTEAD = {
+    "name": 'attributes, such as "attributes": {"name": {"1033": "Order parts"}}',
+    "parent": _PARENT,
+    "parentId": _PARENT,
+}
+# Read-only attributes, ignored on write. validFrom and validUntil are columns as well, but clients may set them.
 SERVER_ATTRIBUTES = frozenset(
     {
         "changedOn", "createdOn", "relOn", derived.VERSION, derived.STATE, derived.IS_RELEASED, derived.PAGE_ADDRESS,
@@ -32,7 +40,7 @@ SERVER_CONTEXTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 @dataclass(slots=True)
 class ReferenceInput:
-    """An element that is named by its id or by that of one of its versions, or that is to be made."""
+    """A reference to an element by its id or by the id of a version, or the description of an element to create."""
 
     place: str
     id: str | None = None
@@ -42,7 +50,7 @@ class ReferenceInput:
     stereotype: str | None = None
     attributes: dict[str, dict[str, Any]] | None = None
     has_attributes: bool = False
-    """Also beside an id, where they are passed over: what was read may hold them."""
+    """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
 
     @property
     def names_something(self) -> bool:
@@ -51,7 +59,7 @@ class ReferenceInput:
 
 @dataclass(slots=True)
 class ElementInput:
-    """`root_path` None means that the request says nothing about the place in the tree."""
+    """One element to update or create. `root_path` is None when the request is silent about the place in the tree."""
 
     place: str
     id: str | None = None
@@ -70,43 +78,45 @@ class ElementInput:
 
     @property
     def makes(self) -> int:
-        """How many elements its references describe instead of naming them."""
+        """Number of new elements that its references describe."""
         return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 class InputReader:
-    """Reads one request; what has not the right form joins the findings."""
+    """Reads the body of an update; values of the wrong form become findings."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
     def elements(self, document: Any) -> list[ElementInput]:
-        """The body of an update: `elements` (or `values`, as they are called below 4.0) and perhaps `count`."""
+        """Read the body of an update: `elements` (`values` below 4.0) and an optional `count`."""
         if not isinstance(document, dict):
-            self.wrong("body", "expected an object with elements")
+            self.wrong("body", 'expected an object with elements, such as {"elements": [{"type": "system"}]}')
             return []
         for key in document.keys() - {"count", "elements", "values"}:
-            self.wrong("body", f"unknown field {printable(key, 40)!r}; there are count and elements")
+            self.wrong("body", f"unknown field {printable(key, 40)!r}; possible: count and elements")
         names = [name for name in ("elements", "values") if name in document]
         if len(names) != 1 or not isinstance(document[names[0]], list):
-            self.wrong("body", "expected a list of elements")
+            self.wrong("body", 'expected a list of elements, such as {"elements": [{"type": "system"}]}')
             return []
         found = document[names[0]]
         count = document.get("count")
         if count is not None and (isinstance(count, bool) or count != len(found)):
-            self.wrong("count", f"is {printable(str(count), 40)}, but there are {len(found)} elements")
+            self.wrong(
+                "count",
+                f"is {printable(str(count), 40)}, but the list has {len(found)} elements; correct it or leave it out",
+            )
         return [self.element(each, f"{names[0]}[{index}]") for index, each in enumerate(found)]
 
     def element(self, document: Any, place: str) -> ElementInput:
         found = ElementInput(place)
         if not isinstance(document, dict):
-            self.wrong(place, "expected an element")
+            self.wrong(place, 'expected an element, such as {"id": "…", "attributes": {…}}')
             return found
         self.identity(document, found, place)
         if found.version or found.id:
             place = found.place = f"{place} {found.version or found.id}"
-        for key in document.keys() - FIELDS:
-            self.wrong(place, f"an element has no field {printable(key, 40)!r}")
+        self.refuse_unknown(document, place)
         found.state = self.text(document, "state", place)
         found.attributes = self.attributes(document.get("attributes"), place)
         found.related = self.related(document.get("related"), place)
@@ -122,18 +132,22 @@ class InputReader:
         found.stereotype = self.text(document, "stereotype", place)
 
     def attributes(self, document: Any, place: str) -> dict[str, dict[str, Any]]:
-        """Without those of the server."""
+        """Return the attributes that clients may set."""
         if document is None:
             return {}
         if not isinstance(document, dict):
-            self.wrong(f"{place}: attributes", "expected values by name and culture")
+            self.wrong(
+                f"{place}: attributes", 'expected values by name and culture, such as {"name": {"1033": "Order parts"}}'
+            )
             return {}
         found = {}
         for name, values in document.items():
             if name in SERVER_ATTRIBUTES:
                 continue
             if not isinstance(values, dict):
-                self.wrong(f"{place}: {printable(name, 100)}", "expected values by culture id")
+                self.wrong(
+                    f"{place}: {printable(name, 100)}", 'expected values by culture, such as {"1033": "Order parts"}'
+                )
             else:
                 found[name] = values
         return found
@@ -142,7 +156,9 @@ class InputReader:
         if document is None:
             return {}
         if not isinstance(document, dict):
-            self.wrong(f"{place}: related", "expected lists of references by context")
+            self.wrong(
+                f"{place}: related", 'expected lists of references by context, such as {"systems": [{"id": "…"}]}'
+            )
             return {}
         return {
             name: list(self.references(values, f"{place}: {printable(name, 100)}"))
@@ -152,7 +168,7 @@ class InputReader:
 
     def references(self, document: Any, place: str) -> Iterator[ReferenceInput]:
         if not isinstance(document, list):
-            self.wrong(place, "expected a list of references")
+            self.wrong(place, 'expected a list of references, such as [{"id": "…"}]')
             return
         for index, each in enumerate(document):
             found = self.reference(each, f"{place}[{index}]")
@@ -160,39 +176,49 @@ class InputReader:
                 yield found
 
     def reference(self, document: Any, place: str) -> ReferenceInput | None:
-        """An element by its id; or, without one, its type and attributes, to be made."""
+        """Read a reference: the id of an element, or type and attributes of an element to create."""
         if not isinstance(document, dict):
-            self.wrong(place, "expected a reference")
+            self.wrong(place, 'expected a reference, such as {"id": "…"}')
             return None
         found = ReferenceInput(place)
         self.identity(document, found, place)
-        for key in document.keys() - FIELDS:
-            self.wrong(place, f"an element has no field {printable(key, 40)!r}")
+        self.refuse_unknown(document, place)
         attributes = self.attributes(document.get("attributes"), place)
         found.has_attributes = bool(attributes)
         if not found.names_something and document.get("attributes") is not None:
             found.attributes = attributes
             for key in ("related", "rootPath", "state"):
                 if document.get(key):
-                    self.findings.add(Kind.INVALID, f"{place}: {key}", "is not possible for what is made here")
+                    text = "is not possible for a new element in a reference; create it by an update of its own"
+                    self.findings.note(invalid(f"{place}: {key}", text))
         return found
 
     def guid(self, document: dict[str, Any], name: str, place: str) -> str | None:
-        """In lower case (D1)."""
+        """Return a GUID in lower case (D1)."""
         value = document.get(name)
         if value is None:
             return None
         if isinstance(value, str) and GUID.fullmatch(value):
             return value.lower()
-        self.wrong(f"{place}: {name}", f"{printable(str(value), 80)!r} is no GUID")
+        self.wrong(f"{place}: {name}", f"{printable(str(value), 80)!r} is not a GUID")
         return None
 
     def text(self, document: dict[str, Any], name: str, place: str) -> str | None:
         value = document.get(name)
         if value is None or isinstance(value, str):
             return value
-        self.wrong(f"{place}: {name}", "expected a text")
+        self.wrong(f"{place}: {name}", "expected text")
         return None
 
+    def refuse_unknown(self, document: dict[str, Any], place: str) -> None:
+        for key in document.keys() - FIELDS:
+            text = f"an element has no field {printable(key, 40)!r}"
+            self.wrong(place, f"{text}; use {INSTEAD[key]}" if key in INSTEAD else text + near_field(key))
+
     def wrong(self, place: str, text: str) -> None:
-        self.findings.add(Kind.UNREADABLE, place, text)
+        self.findings.add(FindingKind.UNREADABLE, place, text)
+
+
+def near_field(key: str) -> str:
+    near = difflib.get_close_matches(key, sorted(FIELDS - SERVER_FIELDS), n=1)
+    return f"; similar: {near[0]}" if near else ""

@@ -1,4 +1,4 @@
-"""What keeps elements from being deleted (D19): children, and whatever else names them."""
+"""Obstacles to deleting elements (D19): children, references, and everything else that needs them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from repository_site.core.problems import placed
 REFERRED = "referred"
 WHAT = {
     "children": gettext_noop("it has children"),
-    REFERRED: gettext_noop("it is referred to"),
+    REFERRED: gettext_noop("other elements refer to it"),
     "drawn": gettext_noop("it is drawn in the diagram"),
     "created": gettext_noop("it has created elements"),
     "changed": gettext_noop("it has changed elements"),
     "released": gettext_noop("it has released elements"),
-    "calls": gettext_noop("a token that is not revoked calls as it"),
-    "enters": gettext_noop("an account of the staff is this user"),
+    "calls": gettext_noop("an active token calls as it"),
+    "enters": gettext_noop("a staff account belongs to this user"),
 }
-# Enough to see what is meant.
+# Number of obstacles that a message names.
 SHOWN = 5
-# One statement for all kinds; of each a few are enough. One look-up a column, so that each has its index.
+# One statement for all kinds, limited to a few of each. One look-up a column, so that each uses its index.
 SQL = """
     (SELECT 'children', c.id::text FROM elements_element c
       WHERE c.parent_id = ANY(%(elements)s::uuid[]) AND c.id <> ALL(%(elements)s::uuid[]) LIMIT %(limit)s)
@@ -49,7 +49,7 @@ SQL = """
 
 
 def find_obstacles(elements: Sequence[str], versions: Sequence[str], *, also_shapes: bool = True) -> list[str]:
-    """A sentence for each kind of obstacle, apart from these elements and versions themselves."""
+    """Return a sentence for each kind of obstacle, ignoring these elements and versions themselves."""
     named: dict[str, list[str]] = {}
     parameters = {"elements": list(elements), "versions": list(versions), "shapes": also_shapes, "limit": SHOWN + 1}
     for what, found in fetch(SQL, parameters):

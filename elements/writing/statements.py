@@ -1,4 +1,4 @@
-"""The statements that write, each for all elements of a request at once: their number does not grow with it."""
+"""Statements that write. Each handles all elements of a request, so their number does not grow with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 
 def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str | None]]) -> None:
-    """Id, creation id, type, parent, position, newest and published version."""
+    """Insert rows of id, creation id, type, parent, position, newest and published version."""
     if rows:
         sql = """INSERT INTO elements_element (id, creation_id, type_id, parent_id, position, newest_id, published_id)
             SELECT n.id, n.creation, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
@@ -34,8 +34,8 @@ def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, st
 
 
 def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
-    """Id, element, state and its category, major, minor, stereotype, attributes, sort name, validity, moment
-    and caller."""
+    """Insert rows of id, element, state, category, major, minor, stereotype, attributes, sort name, valid from, valid
+    until, time and caller."""
     if rows:
         sql = """INSERT INTO elements_elementversion (id, element_id, state, category, major, minor, stereotype,
                 attributes, sort_name, valid_from, valid_until, created_on, changed_on, created_by_id, changed_by_id)
@@ -49,7 +49,7 @@ def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
-    """Id, stereotype, attributes, sort name, validity, moment and caller."""
+    """Update by rows of id, stereotype, attributes, sort name, valid from, valid until, time and caller."""
     if rows:
         sql = """UPDATE elements_elementversion v SET stereotype = n.stereotype, attributes = n.attributes,
                 sort_name = n.sort_name, valid_from = n.valid_from, valid_until = n.valid_until, changed_on = n.at,
@@ -62,7 +62,7 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | None) -> None:
-    """State, number, release and validity of versions become as these rows say."""
+    """Store the state, number, release and validity of these rows."""
     if versions:
         sql = """UPDATE elements_elementversion v SET state = n.state, category = n.category, major = n.major,
                 minor = n.minor, released_on = n.released_on, released_by_id = n.released_by, valid_from = n.valid_from,
@@ -82,7 +82,7 @@ def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | Non
 
 
 def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
-    """Element, newest and published version: which version each audience reads (D6)."""
+    """Set the newest and the published version of elements, which the two audiences read (D6)."""
     if rows:
         sql = """UPDATE elements_element e SET newest_id = n.newest, published_id = n.published
             FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, newest, published) WHERE e.id = n.id"""
@@ -90,7 +90,8 @@ def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
 
 
 def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None:
-    """What lives only in diagrams, by the ids of its types, is published while a diagram that shows it is."""
+    """Publish the elements of the types `in_diagrams` that these versions show while a version that shows them is
+    published, and hide the others."""
     sql = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
         WHERE s.version_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
     drawn = [row[0] for row in fetch(sql, [list(versions), list(in_diagrams)])]
@@ -103,14 +104,14 @@ def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None
 
 
 def touch_versions(versions: Sequence[str], now: Any, caller: Any) -> None:
-    """What stands in a version's diagram has changed, and so has the version."""
+    """Mark versions as changed whose diagrams have changed."""
     sql = """UPDATE elements_elementversion SET changed_on = %s, changed_by_id = %s, revision = revision + 1
         WHERE id = ANY(%s::uuid[])"""
     execute(sql, [now, caller, list(versions)])
 
 
 def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> None:
-    """Version, context and the targets it has from now on."""
+    """Replace the targets of contexts, given as version, context and targets."""
     every = list(contexts)
     if not every:
         return
@@ -129,7 +130,7 @@ def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> No
 
 
 def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
-    """Element, parent and position."""
+    """Move elements by rows of element, parent and position."""
     if rows:
         sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position
             FROM unnest(%s::uuid[], %s::uuid[], %s::int[]) AS n (id, parent, position) WHERE e.id = n.id"""
@@ -137,8 +138,11 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
 
 
 def next_positions(parents: Sequence[str]) -> dict[str, int]:
-    """Behind the last child of each parent; who adds children to the same parent meanwhile waits. The rows of the
-    parents are left alone: who changes one of them may be waiting for us. Of locks there are 64 at most a storage."""
+    """Return the position after the last child of each parent, and make other requests wait that add children there.
+
+    Advisory locks, at most 64 a storage, do that instead of row locks on the parents: a request that changes a parent
+    may be waiting for this one.
+    """
     if not parents:
         return {}
     sql = """SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(
@@ -152,7 +156,7 @@ def next_positions(parents: Sequence[str]) -> dict[str, int]:
 
 
 def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:
-    """Shape, version, element and position."""
+    """Insert rows of shape, version, element and position."""
     if rows:
         sql = """INSERT INTO elements_shape (id, version_id, element_id, position)
             SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[])"""
@@ -160,7 +164,7 @@ def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:
 
 
 def insert_flows(pairs: Sequence[tuple[str, str]]) -> None:
-    """Shape and predecessor; a pair that is there already stays as it is."""
+    """Insert pairs of shape and predecessor; existing pairs stay."""
     if pairs:
         sql = """INSERT INTO elements_shapeflow (id, shape_id, predecessor_id, position)
             SELECT n.id, n.shape, n.predecessor, n.place + coalesce(
@@ -182,15 +186,15 @@ def delete_diagrams(versions: Sequence[str]) -> None:
 
 
 def delete_elements(elements: Sequence[str]) -> None:
-    """With all that belongs to them; foreign keys are checked at the end of the transaction."""
+    """Delete elements with their versions and references. The transaction checks foreign keys when it ends."""
     versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
-    execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants of ours
+    execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])", [list(elements)])
     execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
 
 
 def delete_version(element: str, version: str, newest: str) -> None:
-    """One version; the element has another newest one then."""
+    """Delete one version and make another the newest."""
     execute("DELETE FROM elements_reference WHERE version_id = %s::uuid", [version])
     execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
     execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])

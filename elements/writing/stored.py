@@ -1,14 +1,14 @@
-"""What a change is about to touch, as it stands: read under locks, so that it stays so until the change is made.
+"""Current state of what a change touches, read under locks that last until the transaction ends.
 
-Elements are locked in the order of their ids, diagrams before what lives in them, whoever comes: two changes of the
-same elements wait for each other and never for ever. Targets of references are locked lightly, only against being
-deleted meanwhile. Where somebody deletes a diagram whose parts another refers to, the two can still be caught in each
-other; the database ends one of them, and it is tried again.
+Every change locks elements in the order of their ids, and diagrams before the elements that live in them, so two
+changes of the same elements wait for each other without a deadlock. Targets of references get a light lock that only
+prevents their deletion. A deadlock remains possible when one request deletes a diagram while another refers to its
+parts; the database then aborts one of them, and the server retries it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class StoredElement(NamedTuple):
 
 
 class Diagram(NamedTuple):
-    """A version in whose diagram something is drawn."""
+    """A version whose diagram shows an element."""
 
     version: str
     state: str
@@ -35,19 +35,19 @@ class Diagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Of elements that are to be changed: rows by version id, and what each version refers to."""
+    """Locked elements, with their rows and references by version id."""
 
     elements: Mapping[str, StoredElement]
     versions: Mapping[str, VersionRow]
     references: Mapping[str, Mapping[str, Sequence[str]]]
     drawn_in: Mapping[str, Sequence[Diagram]]
-    """By element: the versions in whose diagrams it is drawn."""
+    """The versions whose diagrams show an element, by element."""
 
     def diagrams(self, element: str) -> Sequence[Diagram]:
         return self.drawn_in.get(element, ())
 
     def version_of(self, element: str | None, version: str | None) -> VersionRow | None:
-        """The version that a request names: by its own id, or the newest of the element."""
+        """Return the version that a request names by its own id, or the newest version of the element."""
         if version is not None:
             return self.versions.get(version)
         known = self.elements.get(element) if element else None
@@ -61,17 +61,17 @@ def lock_elements(
     to_delete: bool = False,
     living_in_diagrams: Sequence[str] = (),
 ) -> Stored:
-    """Ids that nothing has are missing in what comes back.
+    """Lock and read elements; unknown ids are missing from the result.
 
-    What is changed may still be referred to by others at the same time; what is to be deleted may not. Of elements of
-    the types `living_in_diagrams` the diagrams are held, too.
+    Other requests may still refer to an element that is being changed, but not to one that is to be deleted. For
+    elements of the types `living_in_diagrams`, the diagrams that show them are locked, too.
     """
     strength = "UPDATE" if to_delete else "NO KEY UPDATE"
     wanted_elements = {*elements, *elements_of(versions).values()}
     if living_in_diagrams and wanted_elements:
         _hold_diagrams(wanted_elements, living_in_diagrams)
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
-        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants of ours
+        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
     found = {row[0]: StoredElement(*row) for row in fetch(sql, [sorted(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
     read = rows.read_versions(wanted)
@@ -80,29 +80,32 @@ def lock_elements(
     return Stored(found, read, rows.read_references(sorted({*read, *diagrams}), None), drawn_in)
 
 
-class Target(NamedTuple):
-    """An element that a request names: what decides whether it may be named there."""
+class ReferenceTarget(NamedTuple):
+    """An element that a request refers to, with the values that decide whether it may."""
 
     element: str
     type: str
     parent: str | None
 
 
-def lock_targets(elements: Collection[str], versions: Collection[str], *, to_delete: bool = False) -> dict[str, Target]:
-    """By element id and by version id; none of them can be deleted before this transaction ends."""
+def lock_targets(
+    elements: Collection[str], versions: Collection[str], *, to_delete: bool = False
+) -> dict[str, ReferenceTarget]:
+    """Return targets by element id and by version id. Nobody can delete them before this transaction ends."""
     owners = elements_of(versions)
     wanted = {*elements, *owners.values()}
     if not wanted:
         return {}
     strength = "UPDATE" if to_delete else "KEY SHARE"
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text FROM elements_element e
-        WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants of ours
-    found = {row[0]: Target(*row) for row in fetch(sql, [sorted(wanted)])}
+        WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
+    found = {row[0]: ReferenceTarget(*row) for row in fetch(sql, [sorted(wanted)])}
     return found | {version: found[element] for version, element in owners.items() if element in found}
 
 
 def elements_of(versions: Collection[str]) -> dict[str, str]:
-    """The element of each version. By itself, since a sub-select is no index condition under row-level security."""
+    """Return the element of each version. A separate statement, as row-level security keeps a sub-select from using
+    the index."""
     sql = "SELECT v.id::text, v.element_id::text FROM elements_elementversion v WHERE v.id = ANY(%s::uuid[])"
     return dict(fetch(sql, [list(versions)])) if versions else {}
 
@@ -118,10 +121,13 @@ def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
 
 
 def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str]) -> None:
-    """What lives only in a diagram follows the state of the version whose diagram it is, so that stays as it is until
-    the change is made. Before the elements themselves: who draws in a diagram locks it before what is in it. So what
-    else the request names comes before them, too; it may be such a diagram. In one order with one strength, that of the
-    stronger: taking more of what one holds already would be another way to wait for each other."""
+    """Lock the diagrams that show these elements.
+
+    An element that lives only in a diagram follows the state of the diagram's version, which must not change before
+    the transaction ends. A request that draws locks the diagram before its elements, so this does the same. Other
+    elements that the request names may be such diagrams, so they are locked here as well: all in one order and with
+    the stronger lock, because upgrading a lock later could deadlock.
+    """
     sql = """SELECT DISTINCT s.element_id::text, v.element_id::text FROM elements_shape s
         JOIN elements_element e ON e.id = s.element_id JOIN elements_elementversion v ON v.id = s.version_id
         WHERE s.element_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
@@ -129,5 +135,45 @@ def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str])
     if drawn:
         others = {*elements} - {element for element, _ in drawn}
         strength = "NO KEY UPDATE" if others else "SHARE"
-        sql = f"SELECT 1 FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR {strength}"  # noqa: S608  ours
+        sql = f"SELECT 1 FROM elements_element WHERE id = ANY(%s::uuid[]) ORDER BY id FOR {strength}"  # noqa: S608  constants
         fetch(sql, [sorted(others | {owner for _, owner in drawn})])
+
+
+@dataclass(slots=True)
+class Ancestry:
+    """Parents and types of elements around those that move. Decisions about moves update the parents in turn."""
+
+    parents: dict[str, str | None]
+    types: dict[str, str]
+
+    def above(self, element: str | None) -> Iterator[str]:
+        """Return an element and its ancestors, nearest first."""
+        seen = set()
+        while element is not None and element not in seen:
+            seen.add(element)
+            yield element
+            element = self.parents.get(element)
+
+
+def lock_ancestry(elements: Collection[str]) -> Ancestry:
+    """Read these elements and their ancestors, and lock the tree: moves in a storage happen one at a time, because two
+    moves that are valid separately could form a cycle together."""
+    found = Ancestry({}, {})
+    if elements:
+        fetch("SELECT pg_advisory_xact_lock(hashtextextended('tree ' || current_setting('repository.storage'), 0))")
+        sql = """WITH RECURSIVE above AS (
+                SELECT e.id, e.parent_id, e.type_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
+                UNION SELECT e.id, e.parent_id, e.type_id FROM above JOIN elements_element e ON e.id = above.parent_id)
+            SELECT id::text, parent_id::text, type_id::text FROM above"""
+        for element, parent, type in fetch(sql, [list(elements)]):
+            found.parents[element], found.types[element] = parent, type
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentState:
+    """Everything that an update needs to know before it decides."""
+
+    stored: Stored
+    targets: Mapping[str, ReferenceTarget]
+    ancestry: Ancestry

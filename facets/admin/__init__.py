@@ -1,5 +1,21 @@
 """The type configuration in the back office of a storage."""
 
-from facets.admin import facets, views, types, properties, cycles, rules, pages  # noqa: I001  the order of the navigation
+from facets.admin import (  # noqa: I001  the order of the navigation
+    facets,
+    facet_views,
+    element_types,
+    properties,
+    release_cycles,
+    validation_rules,
+    template_pages,
+)
 
-__all__ = ["cycles", "facets", "pages", "properties", "rules", "types", "views"]
+__all__ = [
+    "element_types",
+    "facet_views",
+    "facets",
+    "properties",
+    "release_cycles",
+    "template_pages",
+    "validation_rules",
+]

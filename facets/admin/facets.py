@@ -1,4 +1,4 @@
-"""Facets, with their views in a table; and the layouts that views offer."""
+"""Facets, with their views in a table, and the layouts that views offer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.answers import facet_answers, type_answers
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.forms import ConfigurationForm, PartForm
-from facets.admin.drafting.inlines import PartTable
-from facets.admin.drafting.links import change_link, link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import facet_answers, type_answers
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
+from facets.admin.drafting.row_links import change_link, link
+from facets.admin.facet_views import VIEW_HELPS, VIEW_LABELS
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
 class FacetForm(ConfigurationForm):
@@ -45,15 +46,10 @@ class ViewLines(PartTable):
     link = _("Types and properties")
     verbose_name = _("view")
     verbose_name_plural = _("Views")
-    labels: ClassVar[dict[str, Any]] = {
-        "name": _("Name in addresses"),
-        "key": _("View key"),
-        "is_hierarchical": _("Tree"),
-    }
+    labels = VIEW_LABELS
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /views/{name}/. Clients know the view by it."),
-        "key": _("facetViewKey of an element's info."),
-        "is_hierarchical": _("Lists elements as a tree; choose the types at its root on the page of the view."),
+        **VIEW_HELPS,
+        "is_hierarchical": _("Lists elements as a tree. Choose the types at its root on the page of the view."),
     }
 
 
@@ -61,8 +57,8 @@ class ViewLines(PartTable):
 class FacetAdmin(ConfigurationAdmin):
     form = FacetForm
     help = _(
-        "A facet groups types of elements, such as processes or users. Each of its views shows some of its types and"
-        " properties, as a list or as a tree."
+        "A facet groups element types, such as processes or users. Each of its views shows some of"
+        " these types and their properties, as a list or as a tree."
     )
     fieldsets = ((None, {"fields": ("name", "type_name", "display_names", "types_inside")}),)
     readonly_fields = ("types_inside",)
@@ -72,36 +68,28 @@ class FacetAdmin(ConfigurationAdmin):
     words = ("name",)
     labels: ClassVar[dict[str, Any]] = {"name": _("Name in addresses"), "type_name": _("Facet type name")}
     helps: ClassVar[dict[str, Any]] = {
-        "name": _("Stands in addresses: /facets/{name}/. Clients know the facet by it."),
-        "type_name": _("facetTypeName of an element's info."),
+        "name": _("Identifies the facet in addresses: /facets/{name}/."),
+        "type_name": _("The facetTypeName in the element info."),
     }
 
     def trail(self, row: Any) -> list[tuple[str, str]]:
         return [(str(_("Facets and views")), reverse("admin:facets_facet_changelist"))]
 
-    @admin.display(description=_("Name in addresses"))
-    def address_name(self, row: Any) -> str:
-        return str(row.name)
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.name))
-
     @admin.display(description=_("Views"))
     def view_links(self, row: Any) -> SafeString:
-        views = row.desk.rows.owned(models.FacetView, row.pk)
+        views = row.snapshot.rows.owned(models.FacetView, row.pk)
         return format_html_join(", ", "{}", ((change_link(models.FacetView(id=each.id), each.name),) for each in views))
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        count = sum(each.facet_id == str(row.pk) for each in row.desk.types.values())
+        count = sum(each.facet_id == str(row.pk) for each in row.snapshot.types.values())
         return link(f"{reverse('admin:facets_elementtype_changelist')}?facet={row.pk}", str(count))
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> SafeString | str:
         if row._state.adding:
-            return str(_("Add types once the facet is saved."))
-        types = [each for each in row.desk.types.values() if each.facet_id == str(row.pk)]
+            return str(_("Save the facet before you add types."))
+        types = [each for each in row.snapshot.types.values() if each.facet_id == str(row.pk)]
         links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
         add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
         return format_html(
@@ -122,23 +110,19 @@ class LayoutForm(ConfigurationForm):
 @admin.register(models.Layout, site=storage_office)
 class LayoutAdmin(ConfigurationAdmin):
     form = LayoutForm
-    help = _("A way to draw or arrange an element. Views say which layouts they offer for a type.")
+    help = _("A layout is a way to draw or arrange an element. Each view defines which layouts it offers for a type.")
     fields = ("key", "display_names")
     list_display = ("row_key", "named", "used")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
-    helps: ClassVar[dict[str, Any]] = {"key": _("Clients know the layout by it; it stands in addresses of pictures.")}
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+    helps: ClassVar[dict[str, Any]] = {"key": _("Identifies the layout in the API and in the addresses of diagrams.")}
 
     @admin.display(description=_("Offered for"))
     def used(self, row: Any) -> str:
-        uses = Counter(each.layout_id for each in row.desk.rows.table(models.ViewLayout))
+        uses = Counter(each.layout_id for each in row.snapshot.rows.table(models.ViewLayout))
         return _("%(count)d types in views") % {"count": uses[str(row.pk)]}
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """Of the first type that has it: they all say the same of a layout."""
+        """Return the answer about the first type with this layout; all types show it in the same way."""
         for type_key in configuration.types:
             for answer in type_answers(configuration, type_key):
                 if any(each["key"] == row.key for each in answer.body["values"][0]["layouts"]):
@@ -147,5 +131,5 @@ class LayoutAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Facets and views"), "category", "facets_facet_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Facets and views"), "category", "facets_facet_changelist"),
 )

@@ -1,4 +1,4 @@
-"""A property on a page of its own: texts, what it holds, and the values that can be selected."""
+"""A property on its own page: texts, content type and selectable values."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldBooleanSwitchWidget
 
 from facets import models
-from facets.admin.answers import type_answers
-from facets.admin.drafting.base import ConfigurationAdmin
-from facets.admin.drafting.choices import ListField, RowField
-from facets.admin.drafting.desk import Desk, desk_of
-from facets.admin.drafting.filters import KindFilter, TypeFacetFilter, TypeFilter
-from facets.admin.drafting.forms import PartForm
-from facets.admin.drafting.inlines import PartTable
-from facets.admin.drafting.links import change_address, change_link
-from facets.admin.drafting.previews import ApiAnswer
+from facets.admin.api_answers import type_answers
+from facets.admin.drafting.choice_fields import ListField, RowField
+from facets.admin.drafting.list_filters import DataTypeFilter, PropertyTypeFilter, TypeFacetFilter
+from facets.admin.drafting.model_admin import ConfigurationAdmin
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.preview_panel import ApiAnswer
+from facets.admin.drafting.row_forms import PartForm
+from facets.admin.drafting.row_links import change_address, change_link
+from facets.admin.drafting.snapshot import ConfigurationSnapshot, snapshot_of
 from facets.admin.property_forms import RELATED, HoldsForm, shown_holds
 from facets.admin.shared_properties import copy_definition, types_alike
 from facets.configuration import Configuration
@@ -52,7 +52,7 @@ class PropertyForm(HoldsForm):
     related_types = ListField(
         label=_("Accepted types"),
         depends_on="holds",
-        help_text=_("Types of that facet that can be referred to. None ticked: every type of the facet."),
+        help_text=_("Types of the facet that the property can refer to. Select none to accept every type."),
     )
     max_occurrence = forms.IntegerField(
         label=_("At most"),
@@ -60,28 +60,29 @@ class PropertyForm(HoldsForm):
         min_value=1,
         max_value=MAX_INTEGER,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text=_("How many elements can be referred to. Empty: any number."),
+        help_text=_("The maximum number of references. Leave it empty for any number."),
     )
-    alike = forms.BooleanField(label=_("Other types as well"), required=False, widget=UnfoldBooleanSwitchWidget)
+    alike = forms.BooleanField(label=_("Change other types as well"), required=False, widget=UnfoldBooleanSwitchWidget)
 
     def prepare(self) -> None:
         super().prepare()
-        desk, row = self.desk, self.row
-        self.offer("type_id", desk.options(desk.types.values()))
-        self.offer("related_types", desk.options_by_facet(desk.types.values(), f"{RELATED}:"))
+        snapshot, row = self.snapshot, self.row
+        self.offer("type_id", snapshot.options(snapshot.types.values()))
+        self.offer("related_types", snapshot.options_by_facet(snapshot.types.values(), f"{RELATED}:"))
         if self.initial.get("max_occurrence") == MAX_INTEGER:
             self.initial["max_occurrence"] = None
         if row is not None:
             self.fields["type_id"].disabled = True
             self.start(
                 type_id=row.type_id,
-                related_types=[each.type_id for each in desk.rows.owned(models.RelatedType, row.id)],
+                related_types=[each.type_id for each in snapshot.rows.owned(models.RelatedType, row.id)],
             )
         if "alike" in self.fields and row is not None:
-            keys = types_alike(desk, row)
+            keys = types_alike(snapshot, row)
             self.fields["alike"].help_text = ngettext(
-                "One other type has a property of exactly this definition: %(types)s. Change it alike.",
-                "%(count)d other types have a property of exactly this definition: %(types)s. Change them alike.",
+                "One other type has a property with the same definition: %(types)s. Make the same change there.",
+                "%(count)d other types have a property with the same definition: %(types)s."
+                " Make the same change there.",
                 len(keys),
             ) % {"count": len(keys), "types": ", ".join(keys)}
 
@@ -94,7 +95,7 @@ class PropertyForm(HoldsForm):
     def conclude(self, draft: Draft) -> None:
         self.drop_values(draft)
         if self.row is not None and self.cleaned_data.get("alike"):
-            copy_definition(draft, self.desk, self.row)
+            copy_definition(draft, self.snapshot, self.row)
 
 
 class ValueForm(PartForm):
@@ -106,7 +107,7 @@ class ValueForm(PartForm):
     }
 
     def clean_key(self) -> str | None:
-        """The value without a key means that nothing is selected."""
+        """Store None for the value that means that nothing is selected."""
         return self.cleaned_data["key"] or None
 
 
@@ -119,17 +120,20 @@ class Values(PartTable):
     verbose_name_plural = _("Selectable values")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("What is stored. Left empty by the one value that means that nothing is selected.")
+        "key": _("The stored value. Leave it empty for the one value that means that nothing is selected.")
     }
 
 
 @admin.register(models.Property, site=storage_office)
 class PropertyAdmin(ConfigurationAdmin):
     form = PropertyForm
-    help = _("A property of one type: an attribute with values of its own, or a context of related elements.")
+    help = _(
+        "A property belongs to one type. It is an attribute with its own values, or a related"
+        " context with references to other elements."
+    )
     inlines = (Values,)
     list_display = ("row_key", "named", "type_link", "holds", "limits")
-    list_filter = (TypeFacetFilter, TypeFilter, KindFilter)
+    list_filter = (TypeFacetFilter, PropertyTypeFilter, DataTypeFilter)
     list_per_page = 100
     ordering_field = None
     ordering = ("type__position", "position")
@@ -145,23 +149,23 @@ class PropertyAdmin(ConfigurationAdmin):
         "is_invariant_culture": _("Same in all cultures"),
         "editable_in_released": _("Editable when released"),
         "can_add_new": _("New elements"),
-        "read_only": _("Read only"),
+        "read_only": _("Read-only"),
     }
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("Name of the attribute or context in the API. It cannot change while there are values."),
-        "is_invariant_culture": _("One value, not one a culture."),
-        "editable_in_released": _("May be changed in a published version, without a new one."),
-        "can_add_new": _("Editors may offer to create an element that can then be referred to."),
-        "read_only": _("Editors show it, but do not offer to change it."),
+        "key": _("Identifies the attribute or related context in the API. It cannot change while values exist."),
+        "is_invariant_culture": _("One value for all cultures instead of one per culture."),
+        "editable_in_released": _("Can be changed in a released version without creating a new version."),
+        "can_add_new": _("Editors can offer to create a new element to refer to."),
+        "read_only": _("Editors show the references but do not offer to change them."),
     }
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        desk = desk_of(request)
-        shared = obj is not None and types_alike(desk, desk.rows.row(models.Property, obj.pk))
+        snapshot = snapshot_of(request)
+        shared = obj is not None and types_alike(snapshot, snapshot.rows.row(models.Property, obj.pk))
         return (
             (None, {"fields": ("type_id", "key", *(("alike",) if shared else ()), "display_names")}),
             (
-                _("What it holds"),
+                _("Content type"),
                 {
                     "fields": (
                         "holds",
@@ -184,23 +188,19 @@ class PropertyAdmin(ConfigurationAdmin):
     def trail(self, row: Any) -> list[tuple[str, str]]:
         if row is None:
             return super().trail(row)
-        owner = models.ElementType(id=row.type_id, key=row.desk.types[str(row.type_id)].key)
+        owner = models.ElementType(id=row.type_id, key=row.snapshot.types[str(row.type_id)].key)
         return [(str(_("Types")), reverse("admin:facets_elementtype_changelist")), (owner.key, change_address(owner))]
 
-    def haystack(self, desk: Desk, row: Row) -> str:
-        return f"{super().haystack(desk, row)}\n{desk.types[row.type_id].key.casefold()}"
-
-    @admin.display(description=_("Name"))
-    def named(self, row: Any) -> str:
-        return str(row.desk.text(row.display_names, row.key))
+    def haystack(self, snapshot: ConfigurationSnapshot, row: Row) -> str:
+        return f"{super().haystack(snapshot, row)}\n{snapshot.types[row.type_id].key.casefold()}"
 
     @admin.display(description=_("Type"))
     def type_link(self, row: Any) -> SafeString:
         return change_link(models.ElementType(id=row.type_id), row.type.key)
 
-    @admin.display(description=_("Holds"))
+    @admin.display(description=_("Content type"))
     def holds(self, row: Any) -> str:
-        return shown_holds(row.desk, row)
+        return shown_holds(row.snapshot, row)
 
     @admin.display(description=_("Notes"))
     def limits(self, row: Any) -> str:
@@ -208,7 +208,7 @@ class PropertyAdmin(ConfigurationAdmin):
             (row.is_invariant_culture, _("same in all cultures")),
             (row.editable_in_released, _("editable when released")),
             (row.max_occurrence == 1, _("one at most")),
-            (row.read_only, _("read only")),
+            (row.read_only, _("read-only")),
         ]
         return ", ".join(str(text) for holds, text in found if holds)
 
@@ -221,5 +221,5 @@ class PropertyAdmin(ConfigurationAdmin):
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: str) -> HttpResponse:
         super().response_delete(request, obj_display, obj_id)
-        owner = desk_of(request).properties[obj_id].type_id
+        owner = snapshot_of(request).properties[obj_id].type_id
         return HttpResponseRedirect(change_address(models.ElementType(id=owner)))

@@ -1,4 +1,4 @@
-"""What forms and table lines of properties share: whether one is an attribute or a related context is one choice."""
+"""Base of the forms and table lines of properties: one choice decides on attribute or related context."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.choices import Option, RowField
-from facets.admin.drafting.desk import Desk
-from facets.admin.drafting.forms import ConfigurationForm
+from facets.admin.drafting.choice_fields import Option, RowField
+from facets.admin.drafting.row_forms import ConfigurationForm
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.blueprint.data_types import DataType
 from facets.rows.drafts import Draft
 from facets.template_format.nodes import MAX_INTEGER
 
 ATTRIBUTE, RELATED = "attribute", "related"
 DATA_TYPE_NAMES = {
-    DataType.SINGLE_LINE_TEXT: _("Text of one line"),
-    DataType.MULTI_LINE_TEXT: _("Text of several lines"),
+    DataType.SINGLE_LINE_TEXT: _("Single-line text"),
+    DataType.MULTI_LINE_TEXT: _("Multi-line text"),
     DataType.HTML: _("Formatted text (HTML)"),
-    DataType.SELECTION_VALUE: _("One of several values"),
-    DataType.MULTI_SELECTION_VALUE: _("Some of several values"),
+    DataType.SELECTION_VALUE: _("Single selection"),
+    DataType.MULTI_SELECTION_VALUE: _("Multiple selection"),
     DataType.BOOLEAN: _("Yes or no"),
     DataType.INTEGER: _("Whole number"),
     DataType.DECIMAL: _("Decimal number"),
@@ -31,13 +31,15 @@ DATA_TYPE_NAMES = {
 }
 
 
-def holds_options(desk: Desk) -> list[Option]:
+def holds_options(snapshot: ConfigurationSnapshot) -> list[Option]:
     attribute, related = str(_("Attribute")), str(_("Related elements of"))
     kinds = [
         Option(f"{ATTRIBUTE}:{kind.value}", f"{name} – {kind.value}", "", attribute)
         for kind, name in DATA_TYPE_NAMES.items()
     ]
-    facets = [Option(f"{RELATED}:{row.id}", f"→ {desk.label(row)}", "", related) for row in desk.facets.values()]
+    facets = [
+        Option(f"{RELATED}:{row.id}", f"→ {snapshot.label(row)}", "", related) for row in snapshot.facets.values()
+    ]
     return kinds + facets
 
 
@@ -45,28 +47,28 @@ def holds_of(row: Any) -> str:
     return f"{ATTRIBUTE}:{row.data_type}" if row.target_facet_id is None else f"{RELATED}:{row.target_facet_id}"
 
 
-def shown_holds(desk: Desk, row: Any) -> str:
-    """For lists."""
+def shown_holds(snapshot: ConfigurationSnapshot, row: Any) -> str:
+    """Describe the content type in lists."""
     if row.target_facet_id is not None:
-        return f"→ {desk.facets[str(row.target_facet_id)].name}"
+        return f"→ {snapshot.facets[str(row.target_facet_id)].name}"
     return str(DATA_TYPE_NAMES[DataType(row.data_type)])
 
 
 class HoldsForm(ConfigurationForm):
-    """Sets those columns of a property that follow from what it holds."""
+    """Sets the columns of a property that depend on its content type."""
 
     holds = RowField(
-        label=_("Holds"),
-        help_text=_("A value of its own (attribute), or references to elements of a facet (related context)."),
+        label=_("Content type"),
+        help_text=_("Its own value (attribute) or references to elements of a facet (related context)."),
     )
 
     def prepare(self) -> None:
-        self.offer("holds", holds_options(self.desk))
+        self.offer("holds", holds_options(self.snapshot))
         if self.row is not None:
             self.start(holds=holds_of(self.row))
 
     def apply(self, draft: Draft) -> None:
-        """What belongs to the other kind is dropped: a template could not say it."""
+        """Clear the columns of the other kind, which a template could not express."""
         kind, _, chosen = str(self.cleaned_data["holds"]).partition(":")
         row: Any = self.instance
         if kind == ATTRIBUTE:
@@ -81,7 +83,7 @@ class HoldsForm(ConfigurationForm):
             draft.link(models.RelatedType, row.pk, [])
 
     def drop_values(self, draft: Draft) -> None:
-        """Only what is selected has values to select from."""
+        """Remove selectable values from an attribute that is not a selection."""
         row: Any = self.instance
         if not row.data_type or not DataType(row.data_type).has_selectable_values:
             for value in draft.owned(models.SelectableValue, row.pk):

@@ -1,4 +1,4 @@
-"""The properties of a type as lines of its form; all of a property is on its own page."""
+"""The properties of a type as lines of its form; each property has a page with all details."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.forms import PartForm
-from facets.admin.drafting.inlines import PartTable
+from facets.admin.drafting.part_tables import PartTable
+from facets.admin.drafting.row_forms import PartForm
 from facets.admin.property_forms import HoldsForm
 
 
@@ -31,6 +31,6 @@ class PropertyLines(PartTable):
     verbose_name_plural = _("Properties")
     labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "is_invariant_culture": _("Same in all cultures")}
     helps: ClassVar[dict[str, Any]] = {
-        "key": _("Name of the attribute or context in the API. It cannot change while there are values."),
-        "is_invariant_culture": _("Of an attribute: one value, not one a culture."),
+        "key": _("Identifies the attribute or related context in the API. It cannot change while values exist."),
+        "is_invariant_culture": _("For attributes: one value for all cultures instead of one per culture."),
     }

@@ -1,44 +1,46 @@
-"""Properties that several types have in the same definition: a change can be made to all of them at once (D106).
+"""Properties with the same definition in several types, which one change can update together (D106).
 
-Each type has properties of its own. In a template they may stand once for many types, and people think of them so:
-who renames `name` rarely means the one of a single type.
+Each type has its own rows. Templates can define a property once for many types, and people think of it that way:
+renaming `name` is rarely meant for a single type.
 """
 
 from __future__ import annotations
 
 from facets import models
-from facets.admin.drafting.desk import Desk
+from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row
 
 OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
 
 
-def rows_alike(desk: Desk, row: Row) -> list[Row]:
-    """The properties of other types that say the same."""
-    wanted = desk.definitions[row.id]
-    found = [each for each in desk.properties.values() if each.id != row.id and desk.definitions[each.id] == wanted]
-    order = list(desk.types)
+def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:
+    """Return the properties of other types with the same definition."""
+    wanted = snapshot.definitions[row.id]
+    found = [
+        each for each in snapshot.properties.values() if each.id != row.id and snapshot.definitions[each.id] == wanted
+    ]
+    order = list(snapshot.types)
     return sorted(found, key=lambda each: order.index(each.type_id))
 
 
-def types_alike(desk: Desk, row: Row) -> list[str]:
-    return [desk.types[each.type_id].key for each in rows_alike(desk, row)]
+def types_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[str]:
+    return [snapshot.types[each.type_id].key for each in rows_alike(snapshot, row)]
 
 
-def copy_definition(draft: Draft, desk: Desk, row: Row) -> None:
-    """To all that were alike before: what the draft now says of this one."""
+def copy_definition(draft: Draft, snapshot: ConfigurationSnapshot, row: Row) -> None:
+    """Copy the drafted definition to all properties that had the same definition before."""
     source = draft.row(models.Property, row.id)
     columns = {name: value for name, value in vars(source).items() if name not in OWN_COLUMNS}
     accepted = [each.type_id for each in draft.owned(models.RelatedType, row.id)]
-    for other in rows_alike(desk, row):
+    for other in rows_alike(snapshot, row):
         draft.change(models.Property, other.id, **columns)
         draft.link(models.RelatedType, other.id, accepted)
         _copy_values(draft, row.id, other.id)
 
 
 def _copy_values(draft: Draft, source_id: str, target_id: str) -> None:
-    """Nothing refers to the rows of values, so that those of the other can be made anew."""
+    """Replace the selectable values; no other row refers to them."""
     for value in draft.owned(models.SelectableValue, target_id):
         draft.remove(models.SelectableValue, value.id)
     for value in draft.owned(models.SelectableValue, source_id):

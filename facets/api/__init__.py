@@ -1,1 +1,1 @@
-"""Facets, views and their configuration over HTTP."""
+"""The HTTP API of facets, views and their type configuration."""

@@ -2,13 +2,16 @@
 
 from django.urls import path
 
-from facets.api import views
+from facets.api.facet_viewset import FacetViewSet, FacetViewViewSet
+from storage.api.viewset import reads
 
 FACETS = "<str:collectionId>/<str:storageId>/_api/rest/facets"
+VIEWS = f"{FACETS}/<str:facetId>/views"
+CONFIGURATION = f"{VIEWS}/<str:viewId>/config"
 
 urlpatterns = [
-    path(FACETS, views.FacetsView.as_view()),
-    path(f"{FACETS}/<str:facetId>/views", views.ViewsView.as_view()),
-    path(f"{FACETS}/<str:facetId>/views/<str:viewId>/config", views.ConfigurationView.as_view()),
-    path(f"{FACETS}/<str:facetId>/views/<str:viewId>/config/<str:type>", views.TypeConfigurationView.as_view()),
+    path(FACETS, FacetViewSet.as_view(reads("list"))),
+    path(VIEWS, FacetViewViewSet.as_view(reads("list"))),
+    path(CONFIGURATION, FacetViewViewSet.as_view(reads("get_view_configuration"))),
+    path(f"{CONFIGURATION}/<str:type>", FacetViewViewSet.as_view(reads("get_type_configuration"))),
 ]

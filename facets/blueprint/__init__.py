@@ -1,1 +1,1 @@
-"""The type configuration as immutable values. Pure: no files, no database."""
+"""The type configuration as immutable values, without files or database."""

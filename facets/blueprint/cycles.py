@@ -1,4 +1,4 @@
-"""Release cycles and validation rules as plain immutable values (D21, D22): part of a blueprint. Pure."""
+"""Release cycles and validation rules as immutable values (D21, D22), the part of a blueprint about the lifecycle."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from facets.blueprint.texts import Texts
 
 
 class Category(StrEnum):
-    """What a state means: who sees a version in it, whether it can be changed, and which may exist side by side."""
+    """Meaning of a state: who can see its versions, whether they can be changed, and how many an element can have."""
 
     DRAFT = "draft"
     REVIEW = "review"
     PUBLISHED = "published"
     RETIRED = "retired"
     STATIC = "static"
-    """Of elements without versions."""
+    """Category of elements without versions."""
 
 
 OPEN = frozenset({Category.DRAFT, Category.REVIEW})
-"""Of an element one version at most is in one of these."""
+"""An element has at most one version in these categories."""
 EVER_PUBLISHED = frozenset({Category.PUBLISHED, Category.RETIRED})
 
 
@@ -38,8 +38,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """With `task`, applying it only asks for it: a task of that type must be accepted first. With `ends_version` what
-    is asked for is the end of the version: once its day has come it goes on to the first retired state."""
+    """A way from one state to another.
+
+    With `task`, applying it creates a task of that type, and the state changes when the task is accepted. With
+    `ends_version`, the task requests the end of the version, which enters the first retired state on the given day.
+    """
 
     key: str
     source: str
@@ -51,9 +54,12 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCycle:
-    """The first state of each category is the one that is entered by itself: a new version begins in the first draft
-    state, and what has had its time goes to the first retired one. With `takes_effect`, a version in the first
-    published state goes on to that state once its validFrom has come."""
+    """The states of versions and the transitions between them.
+
+    Versions enter the first state of a category automatically: a new version starts in the first draft state, and an
+    expired one ends in the first retired state. With `takes_effect`, a version in the first published state enters
+    that state on its validFrom.
+    """
 
     key: str
     display_names: Texts
@@ -64,8 +70,10 @@ class ReleaseCycle:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """The property must have a value (with `per_culture` one in each mandatory culture) when a version enters one of
-    the states, or takes one of the transitions. Types without the property are not concerned."""
+    """Requires a value of a property when a version enters one of the states or takes one of the transitions.
+
+    With `per_culture`, each mandatory culture needs a value. The rule does not apply to types without the property.
+    """
 
     key: str
     property: str

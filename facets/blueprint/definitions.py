@@ -1,7 +1,7 @@
-"""The type configuration as plain immutable values, whether it comes from a template file or from rows.
+"""The type configuration as immutable values, read from a template file or from rows.
 
-Equality is by value: two storages have the same configuration when their blueprints are equal. Pure: knows neither
-files nor database.
+Two storages have the same configuration if their blueprints are equal. Most values share their noun with a model;
+application code refers to the models as `models.Facet`, `models.Property` and so on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A related context. `types` empty means every type of the facet."""
+    """A related context. It accepts every type of the facet if `types` is empty."""
 
     facet: str
     max_occurrence: int
@@ -41,7 +41,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Exactly one of `attribute` and `related` is there."""
+    """A property of one type: either `attribute` or `related` is set."""
 
     key: str
     display_names: Texts
@@ -53,7 +53,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LayoutDefinition:
     key: str
     display_names: Texts
 
@@ -73,7 +73,7 @@ class ElementType:
     lives_in_diagrams: bool = False
     static_state: str = ""
     release_cycle: str = ""
-    """Of a versioned type; empty for the others."""
+    """Empty for types without versions."""
     parents: tuple[str, ...] = ()
     insertables: tuple[str, ...] = ()
     properties: tuple[Property, ...] = ()
@@ -81,7 +81,7 @@ class ElementType:
 
 @dataclass(frozen=True, slots=True)
 class ViewType:
-    """A type in a view. With `shows_all` it shows every property of the type and names none."""
+    """A type in a view. With `shows_all` the view shows every property of the type, and `properties` is empty."""
 
     type: str
     shows_all: bool = False
@@ -109,10 +109,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """Everything in its order: facets, then types (over all facets), layouts, and what governs releases."""
+    """A whole type configuration; each part is in its configured order, types across all facets."""
 
     facets: tuple[Facet, ...] = ()
     types: tuple[ElementType, ...] = ()
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[LayoutDefinition, ...] = ()
     cycles: tuple[ReleaseCycle, ...] = ()
     rules: tuple[ValidationRule, ...] = ()

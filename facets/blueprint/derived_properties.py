@@ -1,7 +1,7 @@
-"""Properties that the server derives, known by their names, and how it renders them (D8, D14, D20, D21).
+"""Properties that the server derives, identified by their keys (D8, D14, D20, D21).
 
-A template decides which types have them, but not what they are: a filter or a client that goes by the configuration
-would otherwise expect values that never come.
+A template decides which types have them, but not how they are defined: filters and clients that rely on the
+configuration would otherwise expect values that the server never sends.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ DERIVED_CONTEXTS = frozenset({"changedBy", "createdBy", "relBy", "releaseHistory
 
 
 def derived_problems(defined: Property) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where the definition of a property, by the names of its fields, is not as the server renders it, and why."""
+    """Yield the path and a message for each field of a definition that differs from what the server renders."""
     rendered, words = DERIVED_ATTRIBUTES.get(defined.key), {"key": defined.key}
     if defined.attribute and defined.key in DERIVED_CONTEXTS:
-        yield ("attribute",), _("%(key)s is derived by the server, as a related context") % words
+        yield ("attribute",), _("the server derives %(key)s as a related context") % words
     if defined.related and rendered:
-        yield ("related",), _("%(key)s is derived by the server, as an attribute") % words
+        yield ("related",), _("the server derives %(key)s as an attribute") % words
     if defined.attribute and rendered:
         if defined.attribute.data_type not in rendered.data_types:
-            text = _("%(key)s is derived by the server, as %(types)s")
+            text = _("the server derives %(key)s, so its data type must be %(types)s")
             types = (" " + _("or") + " ").join(rendered.data_types)
             yield ("attribute", "dataType"), text % {**words, "types": types}
         if defined.attribute.is_invariant_culture != rendered.is_invariant_culture:
             text = (
-                _("%(key)s is derived by the server, the same in all cultures")
+                _("the server derives %(key)s with one value for all cultures")
                 if rendered.is_invariant_culture
-                else _("%(key)s is derived by the server, in each data culture")
+                else _("the server derives %(key)s with one value per culture")
             )
             yield ("attribute", "isInvariantCulture"), text % words

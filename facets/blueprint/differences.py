@@ -1,7 +1,4 @@
-"""What differs between two blueprints, in lines a person can read, and what of it could orphan stored content.
-
-Pure: compares values only.
-"""
+"""Differences between two blueprints as readable lines, and those that could orphan stored content."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from repository_site.core.problems import placed
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`sign` is `+` for what comes, `-` for what goes, `~` for what changes; without values it is only an order."""
+    """An addition (`+`), removal (`-`) or change (`~`). A change without values is a change of order."""
 
     sign: str
     path: tuple[str, ...]
@@ -35,12 +32,12 @@ class Difference:
         if self.sign != "~":
             return f"{self.sign} {place}"
         if self.is_order:
-            return placed(f"~ {place}", _("another order"))
+            return placed(f"~ {place}", _("different order"))
         return f"~ {place}: {_shown(self.before)} -> {_shown(self.after)}"
 
 
 def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
-    """One line a difference."""
+    """Return one line per difference."""
     return [str(each) for each in find_differences(old, new)]
 
 
@@ -62,7 +59,7 @@ def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
             # An attribute becomes a related context, or the other way round.
             yield Difference("-" if after is None else "+", here)
         else:
-            # None is for an order; where there was or will be nothing, that is an empty text.
+            # Two values of None would mean a change of order, so a missing value becomes an empty text.
             yield Difference("~", here, "" if before is None else before, "" if after is None else after)
 
 
@@ -102,8 +99,10 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A change that stored content of a type may contradict. `property` and `value`, or `state`, narrow it down;
-    `what` is English."""
+    """A change that could orphan stored content of a type, narrowed down by `property` and `value`, or by `state`.
+
+    `what` is a translatable text in English.
+    """
 
     what: str
     type: str
@@ -113,7 +112,7 @@ class Hazard:
 
 
 def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
-    """The changes after which stored elements could have a type, property or value that no longer exists."""
+    """Return the changes that could leave stored elements with a type, property or value that no longer exists."""
     found: list[Hazard] = []
     after = {each.key: each for each in new.types}
     old_cycles, new_cycles = ({each.key: each for each in found.cycles} for found in (old, new))
@@ -125,11 +124,11 @@ def hazards(old: Blueprint, new: Blueprint) -> list[Hazard]:
         if now.facet != before.facet:
             found.append(Hazard(gettext_noop("the type moves to another facet"), before.key))
         if now.is_versioned != before.is_versioned:
-            found.append(Hazard(gettext_noop("the type begins or ceases to have versions"), before.key))
+            found.append(Hazard(gettext_noop("the type starts or stops having versions"), before.key))
         if before.has_diagram and not now.has_diagram:
-            found.append(Hazard(gettext_noop("the type ceases to have a diagram"), before.key))
+            found.append(Hazard(gettext_noop("the type no longer has a diagram"), before.key))
         if now.lives_in_diagrams != before.lives_in_diagrams:
-            found.append(Hazard(gettext_noop("the type begins or ceases to live in diagrams only"), before.key))
+            found.append(Hazard(gettext_noop("the type starts or stops existing in diagrams only"), before.key))
         if before.is_versioned and now.is_versioned:
             found += _state_hazards(before.key, old_cycles[before.release_cycle], new_cycles[now.release_cycle])
         properties = {each.key: each for each in now.properties}
@@ -144,7 +143,7 @@ def _state_hazards(type_key: str, before: ReleaseCycle, now: ReleaseCycle) -> It
         if state.key not in kept:
             yield Hazard(gettext_noop("the state is removed from its release cycle"), type_key, state=state.key)
         elif state.category is not kept[state.key]:
-            yield Hazard(gettext_noop("the state gets another category"), type_key, state=state.key)
+            yield Hazard(gettext_noop("the category of the state changes"), type_key, state=state.key)
 
 
 def _property_hazards(type_key: str, before: Property, now: Property | None) -> Iterator[Hazard]:
@@ -156,14 +155,16 @@ def _property_hazards(type_key: str, before: Property, now: Property | None) -> 
         return
     if before.attribute and now.attribute:
         if before.attribute.data_type != now.attribute.data_type:
-            yield Hazard(gettext_noop("the attribute gets another data type"), type_key, before.key)
+            yield Hazard(gettext_noop("the data type of the attribute changes"), type_key, before.key)
         if before.attribute.is_invariant_culture != now.attribute.is_invariant_culture:
             yield Hazard(
-                gettext_noop("the attribute changes between one value and one a culture"), type_key, before.key
+                gettext_noop("the attribute changes between one value for all cultures and one per culture"),
+                type_key,
+                before.key,
             )
         kept = {value.key for value in now.attribute.selectable_values}
         for value in before.attribute.selectable_values:
             if value.key is not None and value.key not in kept:
                 yield Hazard(gettext_noop("the selectable value is removed"), type_key, before.key, value.key)
     if before.related and now.related and before.related.facet != now.related.facet:
-        yield Hazard(gettext_noop("the context points to another facet"), type_key, before.key)
+        yield Hazard(gettext_noop("the related context refers to another facet"), type_key, before.key)

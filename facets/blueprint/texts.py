@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# By culture id, ascending. Pairs and not a dictionary, so that a blueprint is immutable through and through.
 Texts = tuple[tuple[int, str], ...]
+"""Pairs of culture id and text, ascending. A dictionary would make a blueprint mutable and not hashable."""
 
 
 def texts(by_culture: Mapping[int, str] | Mapping[str, str]) -> Texts:
     return tuple(sorted((int(lcid), text) for lcid, text in by_culture.items()))
+
+
+def texts_by_culture(texts: Texts) -> dict[str, str]:
+    """Return texts as JSON has them, with culture ids as keys."""
+    return {str(lcid): text for lcid, text in texts}

@@ -1,22 +1,24 @@
-"""Changing the configuration of a storage: as a whole, by provisioning or a template, or piece by piece by people.
+"""Changes to the configuration of a storage: as a whole from a template, or row by row in the back office.
 
-Whoever changes it, the same is asked before anything is written: whether the rules of templates hold, and what stored
-content the change would orphan (D45).
+Every change is checked before it is written: against the rules of templates, and for stored content that it would
+orphan (D45).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 from psycopg.errors import QueryCanceled
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference, Hazard, describe_differences, find_differences, hazards
+from facets.blueprint.differences import Difference, describe_differences, find_differences, hazards
 from facets.changing.checking import check_blueprint
+from facets.extension import facets_extensions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_configuration, read_rows
 from facets.rows.writing import write_blueprint, write_rows
@@ -24,19 +26,14 @@ from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
-from storage.provisioning.templates import TemplateDocument
 from storage.tenancy.scope import tenant_scope
 
-# Content lives in the apps above; they hang in here what says how much of it a change would orphan: a sentence such as
-# "12 elements are of this type", or None.
-UseCheck = Callable[[Hazard], str | None]
-USE_CHECKS: list[UseCheck] = []
 Edit = Callable[[Draft], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChange:
-    """What a new configuration would change, and what stands in its way."""
+    """The differences that a new configuration would make, and the content that prevents it."""
 
     differences: list[str]
     obstacles: list[str]
@@ -44,7 +41,7 @@ class ConfigurationChange:
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """What an edit of the rows would change. `after` is None when the rows would make no configuration at all."""
+    """The effect of an edit. `after` is None if the rows would not form a configuration."""
 
     stored: StoredRows
     before: Blueprint
@@ -52,9 +49,9 @@ class EditPlan:
     after: Blueprint | None
     differences: list[Difference]
     problems: list[str]
-    """Rules that would be broken, each with its place."""
+    """Rules that the edit would break, each with its place."""
     obstacles: list[str]
-    """Stored content that would be orphaned."""
+    """Stored content that the edit would orphan."""
 
     @property
     def is_possible(self) -> bool:
@@ -62,16 +59,16 @@ class EditPlan:
 
 
 class EditRefused(Conflict):
-    """Nothing was written; the plan says why."""
+    """The edit was refused and nothing was written; the plan has the reasons."""
 
     def __init__(self, plan: EditPlan) -> None:
-        super().__init__(_("The configuration cannot be changed so."), [*plan.problems, *plan.obstacles])
+        super().__init__(_("The configuration cannot be changed in this way."), [*plan.problems, *plan.obstacles])
         self.plan = plan
 
 
-def provision_configuration(storage: Storage, template: TemplateDocument) -> None:
-    """The provisioning step of this app."""
-    write_blueprint(read_template(template.sections))
+def provision_configuration(storage: Storage, sections: Mapping[str, Any]) -> None:
+    """Write the configuration of a new storage from the sections of its template."""
+    write_blueprint(read_template(sections))
 
 
 def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
@@ -81,7 +78,7 @@ def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
 
 
 def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChange:
-    """Apply a new configuration, or raise Conflict naming all that it would orphan."""
+    """Apply a new configuration; raise Conflict with all content that it would orphan."""
     with _changing(storage):
         change = plan_change(storage, new)
         if change.obstacles:
@@ -92,24 +89,24 @@ def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChang
 
 
 def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Blueprint]) -> ConfigurationChange:
-    """Apply what becomes of the configuration as it is then; Invalid where that would break rules."""
+    """Apply a function to the current configuration; raise Invalid if the result breaks rules."""
     with _changing(storage):
         stored = read_configuration()
         new = rewrite(stored.blueprint)
         problems = check_blueprint(new, stored.cultures)
         if problems:
-            raise Invalid(_("The configuration cannot be changed so."), problems)
+            raise Invalid(_("The configuration cannot be changed in this way."), problems)
         return change_configuration(storage, new)
 
 
 def plan_edit(storage: Storage, edit: Edit) -> EditPlan:
-    """What an edit of the rows would do. Writes nothing and waits for nobody."""
+    """Return the effect of an edit without writing or locking anything."""
     with tenant_scope(storage):
         return _plan(edit)
 
 
 def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
-    """Change the rows, or raise EditRefused naming every rule that would be broken and all that would be orphaned."""
+    """Apply an edit; raise EditRefused with every broken rule and all content that it would orphan."""
     with _changing(storage):
         plan = _plan(edit)
         if not plan.is_possible:
@@ -121,9 +118,9 @@ def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
 
 @contextmanager
 def _changing(storage: Storage) -> Iterator[None]:
-    """One change at a time: what is in use must not change between the look and the deed.
+    """Lock the configuration, so content that is in use stays the same between check and write.
 
-    Who writes elements holds the configuration still meanwhile; a long import can keep a change waiting in vain.
+    Transactions that write elements hold the same lock; a long import can make a change time out.
     """
     with tenant_scope(storage):
         try:
@@ -152,7 +149,7 @@ def _plan(edit: Edit) -> EditPlan:
 
 
 def _new_problems(before: Blueprint, after: Blueprint, cultures: CultureSet) -> list[str]:
-    """What is wrong already is not for this edit to mend: else two such things could only be mended at once."""
+    """Return only problems that the edit adds; otherwise two old problems could only be corrected together."""
     problems = [] if after == before else check_blueprint(after, cultures)
     known = set(check_blueprint(before, cultures)) if problems else set()
     return [problem for problem in problems if problem not in known]
@@ -161,8 +158,8 @@ def _new_problems(before: Blueprint, after: Blueprint, cultures: CultureSet) -> 
 def find_obstacles(old: Blueprint, new: Blueprint) -> list[str]:
     found = []
     for hazard in hazards(old, new):
-        for check in USE_CHECKS:
-            use = check(hazard)
+        for extension in facets_extensions:
+            use = extension.describe_use(hazard) if extension.describe_use else None
             if use is not None:
                 place = ".".join(part for part in (hazard.type, hazard.property, hazard.value, hazard.state) if part)
                 found.append(placed(place, _("%(what)s, but %(use)s.") % {"what": _(hazard.what), "use": use}))

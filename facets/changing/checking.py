@@ -1,7 +1,7 @@
-"""The rules of templates, for a configuration that did not come from one (D105).
+"""The rules of templates, applied to rows that were edited by hand (D105).
 
-Rows that were edited by hand are written as a template and read back: the reader knows every rule and names every
-problem with its place. Nothing of it is repeated here.
+The rows are written as a template and read back. The reader knows every rule and reports every problem with its
+place, so no rule is repeated here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from storage.localisation.cultures import CultureSet
 
 
 def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
-    """Every problem with its place, such as `types.task.properties[3].displayNames: ...`; none when all is well."""
+    """Return every problem with its place, such as `types.task.properties[3].displayNames: ...`."""
     twice = list(_names_twice(found))
     if twice:
         return twice
@@ -28,12 +28,12 @@ def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
         read = read_template(write_template("check", "check", cultures, found, sharing=False))
     except Invalid as problem:
         return list(problem.details)
-    # What a template cannot say would be lost by the next export, and was not checked.
-    return [placed(_("cannot be kept"), line) for line in describe_differences(found, read)]
+    # Whatever a template cannot express was not checked, and would be lost by the next export.
+    return [placed(_("cannot be written to a template"), line) for line in describe_differences(found, read)]
 
 
 def _names_twice(found: Blueprint) -> Iterator[str]:
-    """In a template these are the names of one object's fields, so that it cannot even say them twice."""
+    """Find repeated names first: in a template they are the keys of an object, which cannot repeat."""
     yield from _twice("facets", found.facets, "name")
     for facet in found.facets:
         yield from _twice(f"facets.{facet.name}.views", facet.views, "name")
@@ -53,5 +53,5 @@ def _twice(place: str, items: Iterable[Any], name: str) -> Iterator[str]:
     for item in items:
         key = getattr(item, name)
         if key in seen:
-            yield placed(f"{place}.{key}", _("stands twice"))
+            yield placed(f"{place}.{key}", _("occurs twice"))
         seen.add(key)

@@ -1,4 +1,4 @@
-"""How a storage differs from a template: for people who wonder what was changed since it was provisioned."""
+"""Comparison of a storage with its template, to show what was changed since it was provisioned."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from repository_site.core.problems import Invalid, NotFound
 from storage.models import Storage
 from storage.provisioning.templates import load_template, template_names
 
-# Of a blueprint, by what an entry of it is called.
+# The sections of a blueprint, and the field that names an entry.
 SECTIONS = {"facets": "name", "types": "key", "layouts": "key", "cycles": "key", "rules": "key"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """The differences of one entry, such as a type; `sign` says whether only one side has it."""
+class ComparedEntry:
+    """The differences of one entry, such as a type. With the sign `+` or `-` only one side has it."""
 
     section: str
     name: str
@@ -30,29 +30,29 @@ class Entry:
 
 
 def template_of(storage: Storage) -> Blueprint:
-    """Invalid says why there is none: a storage keeps the name of its template, not the file it may have come from."""
+    """Return the template of a storage; raise Invalid if it came from a file that is not installed."""
     if storage.template not in template_names():
         known = ", ".join(template_names())
-        text = _("There is no template %(name)r in this installation, which has %(known)s.")
+        text = _("This installation has no template %(name)r. Its templates are: %(known)s.")
         raise Invalid(text % {"name": storage.template, "known": known})
     return read_template(load_template(storage.template).sections)
 
 
-def entries(differences: Iterable[Difference]) -> list[Entry]:
-    """Grouped by what they belong to, in the order in which they come."""
+def entries(differences: Iterable[Difference]) -> list[ComparedEntry]:
+    """Group differences by the entry that they belong to, in their order."""
     found: dict[tuple[str, str], list[Difference]] = {}
     for each in differences:
         found.setdefault((each.path[0], each.path[1] if len(each.path) > 1 else ""), []).append(each)
     return [_entry(section, name, parts) for (section, name), parts in found.items()]
 
 
-def _entry(section: str, name: str, parts: list[Difference]) -> Entry:
+def _entry(section: str, name: str, parts: list[Difference]) -> ComparedEntry:
     whole = next((each for each in parts if len(each.path) == 2 and each.sign != "~"), None)
-    return Entry(section, name, whole.sign if whole else "~", () if whole else tuple(parts))
+    return ComparedEntry(section, name, whole.sign if whole else "~", () if whole else tuple(parts))
 
 
 def take_over(current: Blueprint, template: Blueprint, section: str, name: str) -> Blueprint:
-    """The current configuration with one entry as the template has it, or without it where the template has none."""
+    """Return the current configuration with one entry of the template, or without it if the template has none."""
     if section not in SECTIONS:
         raise NotFound(_("There is no section %(name)s.") % {"name": section[:100]})
     wanted = _named(getattr(template, section), section).get(name)

@@ -1,4 +1,4 @@
-"""The type configuration of a storage as rows; `facets/configuration.py` compiles them for all hot paths."""
+"""The type configuration of a storage as rows; `facets/configuration.py` compiles it for hot paths."""
 
 from facets.models.cycles import CycleState, ReleaseCycle, Transition, ValidationRule
 from facets.models.facets import Facet, FacetView

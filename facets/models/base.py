@@ -1,4 +1,4 @@
-"""What configuration rows have in common: texts per culture and a place in an order."""
+"""Base class of configuration rows, and the field for texts by culture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from storage.models import TenantModel
 
 
 class Texts(models.JSONField):
-    """Texts by culture id, `{"1031": "Prozess", "1033": "Process"}`."""
+    """Texts by culture id, such as `{"1031": "Prozess", "1033": "Process"}`."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("default", dict)
@@ -19,7 +19,7 @@ class Texts(models.JSONField):
 
 
 class ConfigurationModel(TenantModel):
-    """A row of the configuration. Any change to one bumps the storage's revision, by a trigger in the database."""
+    """A row of the configuration. A database trigger increments the revision of the storage with every change."""
 
     position = models.PositiveIntegerField(default=0)
 

@@ -10,7 +10,7 @@ from storage.models.tenant import tenant_link
 
 
 class ReleaseCycle(ConfigurationModel):
-    """The states that versions go through, and the ways between them (D21)."""
+    """The states of versions and the transitions between them (D21)."""
 
     key = models.CharField(max_length=100)
     display_names = Texts()
@@ -75,9 +75,9 @@ class Transition(ConfigurationModel):
 
 
 class ValidationRule(ConfigurationModel):
-    """What must be filled in before a version may enter certain states or take certain transitions (D22).
+    """Requires a value of a property before a version enters certain states or takes certain transitions (D22).
 
-    Both are named, not linked: a rule holds in every cycle that has them.
+    The rule names states and transitions instead of linking to them, so it applies to every cycle that has them.
     """
 
     key = models.CharField(max_length=100)

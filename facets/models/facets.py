@@ -25,7 +25,7 @@ class Facet(ConfigurationModel):
 
 
 class FacetView(ConfigurationModel):
-    """A projection of a facet: which types it holds and what it shows of each."""
+    """A selection of types of a facet, and of the properties to show of each."""
 
     facet = tenant_link("facets.Facet", "views")
     name = models.CharField(max_length=100)

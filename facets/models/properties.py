@@ -10,7 +10,7 @@ from storage.models.tenant import tenant_link
 
 
 class Property(ConfigurationModel):
-    """An attribute or a related context of one type: exactly one of the two, by whether it has a data type."""
+    """An attribute of a type, or a related context if it has no data type."""
 
     type = tenant_link("facets.ElementType", "properties")
     key = models.CharField(max_length=100)
@@ -47,7 +47,7 @@ class Property(ConfigurationModel):
 
 
 class RelatedType(ConfigurationModel):
-    """A type that a related context accepts; a context without any accepts every type of its facet."""
+    """A type that a related context accepts; without any, the context accepts every type of its facet."""
 
     property = tenant_link("facets.Property", "related_types")
     type = tenant_link("facets.ElementType", "+")
@@ -59,7 +59,7 @@ class RelatedType(ConfigurationModel):
 
 
 class SelectableValue(ConfigurationModel):
-    """A value that a selection attribute allows; the one without a key means that nothing is selected."""
+    """A value of a selection attribute; the value without a key means that nothing is selected."""
 
     property = tenant_link("facets.Property", "selectable_values")
     key = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  an absent key is not an empty one

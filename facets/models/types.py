@@ -10,7 +10,7 @@ from storage.models.tenant import tenant_link
 
 
 class ElementType(ConfigurationModel):
-    """What an element is: its facet, its place in trees and diagrams, whether it has versions."""
+    """A type of elements: its facet, its place in trees and diagrams, and whether elements have versions."""
 
     facet = tenant_link("facets.Facet", "types")
     key = models.CharField(max_length=100)
@@ -47,7 +47,7 @@ class ElementType(ConfigurationModel):
 
 
 class AllowedParent(ConfigurationModel):
-    """Elements of `type` may stand below elements of `parent` in a tree."""
+    """Elements of `type` can be children of elements of `parent` in a tree."""
 
     type = tenant_link("facets.ElementType", "parents")
     parent = tenant_link("facets.ElementType", "+")
@@ -59,7 +59,7 @@ class AllowedParent(ConfigurationModel):
 
 
 class InsertableType(ConfigurationModel):
-    """Elements of `inserted` may be drawn into the diagram of an element of `type`."""
+    """Elements of `inserted` can be drawn into the diagram of an element of `type`."""
 
     type = tenant_link("facets.ElementType", "insertables")
     inserted = tenant_link("facets.ElementType", "+")

@@ -8,7 +8,7 @@ from storage.models.tenant import tenant_link
 
 
 class Layout(ConfigurationModel):
-    """A way to draw or arrange an element, offered by views."""
+    """A way to draw or arrange an element, which views offer."""
 
     key = models.CharField(max_length=100)
     display_names = Texts()
@@ -23,7 +23,7 @@ class Layout(ConfigurationModel):
 
 
 class ViewType(ConfigurationModel):
-    """A type in a view: what the view shows of it (D7)."""
+    """A type in a view (D7)."""
 
     view = tenant_link("facets.FacetView", "types")
     type = tenant_link("facets.ElementType", "views")
@@ -37,7 +37,7 @@ class ViewType(ConfigurationModel):
 
 
 class ViewProperty(ConfigurationModel):
-    """A property that a view shows of a type, where it does not show all."""
+    """A property that a view shows of a type, unless it shows all."""
 
     view_type = tenant_link("facets.ViewType", "properties")
     property = tenant_link("facets.Property", "+")

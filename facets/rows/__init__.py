@@ -1,1 +1,1 @@
-"""The type configuration as rows: reading, writing and editing a draft of them."""
+"""The type configuration as rows: read, write, and edit a draft."""

@@ -1,7 +1,7 @@
-"""The rows of a configuration as somebody wants them to be: changed in memory, checked, and only then written.
+"""A draft of all rows of a configuration, changed in memory and checked before anything is written.
 
-So a preview needs neither locks nor a transaction to undo, what is stored can be compared with what is wanted while it
-is still as it was, and no constraint of the database is met that the rules have not named before.
+A preview therefore needs no locks and no rollback, the stored rows stay available for comparison, and the rules report
+a problem before a database constraint would.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from repository_site.core.problems import NotFound, placed
 
 Model = type[ConfigurationModel]
 LAST = 2**31 - 1
-# What a link leads to; its owner is in OWNERS. A link goes with either of them.
+# The column with the target of a link. Removing the target or the owner (OWNERS) removes the link.
 TARGETS: dict[Model, str] = {
     models.AllowedParent: "parent_id",
     models.InsertableType: "inserted_id",
@@ -32,14 +32,14 @@ TARGETS: dict[Model, str] = {
     models.ViewProperty: "property_id",
     models.ViewLayout: "layout_id",
 }
-# What is part of what, and what leads to it: both go with it.
+# The parts of a row, and the links to it; removing the row removes both.
 PARTS: dict[Model, tuple[Model, ...]] = {
     models.Facet: (models.FacetView,),
     models.FacetView: (models.ViewType,),
     models.ViewType: (models.ViewProperty, models.ViewLayout),
     models.ElementType: (models.Property, models.AllowedParent, models.InsertableType),
     models.Property: (models.SelectableValue, models.RelatedType),
-    # Transitions first: a state cannot go while one needs it.
+    # Transitions first: a state cannot be removed while a transition needs it.
     models.ReleaseCycle: (models.Transition, models.CycleState),
 }
 LINKS_TO: dict[Model, tuple[Model, ...]] = {
@@ -55,7 +55,7 @@ def no_row(model: Model, row_id: str) -> str:
 
 
 class Draft:
-    """`problems` collects what cannot even be said in rows, such as a facet that goes while types are in it."""
+    """A copy of the rows to edit. `problems` has removals that are impossible, such as a facet with types."""
 
     def __init__(self, rows: Rows) -> None:
         self._tables: dict[Model, dict[str, Row]] = {
@@ -73,11 +73,11 @@ class Draft:
         return found
 
     def owned(self, model: Model, owner_id: UUID | str) -> list[Row]:
-        """The rows of an owner, in their order."""
+        """Return the rows of an owner in their order."""
         return sorted(_where(self.table(model), OWNERS[model], owner_id), key=_place)
 
     def put(self, changed: ConfigurationModel) -> None:
-        """A row that is new or has changed. A new one comes last among those of its owner; others keep their place."""
+        """Add or change a row. A new row comes last among the rows of its owner; others keep their position."""
         model = type(changed)
         values = {field.attname: getattr(changed, field.attname) for field in model._meta.concrete_fields}
         row = Row(**{name: str(value) if isinstance(value, UUID) else value for name, value in values.items()})
@@ -91,13 +91,13 @@ class Draft:
         self._tables[model][row.id] = Row(**{**vars(row), **values})
 
     def arrange(self, model: Model, row_ids: Sequence[UUID | str]) -> None:
-        """These rows in this order. Among others of their owner they take the places that they have had together."""
+        """Put these rows into this order, in the positions that they have now; other rows keep theirs."""
         rows = [self.row(model, each) for each in row_ids]
         for row, position in zip(rows, sorted(row.position for row in rows), strict=True):
             self.change(model, row.id, position=position)
 
     def link(self, model: Model, owner_id: UUID | str, target_ids: Sequence[UUID | str]) -> None:
-        """The owner leads to exactly these, in this order. A link that stays keeps its row, and what hangs on it."""
+        """Link the owner to exactly these targets in this order. Links that stay keep their rows and parts."""
         owner, target = OWNERS[model], TARGETS[model]
         there = {getattr(row, target): row for row in self.owned(model, owner_id)}
         wanted = [str(each) for each in target_ids]
@@ -110,7 +110,7 @@ class Draft:
             self._tables[model][row.id] = Row(**{**vars(row), "position": position})
 
     def remove(self, model: Model, row_id: UUID | str) -> None:
-        """With all that is part of it and every link to it; what cannot be without it is a problem."""
+        """Remove a row with its parts and all links to it; rows that need it become problems."""
         row = self.row(model, row_id)
         self.problems += _needing(self, model, row)
         del self._tables[model][row.id]
@@ -121,12 +121,12 @@ class Draft:
 
     def _remove_where(self, model: Model, column: str, value: str) -> None:
         for row in _where(self.table(model), column, value):
-            # A link may have gone with its owner.
+            # A link may have been removed with its owner.
             if row.id in self._tables[model]:
                 self.remove(model, row.id)
 
     def finish(self) -> Rows:
-        """All rows in their order, which is counted anew without gaps."""
+        """Return all rows in their order, with positions renumbered without gaps."""
         finished: Rows = {}
         for model, table in self._tables.items():
             counts: Counter[Any] = Counter()
@@ -138,7 +138,7 @@ class Draft:
         return finished
 
     def fingerprint(self, model: Model, row_id: UUID | str) -> str:
-        """Of a row and its immediate parts, by which one sees that somebody else has changed them."""
+        """Return a digest of a row and its parts, to detect changes by others."""
         found = [vars(self.row(model, row_id))]
         for part in PARTS.get(model, ()):
             found += [vars(row) for row in self.owned(part, row_id)]
@@ -155,19 +155,22 @@ def _where(table: Iterable[Row], column: str, value: UUID | str) -> list[Row]:
 
 
 def _needing(draft: Draft, model: Model, row: Row) -> Iterator[str]:
-    """What of the rest would be without meaning, or mean something else, when this row goes."""
+    """Yield a problem for each row that needs this one, or would change its meaning without it."""
     types = {each.id: each.key for each in draft.table(models.ElementType)}
     if model is models.Facet:
         keys = [each.key for each in _where(draft.table(models.ElementType), "facet_id", row.id)]
         if keys:
-            yield placed(f"facets.{row.name}", _("has types: %(keys)s") % {"keys": ", ".join(keys)})
+            yield placed(
+                f"facets.{row.name}",
+                _("move or delete the types of this facet first: %(keys)s") % {"keys": ", ".join(keys)},
+            )
         for each in _where(draft.table(models.Property), "target_facet_id", row.id):
             place = f"types.{types[each.type_id]}.properties.{each.key}"
             yield placed(place, _("refers to the facet %(name)s") % {"name": row.name})
     elif model is models.ReleaseCycle:
         keys = [each.key for each in _where(draft.table(models.ElementType), "release_cycle_id", row.id)]
         if keys:
-            text = _("is the cycle of the types %(keys)s") % {"keys": ", ".join(keys)}
+            text = _("types use this release cycle: %(keys)s") % {"keys": ", ".join(keys)}
             yield placed(f"releaseCycles.{row.key}", text)
     elif model is models.CycleState:
         yield from _transitions_at(draft, row)
@@ -182,12 +185,12 @@ def _transitions_at(draft: Draft, state: Row) -> Iterator[str]:
 
 
 def _contexts_for(draft: Draft, type: Row, types: dict[str, str]) -> Iterator[str]:
-    """A context without any type accepts every type (D44): taking the last one away would open what was closed."""
+    """Protect the last accepted type of a context: without any, the context would accept every type (D44)."""
     properties = {each.id: each for each in draft.table(models.Property)}
     accepted = Counter(each.property_id for each in draft.table(models.RelatedType))
     for each in _where(draft.table(models.RelatedType), "type_id", type.id):
         found = properties[each.property_id]
         if accepted[found.id] == 1 and found.type_id != type.id:
             place = f"types.{types[found.type_id]}.properties.{found.key}"
-            text = _("accepts no other type than %(key)s, and without it would accept any")
+            text = _("accepts only the type %(key)s; without it, every type would be accepted")
             yield placed(place, text % {"key": type.key})

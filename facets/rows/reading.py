@@ -1,7 +1,7 @@
-"""From the rows of the scope's storage to a blueprint, in one statement.
+"""Reads the rows of a storage into a blueprint with a single statement.
 
-One statement has one snapshot: a change that is committed meanwhile can neither mix two configurations nor leave a row
-without the row it refers to.
+A single statement has one snapshot, so a concurrent change cannot mix two configurations or leave a row without the
+row that it refers to.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
 from storage.models.tenant import SCOPE_PARAMETER
 
+# In the order of writing: a row comes after the rows that it refers to.
 TABLES: tuple[type[ConfigurationModel], ...] = (
+    models.Layout,
+    models.ReleaseCycle,
+    models.CycleState,
+    models.Transition,
+    models.ValidationRule,
     models.Facet,
-    models.FacetView,
     models.ElementType,
     models.AllowedParent,
     models.InsertableType,
     models.Property,
     models.RelatedType,
     models.SelectableValue,
-    models.Layout,
+    models.FacetView,
     models.ViewType,
     models.ViewProperty,
     models.ViewLayout,
-    models.ReleaseCycle,
-    models.CycleState,
-    models.Transition,
-    models.ValidationRule,
 )
 _SCOPE = f"current_setting('{SCOPE_PARAMETER}')::uuid"
 _SELECTS = ",\n".join(
@@ -62,7 +63,7 @@ Rows = dict[type[ConfigurationModel], list[Row]]
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """The rows of a storage at one moment, with their ids as texts, in their order."""
+    """The rows of a storage in their order, from one snapshot, with ids as text."""
 
     revision: int
     cultures: CultureSet
@@ -71,7 +72,7 @@ class StoredRows:
 
 @dataclass(frozen=True, slots=True)
 class StoredConfiguration:
-    """What a storage holds at one moment."""
+    """The configuration of a storage from one snapshot."""
 
     revision: int
     cultures: CultureSet
@@ -80,7 +81,7 @@ class StoredConfiguration:
 
 
 def read_configuration() -> StoredConfiguration:
-    """The configuration of the scope; NotFound when its storage is gone."""
+    """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
     stored = read_rows()
     type_ids = {row.key: UUID(row.id) for row in stored.rows[models.ElementType]}
     return StoredConfiguration(stored.revision, stored.cultures, blueprint_of(stored.rows), type_ids)
@@ -110,7 +111,7 @@ def read_blueprint() -> Blueprint:
 
 
 def blueprint_of(rows: Rows) -> Blueprint:
-    """What rows say; each that is referred to must be there."""
+    """Build a blueprint from rows; every row that another refers to must exist."""
     facet_names = {row.id: row.name for row in rows[models.Facet]}
     type_keys = {row.id: row.key for row in rows[models.ElementType]}
     layout_keys = {row.id: row.key for row in rows[models.Layout]}
@@ -118,7 +119,7 @@ def blueprint_of(rows: Rows) -> Blueprint:
     return Blueprint(
         facets=_facets(rows, type_keys, layout_keys),
         types=_types(rows, facet_names, type_keys, cycle_keys),
-        layouts=tuple(blueprint.Layout(row.key, texts(row.display_names)) for row in rows[models.Layout]),
+        layouts=tuple(blueprint.LayoutDefinition(row.key, texts(row.display_names)) for row in rows[models.Layout]),
         cycles=_cycles(rows),
         rules=tuple(
             ValidationRule(
@@ -175,7 +176,7 @@ def _grouped(pairs: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _properties(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> dict[str, list[Any]]:
-    """The properties of each type, by the type's row id."""
+    """Return the properties of each type by its row id."""
     values = _grouped(
         (
             row.property_id,

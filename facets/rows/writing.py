@@ -1,6 +1,6 @@
-"""From a blueprint to the rows of the scope's storage: what is new is made, what differs is changed, the rest goes.
+"""Writes a blueprint to the rows of the storage in scope: inserts new rows, updates changed ones, deletes the rest.
 
-Rows that content refers to (types above all) keep their ids, found by their names.
+Rows are found by their names, so rows that content refers to, such as types, keep their ids.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from facets import models
 from facets.blueprint import definitions as blueprint
 from facets.blueprint.cycles import ReleaseCycle
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.texts import Texts
+from facets.blueprint.texts import texts_by_culture
 from facets.models.base import ConfigurationModel
-from facets.rows.reading import Row, Rows, blueprint_of, read_blueprint, read_rows
+from facets.rows.reading import TABLES, Row, Rows, blueprint_of, read_blueprint, read_rows
 from storage.tenancy.bulk import insert_rows, update_rows
 
-# New rows have the same ids in every storage that got them from the same names: ids need to be unique within a storage
-# only, and configurations stay comparable row by row.
+# Ids of new rows derive from their names, so rows with the same names have the same ids in every storage. Ids only need
+# to be unique within a storage.
 NAMESPACE = uuid5(NAMESPACE_URL, "content-repository:configuration")
 
 
@@ -31,13 +31,13 @@ def row_id(*path: str) -> UUID:
 
 
 def write_blueprint(new: Blueprint) -> None:
-    """Make the rows of the scope say exactly this."""
+    """Replace the configuration of the storage in scope."""
     there = {
         model: {instance.id: instance for instance in (_instance(model, row) for row in rows)}
         for model, rows in read_rows().rows.items()
     }
     ids = _Ids(there)
-    rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in WRITING_ORDER}
+    rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in TABLES}
     positions: Counter[tuple[type[ConfigurationModel], Any]] = Counter()
     for row in _rows(new, ids):
         owner = (type(row), getattr(row, OWNERS.get(type(row), ""), None))
@@ -50,10 +50,10 @@ def write_blueprint(new: Blueprint) -> None:
 
 
 def write_rows(before: Rows, after: Rows) -> None:
-    """Make the rows of the scope, which are now as they were read before, say what comes after; ids stay."""
+    """Change the rows in scope from `before`, as they are stored now, to `after`; ids stay the same."""
     wanted: dict[type[ConfigurationModel], list[ConfigurationModel]] = {}
     there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]] = {}
-    for model in WRITING_ORDER:
+    for model in TABLES:
         old, new = ({row.id: row for row in found[model]} for found in (before, after))
         wanted[model] = [_instance(model, row) for row in after[model] if row != old.get(row.id)]
         there[model] = {
@@ -66,7 +66,7 @@ def write_rows(before: Rows, after: Rows) -> None:
 
 
 def _instance(model: type[ConfigurationModel], row: Row) -> ConfigurationModel:
-    """A row with its ids as they are in models; the database fills in the storage."""
+    """Build a model instance from a row; the database fills in the storage."""
     fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
     return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in fields})
 
@@ -75,9 +75,9 @@ def _write(
     wanted: dict[type[ConfigurationModel], list[ConfigurationModel]],
     there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]],
 ) -> None:
-    for model in reversed(WRITING_ORDER):
+    for model in reversed(TABLES):
         _delete(model, wanted[model], there[model])
-    for model in WRITING_ORDER:
+    for model in TABLES:
         kept = [row for row in wanted[model] if row.id in there[model]]
         changed = [row for row in kept if _differs(row, there[model][row.id])]
         _free_names(model, changed, there[model])
@@ -85,27 +85,7 @@ def _write(
         update_rows(model, changed)
 
 
-WRITING_ORDER: tuple[type[ConfigurationModel], ...] = (
-    models.Layout,
-    models.ReleaseCycle,
-    models.CycleState,
-    models.Transition,
-    models.ValidationRule,
-    models.Facet,
-    models.ElementType,
-    models.AllowedParent,
-    models.InsertableType,
-    models.Property,
-    models.RelatedType,
-    models.SelectableValue,
-    models.FacetView,
-    models.ViewType,
-    models.ViewProperty,
-    models.ViewLayout,
-)
-
-
-# Rows that have a name of their own, by which they are found again; all others are links between them.
+# Rows that are found by a name of their own; all others are links between them.
 NAMED: dict[type[ConfigurationModel], str] = {
     models.Layout: "key",
     models.Facet: "name",
@@ -115,7 +95,7 @@ NAMED: dict[type[ConfigurationModel], str] = {
     models.ReleaseCycle: "key",
     models.CycleState: "key",
 }
-# Positions count within the owner, so that something new moves its neighbours only.
+# Positions are counted per owner, so a new row moves only its neighbours.
 OWNERS: dict[type[ConfigurationModel], str] = {
     models.CycleState: "cycle_id",
     models.Transition: "cycle_id",
@@ -132,7 +112,7 @@ OWNERS: dict[type[ConfigurationModel], str] = {
 
 
 class _Ids:
-    """Row ids by name, those there are first; names are compared as written."""
+    """Row ids by name: those of existing rows first, then new ones. Names are case-sensitive here."""
 
     def __init__(self, there: Mapping[type[ConfigurationModel], Mapping[Any, Any]]) -> None:
         facets, types, cycles = (there[model] for model in (models.Facet, models.ElementType, models.ReleaseCycle))
@@ -148,7 +128,7 @@ class _Ids:
         self._taken = set(self._known.values())
 
     def __call__(self, *path: str) -> UUID:
-        """A row that was renamed by hand keeps the id of its old name; who comes by that name then gets another."""
+        """Return the id for a name. A renamed row keeps its id, so a new row with the old name gets another."""
         found = self._known.get(path)
         if found is None:
             found = row_id(*path)
@@ -160,7 +140,7 @@ class _Ids:
 
 
 def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel], there: dict[Any, Any]) -> None:
-    """What is no longer wanted; of links also what has changed, so that none is in the way of what takes its place."""
+    """Delete rows that are no longer wanted, and changed links, which could collide with their replacements."""
     wanted = {row.id: row for row in rows}
     gone = [
         row_id
@@ -175,7 +155,7 @@ def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel],
 
 
 def _free_names(model: type[ConfigurationModel], changed: Sequence[Any], there: dict[Any, Any]) -> None:
-    """Two rows may swap their names, or one take the name that another gives up: until all have theirs, none has."""
+    """Give renamed rows temporary names first, so two rows can swap their names."""
     name = NAMED.get(model)
     renamed = [row.id for row in changed if name and getattr(row, name) != getattr(there[row.id], name)]
     if renamed:
@@ -188,13 +168,11 @@ def _differs(new: Any, old: Any) -> bool:
     return any(getattr(new, name) != getattr(old, name) for name in names)
 
 
-def _json(texts: Texts) -> dict[str, str]:
-    return {str(lcid): text for lcid, text in texts}
-
-
 def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
     for layout in new.layouts:
-        yield models.Layout(id=ids("layout", layout.key), key=layout.key, display_names=_json(layout.display_names))
+        yield models.Layout(
+            id=ids("layout", layout.key), key=layout.key, display_names=texts_by_culture(layout.display_names)
+        )
     for cycle in new.cycles:
         yield from _cycle_rows(cycle, ids)
     for rule in new.rules:
@@ -203,7 +181,7 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
             key=rule.key,
             property=rule.property,
             severity=rule.severity.value,
-            messages=_json(rule.messages),
+            messages=texts_by_culture(rule.messages),
             states=list(rule.states),
             transitions=list(rule.transitions),
             per_culture=rule.per_culture,
@@ -213,7 +191,7 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
             id=ids("facet", facet.name),
             name=facet.name,
             type_name=facet.type_name,
-            display_names=_json(facet.display_names),
+            display_names=texts_by_culture(facet.display_names),
         )
     for type in new.types:
         yield from _type_rows(type, ids)
@@ -225,14 +203,14 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
 def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
     cycle_id = ids("cycle", cycle.key)
     yield models.ReleaseCycle(
-        id=cycle_id, key=cycle.key, display_names=_json(cycle.display_names), takes_effect=cycle.takes_effect
+        id=cycle_id, key=cycle.key, display_names=texts_by_culture(cycle.display_names), takes_effect=cycle.takes_effect
     )
     for state in cycle.states:
         yield models.CycleState(
             id=ids("state", cycle.key, state.key),
             cycle_id=cycle_id,
             key=state.key,
-            display_names=_json(state.display_names),
+            display_names=texts_by_culture(state.display_names),
             category=state.category.value,
         )
     for each in cycle.transitions:
@@ -240,7 +218,7 @@ def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
             id=row_id("transition", cycle.key, each.key),
             cycle_id=cycle_id,
             key=each.key,
-            display_names=_json(each.display_names),
+            display_names=texts_by_culture(each.display_names),
             source_id=ids("state", cycle.key, each.source),
             target_id=ids("state", cycle.key, each.target),
             task=each.task,
@@ -254,8 +232,8 @@ def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[Configuration
         id=type_id,
         facet_id=ids("facet", type.facet),
         key=type.key,
-        display_names=_json(type.display_names),
-        descriptions=_json(type.descriptions),
+        display_names=texts_by_culture(type.display_names),
+        descriptions=texts_by_culture(type.descriptions),
         color=type.color,
         is_versioned=type.is_versioned,
         is_architectural=type.is_architectural,
@@ -282,9 +260,9 @@ def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Itera
         id=property_id,
         type_id=ids("type", type_key),
         key=value.key,
-        display_names=_json(value.display_names),
-        descriptions=_json(value.descriptions),
-        tooltips=_json(value.tooltips),
+        display_names=texts_by_culture(value.display_names),
+        descriptions=texts_by_culture(value.descriptions),
+        tooltips=texts_by_culture(value.tooltips),
         editable_in_released=value.editable_in_released,
     )
     if value.attribute is not None:
@@ -295,9 +273,9 @@ def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Itera
                 id=row_id("value", type_key, value.key, choice.key or ""),
                 property_id=property_id,
                 key=choice.key,
-                display_names=_json(choice.display_names),
-                descriptions=_json(choice.descriptions),
-                tooltips=_json(choice.tooltips),
+                display_names=texts_by_culture(choice.display_names),
+                descriptions=texts_by_culture(choice.descriptions),
+                tooltips=texts_by_culture(choice.tooltips),
             )
     if value.related is not None:
         row.target_facet_id = ids("facet", value.related.facet)
@@ -318,7 +296,7 @@ def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Itera
         facet_id=ids("facet", facet.name),
         name=view.name,
         key=view.key,
-        display_names=_json(view.display_names),
+        display_names=texts_by_culture(view.display_names),
         is_hierarchical=view.is_hierarchical,
     )
     for shown in view.types:

@@ -1,1 +1,1 @@
-"""Template files: reading, checking and writing them."""
+"""Template files: read, check and write them."""

@@ -1,4 +1,4 @@
-"""Release cycles and validation rules of a template document; mistakes are collected with their places."""
+"""Reads release cycles and validation rules of a template document, and collects problems with their places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Tra
 from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
 from facets.template_format.nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
 
-# The client sets the others, although they are columns of a version.
+# Clients set the other three, although they are columns of a version.
 DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}
 CATEGORIES = tuple(each.value for each in Category if each is not Category.STATIC)
 
@@ -34,7 +34,7 @@ def read_cycle(key: str, node: Node) -> ReleaseCycle:
 
 
 def _state(key: str, node: Node) -> State | None:
-    """None when its category is wrong: what follows from that cannot be judged."""
+    """Return None if the category is invalid, since checks that depend on it would report follow-up problems."""
     node.fields("category", "displayNames")
     node.check(KEY, key, BAD_KEY)
     display_names = node.child("displayNames").texts(required=True)
@@ -54,7 +54,7 @@ def _transition(key: str, node: Node, names: Collection[str], states: Mapping[st
             each.unknown(UNKNOWN_STATE, name)
     task, ends = node.child("task").text(""), node.child("endsVersion")
     if ends.flag() and not task:
-        ends.problem(_("only a transition by task asks for the end of a version"))
+        ends.problem(_("only a transition with a task can end a version"))
     found = Transition(
         key, source.text(""), target.text(""), node.child("displayNames").texts(required=True), task, ends.flag()
     )
@@ -64,26 +64,28 @@ def _transition(key: str, node: Node, names: Collection[str], states: Mapping[st
 
 
 def _check_way(node: Node, source: State, target: State, *, has_task: bool) -> None:
-    """What is published stays so until it is retired, and what is retired stays that: changes need a new version."""
+    """Check that published versions can only be retired, and that retired versions stay retired."""
     if source.key == target.key:
-        node.child("to").problem(_("a transition leads to another state"))
+        node.child("to").problem(_("a transition must lead to another state"))
     if source.category is Category.RETIRED:
-        node.child("from").problem(_("what is retired stays so; a new version is made of it instead"))
+        node.child("from").problem(_("no transition can leave a retired state; create a new version instead"))
     elif source.category is Category.PUBLISHED and target.category in (Category.DRAFT, Category.REVIEW):
-        node.child("to").problem(_("what is published is not taken back; a new version is made of it instead"))
+        node.child("to").problem(
+            _("a published version cannot return to draft or review; create a new version instead")
+        )
     elif source.category is not Category.PUBLISHED and target.category is Category.RETIRED:
-        node.child("to").problem(_("only what is published can be retired"))
+        node.child("to").problem(_("only a published version can be retired"))
     if has_task and source.category is not Category.PUBLISHED:
-        node.child("task").problem(_("a task is possible on published versions only"))
+        node.child("task").problem(_("only a transition from a published state can have a task"))
 
 
 def _check_categories(node: Node, states: tuple[State, ...]) -> None:
     there = {each.category for each in states}
     if states and states[0].category is not Category.DRAFT:
-        node.problem(_("the first state is the one of new versions, so its category must be draft"))
+        node.problem(_("new versions start in the first state, so its category must be draft"))
     for needed in (Category.DRAFT, Category.PUBLISHED, Category.RETIRED):
         if needed not in there:
-            node.problem(_("a cycle needs a state of the category %(category)s") % {"category": needed})
+            node.problem(_("a release cycle needs a state of the category %(category)s") % {"category": needed})
 
 
 def _check_effect(node: Node, states: tuple[State, ...]) -> None:
@@ -93,14 +95,14 @@ def _check_effect(node: Node, states: tuple[State, ...]) -> None:
 
 
 def read_rule(key: str, node: Node, cycles: Iterable[ReleaseCycle], properties: Mapping[str, bool]) -> ValidationRule:
-    """`properties` are those of versioned types; true for those that have values by culture."""
+    """Read a rule. `properties` has the keys of versioned types: True for those with values by culture."""
     node.fields("property", "severity", "messages", "states", "transitions", "perCulture")
     node.check(KEY, key, BAD_KEY)
     name, severity = node.child("property"), node.child("severity")
     if (named := name.text()) and named not in properties:
         name.problem(_('no versioned type has a property "%(name)s"') % {"name": named})
     if named in DERIVED:
-        name.problem(_("%(key)s is derived by the server") % {"key": named})
+        name.problem(_("the server derives %(key)s, so no rule can require it") % {"key": named})
     if severity.value not in tuple(Severity):
         severity.problem(_("expected one of %(known)s") % {"known": ", ".join(Severity)})
     known_states = {each.key for cycle in cycles for each in cycle.states}
@@ -122,7 +124,7 @@ def read_rule(key: str, node: Node, cycles: Iterable[ReleaseCycle], properties: 
         node.child("perCulture").flag(),
     )
     if not rule.states and not rule.transitions:
-        node.problem(_("guards nothing: name states or transitions"))
+        node.problem(_("name at least one state or transition"))
     if rule.per_culture and named in properties and not properties[named]:
-        node.child("perCulture").problem(_("%(key)s has no values by culture") % {"key": named})
+        node.child("perCulture").problem(_("%(key)s does not have values by culture") % {"key": named})
     return rule

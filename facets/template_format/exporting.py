@@ -1,4 +1,4 @@
-"""The configuration of a storage as a template file: for the command and for the back office."""
+"""Exports the configuration of a storage as a template file, for the command and the back office."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storage.tenancy.scope import tenant_scope
 
 
 def export_template(storage: Storage, name: str = "", title: str = "") -> str:
-    """Named and titled like the storage's own template and the storage, unless said otherwise."""
+    """Return the template as JSON. By default it has the name of the storage's template and the storage's title."""
     with tenant_scope(storage):
         stored = read_configuration()
     document = write_template(

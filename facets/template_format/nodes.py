@@ -1,4 +1,4 @@
-"""Reading a parsed JSON document, with a place for every mistake: `types.task.properties[3].related.facet: ...`."""
+"""Reads a parsed JSON document and collects problems with places, `types.task.properties[3].related.facet: ...`."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from facets.blueprint.texts import Texts, texts
 from storage.localisation.cultures import locale_name
 
 ABSENT: Any = object()
-# Names stand in addresses, so nothing that ends or splits a path segment may be in them.
+# Names occur in addresses, so they cannot contain characters that end or split a path segment.
 NAME = re.compile(r"(?!\.{1,2}$)(?!\s)[^\x00-\x1f\x7f/\\?#%]{1,100}(?<!\s)")
-# Property keys also stand in `$select` lists and filter expressions.
+# Property keys also occur in `$select` lists and filter expressions.
 KEY = re.compile(r"[^\W\d][\w.-]{0,99}")
 COLOR = re.compile(r"#[0-9A-F]{6}")
 CULTURE = re.compile(r"[1-9][0-9]{0,9}")
 MAX_INTEGER = 2_147_483_647
 MAX_LENGTH = 100
 BAD_KEY = gettext_noop(
-    "cannot be a key: letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
+    "is not a valid key; use letters, digits, underscore, dot and hyphen, starting with a letter or underscore"
 )
-BAD_NAME = gettext_noop("cannot be a name: up to 100 characters, none of / \\ ? # %, no space at either end")
-BAD_COLOR = gettext_noop("is no colour such as #007ACC, in capitals")
+BAD_NAME = gettext_noop("is not a valid name; use up to 100 characters, none of / \\ ? # %, and no space at either end")
+BAD_COLOR = gettext_noop("is not a colour; use # and six hexadecimal digits in capitals, such as #007ACC")
 UNKNOWN_FACET = gettext_noop('unknown facet "%(name)s"')
 UNKNOWN_TYPE = gettext_noop('unknown type "%(name)s"')
-UNKNOWN_TYPE_OF_FACET = gettext_noop('unknown type of this facet "%(name)s"')
-UNKNOWN_TYPE_OF_VIEW = gettext_noop('unknown type of this view "%(name)s"')
+UNKNOWN_TYPE_OF_FACET = gettext_noop('this facet has no type "%(name)s"')
+UNKNOWN_TYPE_OF_VIEW = gettext_noop('this view has no type "%(name)s"')
 UNKNOWN_PROPERTY = gettext_noop('unknown property "%(name)s"')
-UNKNOWN_PROPERTY_OF_TYPES = gettext_noop('unknown property of its types "%(name)s"')
+UNKNOWN_PROPERTY_OF_TYPES = gettext_noop('none of its types has a property "%(name)s"')
 UNKNOWN_PROPERTY_SET = gettext_noop('unknown property set "%(name)s"')
 UNKNOWN_VIEW_SET = gettext_noop('unknown view set "%(name)s"')
 UNKNOWN_LAYOUT = gettext_noop('unknown layout "%(name)s"')
@@ -41,7 +41,7 @@ UNKNOWN_TRANSITION = gettext_noop('unknown transition "%(name)s"')
 
 
 class Node:
-    """A value of the document and where it stands. Problems are collected, never raised: all are told at once."""
+    """A value of the document with its place. Problems are collected instead of raised, to report all at once."""
 
     def __init__(self, value: Any, place: str, problems: list[str]) -> None:
         self.value = value
@@ -67,17 +67,17 @@ class Node:
         return Node(value, f"{self.place}[{index}]", self.problems)
 
     def fields(self, *known: str) -> bool:
-        """Whether this is an object; fields that mean nothing are reported, since they are most likely misspelt."""
+        """Return whether this is an object, and report unknown fields, which are most likely misspelt."""
         if not isinstance(self.value, dict):
             self.problem(_("expected an object") if not self.is_absent else _("is missing"))
             return False
         for key in self.value:
             if key not in known:
-                self.child(key).problem(_("unknown field; known are %(known)s") % {"known": ", ".join(known)})
+                self.child(key).problem(_("unknown field; the fields are %(known)s") % {"known": ", ".join(known)})
         return True
 
     def entries(self) -> Iterator[tuple[str, Node]]:
-        """The named parts of an object; none when it is absent."""
+        """Yield the entries of an object; none if it is absent."""
         if self.is_absent:
             return
         if not isinstance(self.value, dict):
@@ -95,7 +95,7 @@ class Node:
         return [self.item(index) for index in range(len(self.value))]
 
     def text(self, default: str | None = None) -> str:
-        """A name of some kind, so up to 100 characters."""
+        """Return a text of up to 100 characters, required unless a default is given."""
         if self.is_absent and default is not None:
             return default
         if not isinstance(self.value, str) or (not self.value and default is None):
@@ -122,22 +122,22 @@ class Node:
         return self.value
 
     def names(self) -> tuple[str, ...]:
-        """A list of texts, none of them twice."""
+        """Return a list of texts without repetitions."""
         return tuple(self.named_items())
 
     def named_items(self) -> dict[str, Node]:
-        """The same, each with its place."""
+        """Return a list of texts without repetitions, each with its node."""
         found: dict[str, Node] = {}
         for item in self.items():
             name = item.text()
             if name in found:
-                item.problem(_("%(name)r stands twice") % {"name": name})
+                item.problem(_("%(name)r occurs twice") % {"name": name})
             elif name:
                 found[name] = item
         return found
 
     def texts(self, required: bool = False) -> Texts:
-        """Texts by culture id."""
+        """Return texts by culture id."""
         if self.is_absent and not required:
             return ()
         if not isinstance(self.value, dict) or (required and not self.value):
@@ -146,7 +146,9 @@ class Node:
         good = {}
         for lcid, text in self.value.items():
             if not CULTURE.fullmatch(lcid) or locale_name(int(lcid)) is None:
-                self.problem(_("%(id)r is no culture id") % {"id": lcid[:20]})
+                self.problem(
+                    _("%(id)r is not a culture id; use for example 1031 (German) or 1033 (English)") % {"id": lcid[:20]}
+                )
             elif not isinstance(text, str) or (required and not text.strip()):
                 self.child(lcid).problem(_("expected a text") if not isinstance(text, str) else _("must not be blank"))
             else:
@@ -154,16 +156,16 @@ class Node:
         return texts(good)
 
     def check(self, pattern: re.Pattern[str], value: str, meaning: str) -> None:
-        """`meaning` is what to say, in English, after the value."""
+        """Check a value against a pattern; `meaning` is the translatable message that follows the value."""
         if not pattern.fullmatch(value):
             self.problem(f"{value!r} {_(meaning)}")
 
     def unknown(self, text: str, name: str) -> None:
-        """`text` is one of those above."""
+        """Report an unknown name with one of the UNKNOWN messages."""
         self.problem(_(text) % {"name": name})
 
     def check_case(self, names: Iterable[str]) -> None:
-        """Names of parts that are told apart by letter case only."""
+        """Report names that differ in letter case only."""
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(name.casefold(), name)

@@ -1,4 +1,4 @@
-"""From a template document to a blueprint: every mistake is named with its place, and all of them at once."""
+"""Reads a template document into a blueprint, and reports every problem with its place at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECTIONS = (
 
 
 def read_template(document: Mapping[str, Any]) -> Blueprint:
-    """Invalid lists every problem with its place."""
+    """Return the blueprint of a template; raise Invalid with every problem and its place."""
     problems: list[str] = []
     reader = _Reader(Node(dict(document), "", problems))
     result = reader.read()
@@ -53,7 +53,7 @@ def read_template(document: Mapping[str, Any]) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class _TypeNode:
-    """A type with the node it was read from, for the checks that need all types."""
+    """A type and its node, for checks that need all types."""
 
     value: blueprint.ElementType
     node: Node
@@ -71,7 +71,7 @@ class _Reader:
         self.shared = {key: self.property(key, node) for key, node in self.root.child("properties").entries()}
         for node in dict(self.root.child("properties").entries()).values():
             if not node.child("key").is_absent:
-                node.child("key").problem(_("the name under which a shared property stands is its key"))
+                node.child("key").problem(_("remove this field: the name of a shared property is its key"))
         self.sets = {key: node.names() for key, node in self.root.child("propertySets").entries()}
         for node in dict(self.root.child("propertySets").entries()).values():
             self.known(node, self.shared, UNKNOWN_PROPERTY)
@@ -83,7 +83,9 @@ class _Reader:
             self.known(each.node.child("insertables"), self.type_names, UNKNOWN_TYPE)
             self.same_facet(each.node.child("parents"), each.value.facet)
             if each.value.insertables and not each.value.has_diagram:
-                each.node.child("insertables").problem(_("only a type with a diagram (hasDiagram) takes insertions"))
+                each.node.child("insertables").problem(
+                    _("only a type with a diagram (hasDiagram) can have insertables")
+                )
         facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
         self.root.child("facets").check_case(self.facet_names)
         self.root.child("types").check_case(self.type_names)
@@ -108,7 +110,7 @@ class _Reader:
     # Checks that several parts share.
 
     def known(self, node: Node, known: Collection[str], unknown: str) -> None:
-        """Names that a list holds, or that an object has as its keys; `unknown` is what to say of others."""
+        """Report unknown names in a list, or unknown keys of an object, with one of the UNKNOWN messages."""
         places = dict(node.entries()) if isinstance(node.value, dict) else node.named_items()
         for name, place in places.items():
             if name not in known:
@@ -126,7 +128,7 @@ class _Reader:
         node.check(KEY, key, BAD_KEY)
         attribute, related = node.child("attribute"), node.child("related")
         if attribute.is_absent == related.is_absent:
-            node.problem(_("needs exactly one of attribute and related"))
+            node.problem(_("exactly one of attribute and related is required"))
         found = blueprint.Property(
             key=key,
             display_names=node.child("displayNames").texts(required=True),
@@ -145,13 +147,13 @@ class _Reader:
         data_type = self.data_type(node.child("dataType"))
         values = node.child("selectableValues")
         if data_type.has_selectable_values == values.is_absent:
-            text = _("is missing for %(type)s") if values.is_absent else _("is not possible for %(type)s")
+            text = _("is required for %(type)s") if values.is_absent else _("is not allowed for %(type)s")
             values.problem(text % {"type": data_type})
         read = tuple(self.selectable_value(item) for item in values.items())
         keys = [value.key for value in read]
         for index, key in enumerate(keys):
             if key in keys[:index]:
-                text = _("the key %(key)r stands twice") if key else _("a second value without key")
+                text = _("the key %(key)r occurs twice") if key else _("only one value can be without a key")
                 values.items()[index].problem(text % {"key": key})
         return blueprint.Attribute(data_type, node.child("isInvariantCulture").flag(), read)
 
@@ -159,7 +161,7 @@ class _Reader:
         name = node.text()
         if name and name not in {kind.value for kind in DataType}:
             words = {"name": name, "known": ", ".join(DataType)}
-            node.problem(_("unknown data type %(name)r; known are %(known)s") % words)
+            node.problem(_("unknown data type %(name)r; the data types are %(known)s") % words)
             return DataType.SINGLE_LINE_TEXT
         return DataType(name) if name else DataType.SINGLE_LINE_TEXT
 
@@ -196,10 +198,10 @@ class _Reader:
 
     # Layouts and types.
 
-    def layout(self, key: str, node: Node) -> blueprint.Layout:
+    def layout(self, key: str, node: Node) -> blueprint.LayoutDefinition:
         node.fields("displayNames")
         node.check(NAME, key, BAD_NAME)
-        return blueprint.Layout(key, node.child("displayNames").texts(required=True))
+        return blueprint.LayoutDefinition(key, node.child("displayNames").texts(required=True))
 
     def type(self, key: str, node: Node) -> blueprint.ElementType:
         node.fields(
@@ -215,11 +217,11 @@ class _Reader:
         color.check(COLOR, color.text(), BAD_COLOR)
         versioned, state = node.child("isVersioned").flag(), node.child("staticState")
         if versioned and not state.is_absent:
-            state.problem(_("a versioned type has the states of its release cycle, not a static one"))
+            state.problem(_("a versioned type cannot have a static state; its release cycle defines its states"))
         if versioned and node.child("livesInDiagrams").flag():
-            node.child("livesInDiagrams").problem(_("what lives only in diagrams has no versions of its own"))
+            node.child("livesInDiagrams").problem(_("a type that exists only in diagrams cannot have versions"))
         if node.child("hasDiagram").flag() and node.child("livesInDiagrams").flag():
-            node.child("hasDiagram").problem(_("what lives only in diagrams has no diagram of its own"))
+            node.child("hasDiagram").problem(_("a type that exists only in diagrams cannot have a diagram"))
         return blueprint.ElementType(
             key=key,
             facet=name,
@@ -240,13 +242,13 @@ class _Reader:
         )
 
     def release_cycle(self, node: Node, *, is_versioned: bool) -> str:
-        """The one that a versioned type names, else the first of the template."""
+        """Return the cycle that a versioned type names, else the first of the template."""
         if not is_versioned:
             if not node.is_absent:
-                node.problem(_("only a versioned type has a release cycle"))
+                node.problem(_("only a versioned type can have a release cycle"))
             return ""
         if not self.cycle_names:
-            node.problem(_("a versioned type needs a release cycle; the template has none (releaseCycles)"))
+            node.problem(_("a versioned type needs a release cycle; define one under releaseCycles"))
             return ""
         name = self.cycle_names[0] if node.is_absent else node.text()
         if name and name not in self.cycle_names:
@@ -254,7 +256,7 @@ class _Reader:
         return name
 
     def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
-        """Names of shared properties, `@set`, or definitions; a definition replaces what a set has brought."""
+        """Read names of shared properties, `@set` and definitions; a definition replaces a property of a set."""
         found: dict[str, blueprint.Property] = {}
         defined: set[str] = set()
         for item in node.items():
@@ -276,7 +278,7 @@ class _Reader:
                     item.unknown(UNKNOWN_PROPERTY, name)
             for key in keys:
                 if key in found:
-                    item.problem(_('the property "%(key)s" stands twice') % {"key": key})
+                    item.problem(_('the property "%(key)s" occurs twice') % {"key": key})
                 elif key in self.shared:
                     found[key] = self.shared[key]
         return tuple(found.values())
@@ -299,17 +301,17 @@ class _Reader:
         )
 
     def view_nodes(self, facet: str, node: Node) -> dict[str, Node]:
-        """The views of a facet, written out, or the name of a view set."""
+        """Return the views of a facet, which are written out or given by the name of a view set."""
         if not isinstance(node.value, str):
             return dict(node.entries())
         chosen = self.root.child("viewSets").child(node.value)
         if chosen.is_absent:
             node.unknown(UNKNOWN_VIEW_SET, node.value)
-        # A set may suit one facet and not the other, so mistakes in it name the facet, too.
+        # A set may suit one facet and not another, so problems name the facet as well.
         return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
 
     def check_unused_sets(self) -> None:
-        """A view set that no facet uses is read as well, so that a mistake in it does not wait for its first use."""
+        """Read view sets that no facet uses, to report problems before their first use."""
         used = {
             node.child("views").value
             for node in dict(self.root.child("facets").entries()).values()
@@ -331,7 +333,7 @@ class _Reader:
             text = (
                 _("a hierarchical view needs at least one root type")
                 if hierarchical
-                else _("only a hierarchical view has roots")
+                else _("only a hierarchical view can have root types")
             )
             node.child("rootTypes").problem(text)
         self.known(node.child("rootTypes"), keys, UNKNOWN_TYPE_OF_VIEW)
@@ -363,7 +365,7 @@ class _Reader:
         )
 
     def view_types(self, node: Node, own: list[blueprint.ElementType]) -> tuple[list[blueprint.ElementType], list[str]]:
-        """The types a view names, or all of its facet."""
+        """Return the types that a view names, or all types of its facet."""
         if node.child("types").is_absent:
             return own, [each.key for each in own]
         keys = node.child("types").names()
@@ -372,7 +374,7 @@ class _Reader:
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
-        """None stands for all."""
+        """Return the keys of the properties to show; None for all."""
         if node.value == "all":
             return None
         if not isinstance(node.value, list):

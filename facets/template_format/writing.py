@@ -1,4 +1,4 @@
-"""From a blueprint to a template document that reads back as an equal one."""
+"""Writes a blueprint as a template document, which reads back as an equal blueprint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from facets.blueprint import definitions as blueprint
 from facets.blueprint.cycles import ReleaseCycle, ValidationRule
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.texts import Texts
+from facets.blueprint.texts import texts_by_culture
 from facets.template_format.nodes import MAX_INTEGER
 from storage.localisation.cultures import CultureSet
 
@@ -17,9 +17,9 @@ from storage.localisation.cultures import CultureSet
 def write_template(
     name: str, title: str, cultures: CultureSet, source: Blueprint, *, sharing: bool = True
 ) -> dict[str, Any]:
-    """Definitions that several types share stand once, under `properties`, unless each is to stand at its own place.
+    """Return a template document without default values.
 
-    Defaults are left out.
+    With `sharing`, definitions that several types have in common are written once, under `properties`.
     """
     shared = _shared(source.types) if sharing else {}
     return {
@@ -30,7 +30,7 @@ def write_template(
             "default": cultures.default,
             "mandatory": list(cultures.mandatory),
         },
-        "layouts": {each.key: {"displayNames": _texts(each.display_names)} for each in source.layouts},
+        "layouts": {each.key: {"displayNames": texts_by_culture(each.display_names)} for each in source.layouts},
         "properties": {key: _property(value) for key, value in shared.items()},
         "facets": {each.name: _facet(each) for each in source.facets},
         "types": {each.key: _type(each, shared) for each in source.types},
@@ -40,17 +40,13 @@ def write_template(
 
 
 def _shared(types: Sequence[blueprint.ElementType]) -> dict[str, blueprint.Property]:
-    """For each key the definition that most types have, where more than one has it."""
+    """Return for each key the most frequent definition, if more than one type has it."""
     counts: dict[str, dict[blueprint.Property, int]] = defaultdict(lambda: defaultdict(int))
     for each in types:
         for value in each.properties:
             counts[value.key][value] += 1
     best = {key: max(found, key=lambda value: found[value]) for key, found in counts.items()}
     return {key: value for key, value in best.items() if counts[key][value] > 1}
-
-
-def _texts(texts: Texts) -> dict[str, str]:
-    return {str(lcid): text for lcid, text in texts}
 
 
 def _without_defaults(fields: dict[str, Any]) -> dict[str, Any]:
@@ -61,9 +57,9 @@ def _property(value: blueprint.Property) -> dict[str, Any]:
     return {
         **_without_defaults(
             {
-                "displayNames": _texts(value.display_names),
-                "descriptions": _texts(value.descriptions),
-                "tooltips": _texts(value.tooltips),
+                "displayNames": texts_by_culture(value.display_names),
+                "descriptions": texts_by_culture(value.descriptions),
+                "tooltips": texts_by_culture(value.tooltips),
                 "editableInReleased": value.editable_in_released,
             }
         ),
@@ -81,9 +77,9 @@ def _attribute(attribute: blueprint.Attribute) -> dict[str, Any]:
             _without_defaults(
                 {
                     "key": value.key,
-                    "displayNames": _texts(value.display_names),
-                    "descriptions": _texts(value.descriptions),
-                    "tooltips": _texts(value.tooltips),
+                    "displayNames": texts_by_culture(value.display_names),
+                    "descriptions": texts_by_culture(value.descriptions),
+                    "tooltips": texts_by_culture(value.tooltips),
                 }
             )
             for value in attribute.selectable_values
@@ -107,8 +103,8 @@ def _type(type: blueprint.ElementType, shared: dict[str, blueprint.Property]) ->
     return _without_defaults(
         {
             "facet": type.facet,
-            "displayNames": _texts(type.display_names),
-            "descriptions": _texts(type.descriptions),
+            "displayNames": texts_by_culture(type.display_names),
+            "descriptions": texts_by_culture(type.descriptions),
             "color": type.color,
             "isVersioned": type.is_versioned,
             "isArchitectural": type.is_architectural,
@@ -130,18 +126,18 @@ def _type(type: blueprint.ElementType, shared: dict[str, blueprint.Property]) ->
 
 def _facet(facet: blueprint.Facet) -> dict[str, Any]:
     return {
-        "displayNames": _texts(facet.display_names),
+        "displayNames": texts_by_culture(facet.display_names),
         "typeName": facet.type_name,
         "views": {view.name: _view(view) for view in facet.views},
     }
 
 
 def _view(view: blueprint.View) -> dict[str, Any]:
-    """Types are written out one by one: an exported template says what is, not how it came about."""
+    """Write each type with its own properties and layouts; an export does not restore view sets."""
     return {
         **_without_defaults(
             {
-                "displayNames": _texts(view.display_names),
+                "displayNames": texts_by_culture(view.display_names),
                 "key": view.key,
                 "isHierarchical": view.is_hierarchical,
             }
@@ -159,15 +155,15 @@ def _view(view: blueprint.View) -> dict[str, Any]:
 
 def _cycle(cycle: ReleaseCycle) -> dict[str, Any]:
     return {
-        "displayNames": _texts(cycle.display_names),
+        "displayNames": texts_by_culture(cycle.display_names),
         "states": {
-            each.key: {"category": each.category.value, "displayNames": _texts(each.display_names)}
+            each.key: {"category": each.category.value, "displayNames": texts_by_culture(each.display_names)}
             for each in cycle.states
         },
         "transitions": {
             each.key: _without_defaults(
                 {
-                    "displayNames": _texts(each.display_names),
+                    "displayNames": texts_by_culture(each.display_names),
                     "from": each.source,
                     "to": each.target,
                     "task": each.task,
@@ -185,7 +181,7 @@ def _rule(rule: ValidationRule) -> dict[str, Any]:
         {
             "property": rule.property,
             "severity": rule.severity.value,
-            "messages": _texts(rule.messages),
+            "messages": texts_by_culture(rule.messages),
             "states": list(rule.states),
             "transitions": list(rule.transitions),
             "perCulture": rule.per_culture,

@@ -1,0 +1,1 @@
+"""The HTTP API of transitions, versions, the lifecycle log and tasks."""

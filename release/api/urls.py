@@ -1,33 +1,38 @@
-"""Addresses of the release operations: documented under `_api/release/`, issued under `_api/rest/release/`."""
+"""Addresses of the release operations and tasks. Transitions and versions have a second address (D1)."""
 
 from django.urls import path
 
 from elements.api.urls import ELEMENT
-from release.api import task_views, views
+from release.api.release_viewset import ReleaseViewSet
+from release.api.task_viewset import TaskViewSet
+from storage.api.viewset import reads
 
 API = "<str:collectionId>/<str:storageId>/_api"
-TASK = f"{API}/rest/tasks/<str:taskId>"
+TASKS = f"{API}/rest/tasks"
+TASK = f"{TASKS}/<str:taskId>"
 
 urlpatterns = [
-    path(f"{ELEMENT}/lifecycle", views.LifecycleView.as_view()),
-    path(f"{API}/rest/tasks", task_views.TasksView.as_view()),
-    path(f"{API}/rest/tasks/summary", task_views.TaskSummaryView.as_view()),
-    path(TASK, task_views.TaskView.as_view()),
-    path(f"{TASK}/accept", task_views.AcceptView.as_view()),
-    path(f"{TASK}/reject", task_views.RejectView.as_view()),
-    path(f"{TASK}/withdraw", task_views.WithdrawView.as_view()),
-    path(f"{TASK}/delegate", task_views.DelegateView.as_view()),
+    path(f"{ELEMENT}/lifecycle", ReleaseViewSet.as_view(reads("list_lifecycle"))),
+    path(TASKS, TaskViewSet.as_view(reads("list"))),
+    path(f"{TASKS}/summary", TaskViewSet.as_view(reads("summarise_tasks"))),
+    path(TASK, TaskViewSet.as_view(reads("retrieve"))),
+    path(f"{TASK}/accept", TaskViewSet.as_view({"post": "accept_task"})),
+    path(f"{TASK}/reject", TaskViewSet.as_view({"post": "reject_task"})),
+    path(f"{TASK}/withdraw", TaskViewSet.as_view({"post": "withdraw_task"})),
+    path(f"{TASK}/delegate", TaskViewSet.as_view({"post": "delegate_task"})),
 ]
-for prefix, ending in (("release", ""), ("rest/release", "UnderRest")):
+for prefix, suffix in (("release", ""), ("rest/release", "UnderRest")):
     element = f"{API}/{prefix}/<str:elementId>"
-    applying = views.TransitionView.as_view(writing_ids={"POST": f"applyTransition{ending}"})
-    with_segment = views.TransitionView.as_view(writing_ids={"POST": f"applyTransitionIgnoringWarnings{ending}"})
+    transition = f"{element}/transitions/<str:transitionId>"
     urlpatterns += [
-        path(f"{element}/transitions", views.TransitionsView.as_view(operation_id=f"listTransitions{ending}")),
-        path(f"{element}/transitions/<str:transitionId>", applying),
-        path(f"{element}/transitions/<str:transitionId>/<str:ignoreWarnings>", with_segment),
         path(
-            f"{element}/createversion",
-            views.CreateVersionView.as_view(writing_ids={"POST": f"createVersion{ending}"}),
+            f"{element}/transitions",
+            ReleaseViewSet.as_view({**reads("list_transitions"), "post": "list_transitions_by_post"}, id_suffix=suffix),
         ),
+        path(transition, ReleaseViewSet.as_view({"post": "apply_transition"}, id_suffix=suffix)),
+        path(
+            f"{transition}/<str:ignoreWarnings>",
+            ReleaseViewSet.as_view({"post": "apply_transition_ignoring_warnings"}, id_suffix=suffix),
+        ),
+        path(f"{element}/createversion", ReleaseViewSet.as_view({"post": "create_version"}, id_suffix=suffix)),
     ]

@@ -1,6 +1,6 @@
-"""Examples in the OpenAPI document: requests and answers of a real run, which a test repeats and compares.
+"""Adds examples to the OpenAPI document: recorded requests and responses, which a test repeats and compares.
 
-`make examples` records them anew, into `examples.json`.
+`make examples` records them again, into `examples.json`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from django.conf import settings
 from repository_site.core.rest.schema import ERROR_KINDS, WARNING, WARNING_KIND
 
 EXAMPLES = settings.PROJECT_DIR / "repository_site/api_document/examples.json"
-# Operations that answer as another one does.
+# Suffixes of operations that have the example of another one.
 ENDINGS = ("ByPost", "UnderRest", "IgnoringWarnings")
-# One sentence of each kind of failure, as the service says it.
+# One message for each error status.
 MESSAGES = {
-    "400": "$page: must be a whole number from 1 to 1000000000, not 'x'.",
-    "401": "This needs a credential: send an API token as Authorization: Bearer <token>.",
+    "400": "$page: expected a whole number from 1 to 1000000000, not 'x'.",
+    "401": "This needs a credential. Send an API token: Authorization: Bearer <token>.",
     "403": "The lifecycle of elements needs the role analyzer or one above it.",
     "404": "There is no element 27a13a9d-f7bb-5426-bbfa-d9285df04370 in the view list of the facet it.",
-    "405": "PUT is not possible here; allowed: GET, HEAD, POST.",
-    "406": "Answers are application/json only.",
+    "405": "PUT is not allowed at this address; use GET, HEAD, POST.",
+    "406": "Accept: this operation responds with application/json only.",
     "409": "elements[0]: name cannot be changed in the state released; make a new version",
     "412": "The element has changed since it was read; read it again.",
-    "413": "1001 elements are too many for one request; at most 1000 are possible.",
-    "415": "Bodies must be application/json.",
+    "413": "1001 elements are too many for one request. Split it into requests of at most 1000.",
+    "415": "The request body must have the Content-Type application/json.",
     "422": "elements[0]: the type subProcess has no such attribute",
     "429": "Too many requests; try again in 3 second(s).",
-    "500": "Something went wrong on our side; the request id is 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10.",
-    "503": "Others are changing the same elements; send the request again.",
+    "500": "Internal error. Report the request id 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10 to the operator.",
+    "503": "Other requests are changing the same elements; send the request again.",
 }
 WARNING_MESSAGE = "owner: no owner is set"
 

@@ -1,10 +1,10 @@
-"""Links of the OpenAPI document: which operations an answer's names and ids lead to, for tools that follow them."""
+"""Adds links to the OpenAPI document: the operations that take names and ids of a response as parameters."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# What most operations share: they stay in the storage, the facet and the view of the request.
+# Parameters that most linked operations take from the request.
 CONTEXT = ("collectionId", "storageId")
 VIEW = (*CONTEXT, "facetId", "viewId")
 ELEMENT = "$response.body#/elements/0/id"
@@ -31,7 +31,7 @@ _TO_ELEMENT = {
     **_each(ON_ELEMENT, {**_same(VIEW), "elementId": ELEMENT}),
     **_each(ON_RELEASE, {**_same(CONTEXT), "elementId": ELEMENT}),
 }
-# An answer of a release operation says itself which facet its element is in.
+# The response of a release operation names the facet of its element.
 _FROM_RELEASE = {
     "getElement": {
         **_same(CONTEXT),
@@ -81,7 +81,7 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
     "listAdministrationViews": {"listAdministrationElements": {**_same(("collectionId", "facetId")), "viewId": NAME}},
     "listAdministrationElements": {"getAdministrationElement": {**_same(ADMINISTRATION), "elementId": ELEMENT}},
 }
-"""From an operation to those that its answer leads to, with their parameters."""
+"""By operation: the linked operations with their parameters."""
 
 
 def add_links(document: dict[str, Any]) -> None:

@@ -1,12 +1,14 @@
-"""The manners of our management commands: help that keeps its shape, and errors in one line."""
+"""The base class of our management commands: help, errors, and the state of the database."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error
+from django.db import Error, connection
 from psycopg.errors import UndefinedTable
 
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
@@ -14,21 +16,38 @@ from repository_site.core.problems import Problem
 
 
 class RepositoryCommand(BaseCommand):
-    """Exit codes: 0 done, 1 refused or failed (one line on stderr says why), 2 called wrongly.
-
-    `examples` are shown under `--help`.
-    """
+    """Exit codes: 0 success, 1 refused or failed (one line on stderr says why), 2 wrong arguments."""
 
     examples: str = ""
+    """Shown at the end of `--help`, and after wrong arguments."""
+    migrates_empty_database: bool = False
+    """Whether the command creates the tables of an empty database. Other commands say how to create them."""
+    # System checks load all addresses and the back office; `check`, `migrate` and `serve` run them.
+    requires_system_checks = []
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         epilog = f"Examples:\n{self.examples.rstrip()}" if self.examples else None
-        return super().create_parser(
+        parser = super().create_parser(
             prog_name, subcommand, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs
         )
+        # The parser then raises CommandError for a wrong call, which `run_from_argv` explains.
+        parser.called_from_command_line = False
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            super().run_from_argv(argv)
+        except CommandError as problem:
+            name = f"manage.py {argv[1]}"
+            examples = f"Examples:\n{self.examples.rstrip()}\n" if self.examples else ""
+            text = str(problem).removeprefix("Error: ")
+            self.stderr.write(f"{name}: {text}\n{examples}All options: {name} --help")
+            sys.exit(2)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
+            if self.migrates_empty_database:
+                self._migrate_if_empty()
             return super().execute(*args, **options)
         except Problem as problem:
             raise CommandError(one_line(problem)) from None
@@ -36,13 +55,18 @@ class RepositoryCommand(BaseCommand):
             raise CommandError(str(problem)) from None
         except Error as problem:
             if isinstance(problem.__cause__, UndefinedTable):
-                raise CommandError("the database is not set up; run: manage.py migrate") from None
+                raise CommandError("The database has no tables yet. Create them: manage.py migrate") from None
             text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             raise CommandError(f"database: {text}") from None
         except UnicodeError:
-            raise CommandError("an argument is not UTF-8") from None
+            raise CommandError("An argument is not valid UTF-8.") from None
         except KeyboardInterrupt:
-            raise CommandError("interrupted", returncode=130) from None
+            raise CommandError("Interrupted.", returncode=130) from None
+
+    def _migrate_if_empty(self) -> None:
+        if not connection.introspection.table_names():
+            self.stderr.write("The database is empty. Creating its tables ...")
+            call_command("migrate", interactive=False, verbosity=0)
 
 
 def one_line(problem: Problem) -> str:

@@ -1,4 +1,4 @@
-"""What domain code raises when a request cannot be done; `rest/errors.py` alone turns these into answers (D3)."""
+"""The exceptions of domain code. Only `rest/errors.py` turns them into responses (D3)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 
 def placed(place: str, text: str) -> str:
-    """A detail that begins with what it is about, which is the same in every language."""
+    """Return a detail that begins with its place, which is the same in every language."""
     return f"{place}: {text}"
 
 
 class Problem(Exception):
-    """A request that cannot be done. `message` is one sentence for a person, `details` one text a problem."""
+    """A request that fails. `message` is a sentence for a person, `details` has one text for each problem."""
 
     def __init__(self, message: str, details: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -20,35 +20,35 @@ class Problem(Exception):
 
 
 class Unreadable(Problem):
-    """The request cannot be understood: malformed JSON, a bad parameter, an id that is no GUID."""
+    """The request is malformed: invalid JSON, an invalid parameter, an id that is not a GUID."""
 
 
 class NotFound(Problem):
-    """Not there, or not this caller's to see: the two must look alike."""
+    """The resource does not exist, or the caller must not see it. Responses must not tell which."""
 
 
 class Unauthenticated(Problem):
-    """No credential where one is needed, or one that does not hold."""
+    """Missing or invalid credential."""
 
 
 class Forbidden(Problem):
-    """A known caller lacks a permission; the message names it."""
+    """The caller lacks a permission; the message names it."""
 
 
 class Conflict(Problem):
-    """The request contradicts the state of what it addresses."""
+    """The request conflicts with the current state of the resource."""
 
 
 class PreconditionFailed(Problem):
-    """What the client says it has read is no longer so."""
+    """The resource has changed since the client read it."""
 
 
 class Invalid(Problem):
-    """Well-formed, but against the configuration; every problem is in `details`."""
+    """The content violates the configuration; `details` lists all problems."""
 
 
 class Warned(Problem):
-    """Nothing forbids it, but the caller should know something first, and may then go on regardless."""
+    """Validation rules warn; the caller can repeat the request and ignore the warnings."""
 
 
 class TooManyRequests(Problem):
@@ -58,7 +58,7 @@ class TooManyRequests(Problem):
 
 
 class Busy(Problem):
-    """What is asked for would be done, but not now."""
+    """The request is valid, but cannot be executed now; try again."""
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -66,4 +66,4 @@ class Busy(Problem):
 
 
 class TooLarge(Problem):
-    """The body is larger than the installation takes."""
+    """The request body exceeds the limit of the installation."""

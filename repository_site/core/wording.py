@@ -1,9 +1,10 @@
-"""Values in messages for people: lists of names and untrusted text, and the GUID that most of them ask for."""
+"""Values in messages for people: lists of names, untrusted text, similar names, and GUIDs."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
@@ -18,3 +19,17 @@ def listed(names: Sequence[object], joint: str = "and") -> str:
     """Return names as an enumeration: `a, b and c`."""
     *others, last = map(str, names)
     return f"{', '.join(others)} {joint} {last}" if others else last
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return known names that a misspelt name resembles, ignoring letter case, best match first."""
+    by_lower: dict[str, list[str]] = {}
+    for each in sorted(known):
+        by_lower.setdefault(each.lower(), []).append(each)
+    return [each for lower in difflib.get_close_matches(name[:100].lower(), by_lower) for each in by_lower[lower]]
+
+
+def similar_hint(name: str, known: Iterable[str]) -> str:
+    """Return `; similar: a, b` for the end of a message, or nothing."""
+    found = similar_names(name, known)
+    return f"; similar: {', '.join(found)}" if found else ""

@@ -6,7 +6,7 @@ Imported by the settings' list of middleware alone, so that whoever sends no tra
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.util import Finalize
 from typing import Any
 
@@ -16,7 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from repository_site.core.database import base
+from repository_site import __version__
+from repository_site.core.database.base import watch_trips
 from repository_site.core.middleware import GetResponse
 from repository_site.operations.metrics.requests import METHODS, operation_name
 
@@ -36,22 +37,31 @@ except ImportError as problem:
 __all__ = ["TracingMiddleware", "start_tracing"]
 SERVICE = "content-repository"
 _tracer: Tracer | None = None
+_stop_watching: Callable[[], None] | None = None
 
 
 def start_tracing(processor: SpanProcessor | None = None) -> TracerProvider:
     """In each process that answers requests, once: the sender has a thread, which does not survive a fork."""
-    global _tracer
-    about = Resource.create({SERVICE_VERSION: str(settings.SPECTACULAR_SETTINGS["VERSION"])})
+    global _tracer, _stop_watching
+    stop_tracing()
+    about = Resource.create({SERVICE_VERSION: __version__})
     if str(about.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
         about = about.merge(Resource({SERVICE_NAME: SERVICE}))
     provider = TracerProvider(resource=about, shutdown_on_exit=False)
     provider.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
     _tracer = provider.get_tracer(SERVICE)
-    base.watch_trips(_note_trip)
+    _stop_watching = watch_trips(_note_trip)
     if processor is None:
         # A worker is a process of multiprocessing, which does not call what is registered with atexit.
         Finalize(None, provider.shutdown, exitpriority=5)
     return provider
+
+
+def stop_tracing() -> None:
+    global _tracer, _stop_watching
+    if _stop_watching is not None:
+        _stop_watching()
+    _tracer = _stop_watching = None
 
 
 class TracingMiddleware:
@@ -84,16 +94,16 @@ class TracingMiddleware:
         return response
 
 
-def _note_trip(texts: Sequence[str], started: float, problem: BaseException | None) -> None:
+def _note_trip(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
     """Statements of one trip to the database, without their values. Outside of requests there is nothing to note."""
-    if _tracer is None or not trace.get_current_span().is_recording():
+    if _tracer is None or not statements or not trace.get_current_span().is_recording():
         return
     now = time.time_ns()
     began = now - round((time.perf_counter() - started) * 1e9)
-    attributes: dict[str, Any] = {"db.system.name": "postgresql", "db.query.text": ";\n".join(texts)}
-    if len(texts) > 1:
-        attributes["db.operation.batch.size"] = len(texts)
-    name = texts[0].split(maxsplit=1)[0].upper() if texts and texts[0].strip() else "database"
+    attributes: dict[str, Any] = {"db.system.name": "postgresql", "db.query.text": ";\n".join(statements)}
+    if len(statements) > 1:
+        attributes["db.operation.batch.size"] = len(statements)
+    name = statements[0].split(maxsplit=1)[0].upper() if statements[0].strip() else "database"
     span = _tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes, start_time=began)
     if problem is not None:
         span.set_attribute("error.type", type(problem).__name__)

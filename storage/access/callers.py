@@ -1,8 +1,7 @@
-"""Who is calling, and with which roles (D4, D20)."""
+"""Callers of the API and of pages, with their roles (D4, D20)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -12,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.client_network import client_network
 from repository_site.core.problems import Forbidden
+from storage.extension import UserGrant, storage_extensions
 from storage.models import Storage
 from storage.models.roles import Role
 
@@ -24,7 +24,7 @@ class CallerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`element_id` names the caller's element for changedBy and createdBy; `label` names the caller in logs."""
+    """The caller of a request. `element_id` is the element for changedBy and createdBy; logs show `label`."""
 
     kind: CallerKind
     label: str
@@ -38,31 +38,12 @@ class Caller:
 
 
 def anonymous_reader(request: HttpRequest) -> Caller:
-    """Whoever reads what a storage shows to anybody. They are counted with whoever shares their network."""
+    """Return the anonymous reader of a storage. All anonymous readers of one network share a rate limit."""
     key = f"address:{client_network(request)}"
     return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, key)
 
 
-@dataclass(frozen=True, slots=True)
-class UserGrant:
-    """What a user element allows a token that was issued for it: the roles of its role attributes."""
-
-    roles: frozenset[Role]
-    is_inactive: bool
-
-
-# Users are elements, and elements stand above this app. The app that keeps them hangs itself in here; until then a
-# storage has no users, which is the truth.
-UserLookup = Callable[[Storage, UUID], UserGrant | None]
-_user_lookup: UserLookup | None = None
-
-
-def set_user_lookup(lookup: UserLookup | None) -> UserLookup | None:
-    """Install what finds user elements; answers the one before."""
-    global _user_lookup
-    before, _user_lookup = _user_lookup, lookup
-    return before
-
-
 def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
-    return _user_lookup(storage, user_id) if _user_lookup else None
+    """Return the roles of a user element, or None where the storage has no such user."""
+    lookups = [extension.find_user for extension in storage_extensions if extension.find_user]
+    return lookups[-1](storage, user_id) if lookups else None

@@ -1,1 +1,1 @@
-"""The storage app over HTTP: who calls, storage info, and the administrative contexts."""
+"""The HTTP API of the storage app: authentication, the base viewset, storage info and administrative contexts."""

@@ -1,4 +1,4 @@
-"""From a request to its caller (D4): token, back-office session, or anonymous where the storage allows it."""
+"""Finds the caller of a request (D4): by API token, by back-office session, or anonymous if the storage allows it."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def authenticate(request: Request, context: Context) -> Caller:
         return caller
     if context.storage is not None and context.storage.anonymous_access == AnonymousAccess.READ:
         return anonymous_reader(request._request)
-    raise Unauthenticated("This needs a credential: send an API token as Authorization: Bearer <token>.")
+    raise Unauthenticated("This needs a credential. Send an API token: Authorization: Bearer <token>.")
 
 
 def digest_in_header(request: Request) -> bytes:
-    """Of the token that a header seems to hold, so that it can be looked for early; empty when there is none."""
+    """Return the digest of the token in a header, to look it up together with the context; empty without a token."""
     header = request.META.get("HTTP_AUTHORIZATION", "")
     value = header.partition(" ")[2] if header[:7].lower() == "bearer " else request.headers.get(TOKEN_NAME, "")
     return present_digest(value.strip()) if value.strip() else b""
 
 
 def presented_token(request: Request, context: Context) -> str | None:
-    """The token a request carries, if any. A credential of another kind is a credential that does not hold."""
+    """Return the token of a request, if any. A credential of another kind is invalid."""
     if header := request.META.get("HTTP_AUTHORIZATION", ""):
         scheme, _, value = header.partition(" ")
         if scheme.lower() != "bearer" or not value.strip():
-            raise Unauthenticated("Authorization must be Bearer <token>.")
+            raise Unauthenticated("Authorization: expected Bearer <token>.")
         return str(value.strip())
     if header := request.headers.get(TOKEN_NAME, ""):
         return header.strip()
@@ -50,7 +50,7 @@ def presented_token(request: Request, context: Context) -> str | None:
 
 
 def carries_token(request: Request, context: Context) -> bool:
-    """Whether there is one at all, be it one that holds or not."""
+    """Return whether a request has a token, valid or not."""
     try:
         return presented_token(request, context) is not None
     except Unauthenticated:
@@ -58,14 +58,14 @@ def carries_token(request: Request, context: Context) -> bool:
 
 
 def _staff_caller(request: Request, context: Context) -> Caller | None:
-    """Staff signed in to the back office, where they belong; elsewhere they count as nobody in particular."""
+    """Return the signed-in staff member, if they have access to this storage; otherwise the session is ignored."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return None
     caller = staff_caller(request._request.user, context.storage)
     if caller is None:
         return None
-    # A foreign page could otherwise make the browser write with the session of who looks at it. Looking for the token
-    # of a form uses the body up, unless it has been read as a whole before.
-    request._request.body  # noqa: B018  read for what it keeps
-    SessionAuthentication().enforce_csrf(request._request)  # type: ignore[arg-type]  # that of Django will do
+    # Without this check a foreign page could write with the session of its visitor. Looking for the CSRF token in a
+    # form consumes the stream, so read the body first.
+    request._request.body  # noqa: B018  Django keeps it
+    SessionAuthentication().enforce_csrf(request._request)  # type: ignore[arg-type]  # Django's request is sufficient
     return caller

@@ -1,17 +1,21 @@
-"""Addresses of the storage app below `_api`; the trailing slash is taken off before they are matched (D1)."""
+"""Addresses of the storage app below `_api`, without the trailing slash, which a middleware removes (D1)."""
 
 from django.urls import path
 
-from storage.api import views
+from storage.api.administration_viewset import AdministrationViewSet
+from storage.api.info_viewset import StorageInfoViewSet
+from storage.api.viewset import reads
 from storage.tenancy.addresses import ADMINISTRATION_KEY
 
 FACETS = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/facets"
+VIEWS = f"{FACETS}/<str:facetId>/views"
+ELEMENTS = f"{VIEWS}/<str:viewId>/elements"
 INSIDE = {"storageId": ADMINISTRATION_KEY}
 
 urlpatterns = [
-    path("<str:collectionId>/<str:storageId>/_api/rest/info", views.InfoView.as_view()),
-    path(FACETS, views.FacetsView.as_view(), INSIDE),
-    path(f"{FACETS}/<str:facetId>/views", views.ViewsView.as_view(), INSIDE),
-    path(f"{FACETS}/<str:facetId>/views/<str:viewId>/elements", views.ElementsView.as_view(), INSIDE),
-    path(f"{FACETS}/<str:facetId>/views/<str:viewId>/elements/<str:elementId>", views.ElementView.as_view(), INSIDE),
+    path("<str:collectionId>/<str:storageId>/_api/rest/info", StorageInfoViewSet.as_view(reads("retrieve"))),
+    path(FACETS, AdministrationViewSet.as_view(reads("list_administration_facets")), INSIDE),
+    path(VIEWS, AdministrationViewSet.as_view(reads("list_administration_views")), INSIDE),
+    path(ELEMENTS, AdministrationViewSet.as_view(reads("list")), INSIDE),
+    path(f"{ELEMENTS}/<str:elementId>", AdministrationViewSet.as_view(reads("retrieve")), INSIDE),
 ]

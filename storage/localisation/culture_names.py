@@ -1,4 +1,4 @@
-"""What a culture means for people: what it is called, its language for browsers, and how dates are written."""
+"""Cultures as people see them: names, language tags for browsers, and formats of dates and numbers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ENGLISH = "en"
 
 
 def language_tag(lcid: int) -> str:
-    """For `lang` and `hreflang`, such as de-DE; empty for what belongs to no language."""
+    """Return the tag for `lang` and `hreflang`, such as de-DE; empty for a culture without a language."""
     return (locale_name(lcid) or "").partition("@")[0].replace("_", "-")
 
 
 def interface_language(lcid: int) -> str:
-    """Of our own texts: the culture's where we have a translation, else English."""
+    """Return the language of the user interface for a culture: its own if there is a translation, else English."""
     language = language_of(lcid)
     return language if language in dict(settings.LANGUAGES) else ENGLISH
 
 
 @cache
 def writing(lcid: int) -> Locale:
-    """How dates and numbers are written; Windows knows some cultures that nobody else does."""
+    """Return the locale for dates and numbers; CLDR lacks some cultures of Windows."""
     for name in (locale_name(lcid) or "", language_of(lcid)):
         try:
             return Locale.parse(name)
@@ -36,7 +36,7 @@ def writing(lcid: int) -> Locale:
 
 
 def language_names(cultures: Sequence[int]) -> dict[int, str]:
-    """Each in its own language; with the region where two of them share a language."""
+    """Return the name of each culture in its own language, with the region if two of them share a language."""
     languages = [language_of(lcid) for lcid in cultures]
     return {lcid: _own_name(lcid, with_region=languages.count(language_of(lcid)) > 1) for lcid in cultures}
 

@@ -1,7 +1,7 @@
-"""Template documents (D26): the data files a storage is provisioned from, found by name or by path.
+"""Template documents (D26): the files that storages are provisioned from, by name or path.
 
-This app reads what concerns the storage itself (name, title, cultures). The apps above take their own sections of
-the same document as provisioning steps.
+This app reads the sections about the storage itself (name, title, cultures). Higher apps read their own sections of the
+same document through `storage.extension`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Invalid, Unreadable, placed
 from repository_site.core.rest.strict_json import parse_json
+from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 
-# The sections a document may have. Apps that take one add its name, so that a misspelt one is noticed.
-SECTIONS = {"name", "title", "cultures"}
+OWN_SECTIONS = frozenset({"name", "title", "cultures"})
 MAX_LENGTH = 200
 TEMPLATE_DIR = Path(__file__).resolve().parents[1] / "template_files"
 
@@ -36,7 +36,7 @@ def template_names() -> list[str]:
 
 
 def load_template(name_or_path: str) -> TemplateDocument:
-    """The template of that name, or the file at that path; Invalid names the file and the place in it."""
+    """Return the template with a name or at a path; raise Invalid with the file and the place of each problem."""
     path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
     try:
         content = path.read_bytes()
@@ -47,7 +47,7 @@ def load_template(name_or_path: str) -> TemplateDocument:
 
 
 def read_template(content: bytes, name: str) -> TemplateDocument:
-    """A template from the content of a file; `name` is what problems call it."""
+    """Return the template in the content of a file; problems mention `name`."""
     try:
         document = parse_json(content, noun=f"The template {name}")
     except Unreadable as problem:
@@ -55,14 +55,14 @@ def read_template(content: bytes, name: str) -> TemplateDocument:
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
-        raise Invalid(_("The template %(name)s cannot be used.") % {"name": name}, problems)
+        raise Invalid(_("The template %(name)s is invalid.") % {"name": name}, problems)
     return head
 
 
 def _named(name: str) -> Path:
     if name not in template_names():
         words = {"name": name, "known": ", ".join(template_names())}
-        raise Invalid(_("There is no template %(name)r; known are %(known)s, or give a file.") % words)
+        raise Invalid(_("There is no template %(name)r. Use %(known)s, or the path of a file.") % words)
     return TEMPLATE_DIR / f"{name}.json"
 
 
@@ -70,9 +70,10 @@ def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     if not isinstance(document, dict):
         problems.append(_("expected an object at the top"))
         return None
+    sections = OWN_SECTIONS.union(*(extension.template_sections for extension in storage_extensions))
     for field in document:
-        if field not in SECTIONS:
-            known = {"known": ", ".join(sorted(SECTIONS))}
+        if field not in sections:
+            known = {"known": ", ".join(sorted(sections))}
             problems.append(placed(field, _("unknown section; known are %(known)s") % known))
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:

@@ -1,7 +1,7 @@
-"""Migration operations that make a table a tenant table: keys that lead with the storage, and row-level security.
+"""Migration operations for tenant tables: keys that start with the storage, row-level security and triggers.
 
-Every migration that creates a tenant model follows it with `IsolateTenantTable`; one that adds a foreign key to an
-existing tenant model follows it with `TenantForeignKey`. The system check refuses a table that lacks either.
+A migration that creates a tenant model adds `IsolateTenantTable` after it; a migration that adds a foreign key to an
+existing tenant model adds `TenantForeignKey` after it. The system check reports a table that lacks either.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from django.db.migrations.state import ProjectState
 from storage.models.tenant import SCOPE_PARAMETER
 
 POLICY = "tenant"
-# While a storage is being removed this parameter holds its id.
+# Id of the storage that the current transaction removes; append-only tables then allow DELETE.
 REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
-# A sub-select is computed once a statement; without it, reading a whole table would ask for the parameter at each row.
+# PostgreSQL evaluates the sub-select once a statement; without it, it would read the parameter for every row.
 POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
 
 
 def tenant_foreign_keys(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
-    """Foreign keys to other tenant models, told by their `storage_id` (migration state has no base classes)."""
+    """Yield the foreign keys to tenant models. Models of a migration state have no base class, only `storage_id`."""
     for field in model._meta.concrete_fields:
         if isinstance(field, models.ForeignKey) and _is_tenant(field.related_model):
             yield field
@@ -41,9 +41,10 @@ def constraint_name(table: str, column: str) -> str:
 
 
 def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models.ForeignKey[Any, Any]) -> None:
-    """PostgreSQL checks the rows there are as the tables' owner, who is under row-level security too and has no scope.
+    """Add the composite constraint of a foreign key.
 
-    For the length of this transaction, which locks the tables, the owner is let off; nobody else can look meanwhile.
+    PostgreSQL checks existing rows as the owner of the tables, to whom the policies apply as well, and there is no
+    scope. This transaction locks the tables, so it can lift FORCE until it ends: no other session can read meanwhile.
     """
     target = field.related_model._meta.db_table
     for name in sorted({table, target}):
@@ -57,18 +58,11 @@ def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models
         editor.execute(f'ALTER TABLE "{name}" FORCE ROW LEVEL SECURITY')
 
 
-def _add_storage_key(editor: BaseDatabaseSchemaEditor, table: str) -> None:
-    editor.execute(
-        f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
-        " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
-    )
-
-
 class TableOperation(Operation):
-    """Something the database does to a table that the ORM's picture of the model does not show.
+    """Base of operations that change a table and leave the state of the models alone.
 
-    Going back does nothing by itself: what was added goes with the table or the column, and a tenant table without
-    isolation must never exist.
+    Reversing does nothing: keys, policies and triggers disappear with their table or column, and a tenant table
+    must never exist without isolation.
     """
 
     reduces_to_sql = True
@@ -81,7 +75,7 @@ class TableOperation(Operation):
         return type(self).__name__, [self.model_name], {}
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """Nothing to do."""
+        """Leave the models as they are."""
 
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
@@ -91,21 +85,36 @@ class TableOperation(Operation):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Nothing to do."""
+        """Keep the table as it is."""
 
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         raise NotImplementedError
 
 
 class IsolateTenantTable(TableOperation):
-    """Composite primary key, foreign keys that cannot leave the storage, ENABLE and FORCE row-level security."""
+    """Give a table its composite keys and turn row-level security on, also for the owner of the table.
+
+    `storage_through` is that of the model: a table of parts has no foreign key to the storage of its own.
+    """
+
+    def __init__(self, model_name: str, storage_through: str | None = None) -> None:
+        super().__init__(model_name)
+        self.storage_through = storage_through
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        options = {"storage_through": self.storage_through} if self.storage_through else {}
+        return type(self).__name__, [self.model_name], options
 
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         table = model._meta.db_table
         run = editor.execute
         run(f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_pkey"')
         run(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_pkey" PRIMARY KEY (storage_id, id)')
-        _add_storage_key(editor, table)
+        if self.storage_through is None:
+            run(
+                f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
+                " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
+            )
         for field in tenant_foreign_keys(model):
             _add_foreign_key(editor, table, field)
         run(f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY')
@@ -117,7 +126,7 @@ class IsolateTenantTable(TableOperation):
 
 
 class TenantForeignKey(TableOperation):
-    """The composite constraint of one foreign key that was added to an existing tenant table."""
+    """Add the composite constraint of a foreign key that was added to an existing tenant table."""
 
     def __init__(self, model_name: str, field_name: str) -> None:
         super().__init__(model_name)
@@ -129,35 +138,15 @@ class TenantForeignKey(TableOperation):
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         field = model._meta.get_field(self.field_name)
         if not isinstance(field, models.ForeignKey):
-            raise TypeError(f"{self.model_name}.{self.field_name} is no foreign key")
+            raise TypeError(f"{self.model_name}.{self.field_name} is not a foreign key")
         _add_foreign_key(editor, model._meta.db_table, field)
 
     def describe(self) -> str:
         return f"Keep {self.model_name}.{self.field_name} inside its storage"
 
 
-class StorageThroughOwner(TableOperation):
-    """No foreign key to the storage: the model's `storage_through` says which of its references stands for that."""
-
-    def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
-        table = model._meta.db_table
-        editor.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint_name(table, "storage_id")}"')
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        # As in `_add_foreign_key`: there are rows, and the owner is to see them all for this moment.
-        schema_editor.execute(f'ALTER TABLE "{table}" NO FORCE ROW LEVEL SECURITY')
-        _add_storage_key(schema_editor, table)
-        schema_editor.execute(f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY')
-
-    def describe(self) -> str:
-        return f"Let {self.model_name} belong to the storage of its owner"
-
-
 class BumpConfigurationRevision(TableOperation):
-    """A trigger that renews the storage's revision with every change of a configuration table, from wherever."""
+    """Add a trigger that renews the storage's configuration revision with every change of the table."""
 
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         editor.execute(
@@ -170,7 +159,7 @@ class BumpConfigurationRevision(TableOperation):
 
 
 class AppendOnly(TableOperation):
-    """Rows can only be added and read; they are deleted with their storage alone."""
+    """Let rows be inserted and read only, and deleted only when their storage is removed."""
 
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         table = model._meta.db_table
@@ -194,33 +183,4 @@ class AppendOnly(TableOperation):
         schema_editor.execute(f"DROP FUNCTION {table}_stays()")
 
     def describe(self) -> str:
-        return f"Let rows of {self.model_name} only be added"
-
-
-class RenewPolicies(Operation):
-    """Brings the policies of all tenant tables there are to the expression of today."""
-
-    reduces_to_sql = True
-    reversible = True
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """The ORM's picture does not change."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        with schema_editor.connection.cursor() as cursor:
-            cursor.execute("SELECT tablename FROM pg_policies WHERE schemaname = current_schema()")
-            tables = sorted(row[0] for row in cursor.fetchall())
-        for table in tables:
-            schema_editor.execute(
-                f'ALTER POLICY {POLICY} ON "{table}" USING ({POLICY_EXPRESSION}) WITH CHECK ({POLICY_EXPRESSION})'
-            )
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        """Either expression says the same; there is nothing to take back."""
-
-    def describe(self) -> str:
-        return "Renew the policies of all tenant tables"
+        return f"Make {self.model_name} append-only"

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from elements.api import operation
+from elements.api import reading_viewset
 from elements.reading.streams import Stream
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest.compression import WORTHWHILE
@@ -115,7 +115,7 @@ def test_a_kept_answer_is_given_in_the_bytes_that_are_asked_for(api: ApiClient, 
 
 def test_a_stream(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = api.get(PROCESSES, token=architect)
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     streamed = api.get(PROCESSES, token=architect, headers=GZIP)
     assert hasattr(streamed, "was_streamed")
     assert gzip.decompress(streamed.content) == whole.content
@@ -129,7 +129,7 @@ def test_a_stream(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatc
 def test_a_client_that_goes_away_gives_its_place_back(
     handbook: Storage, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     client = Client(headers={"Authorization": f"Bearer {architect}", **GZIP})
     taken = [Stream(iter(())) for _ in range(settings.POOL_SIZE // 2 - 1)]
     begun: Any = client.get(PROCESSES)

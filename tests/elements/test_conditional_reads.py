@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings as ChangedSettings
 
-from elements.api import operation, tags
+from elements.api import entity_tags, reading_viewset
 from elements.reading.streams import Stream
 from facets.blueprint.definitions import ElementType
 from facets.changing.changes import rewrite_configuration
@@ -281,7 +281,7 @@ def test_what_is_no_list_of_tags(api: ApiClient, architect: str, address: str, h
 
 def test_a_streamed_list_has_the_same_tag(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read(api, PROCESSES, architect)
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     streamed = read(api, PROCESSES, architect)
     assert hasattr(streamed, "was_streamed")
     headers = headers_of(whole)
@@ -296,7 +296,7 @@ def test_a_streamed_list_has_the_same_tag(api: ApiClient, architect: str, monkey
 def test_a_list_that_is_not_sent_takes_no_place(
     api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     tag = read(api, PROCESSES, architect)["ETag"]
     taken = [Stream(iter(())) for _ in range(current_settings.POOL_SIZE // 2)]
     statuses = [read(api, PROCESSES, architect, each).status_code for each in (tag, "*", '"other"')]
@@ -309,7 +309,7 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
     api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tag is that of an earlier state, which never comes back: it can only lead to an answer too many."""
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     client = Client(headers={"Authorization": f"Bearer {architect}"})
     begun: Any = client.get(PROCESSES)
     rename(api, architect, "processes", "subProcess", "order")
@@ -325,14 +325,14 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
 
 def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its modules, its style sheets and grammar, its libraries; not what Python makes of the modules."""
-    monkeypatch.setattr(tags, "PROJECT_DIR", tmp_path)
+    monkeypatch.setattr(entity_tags, "PROJECT_DIR", tmp_path)
     seen = set()
     for number, name in enumerate(("requirements.txt", "elements/a.py", "elements/static/a.css", "storage/b.lark")):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{number}")
-        seen.add(tags.code_digest.__wrapped__())
+        seen.add(entity_tags.code_digest.__wrapped__())
     assert len(seen) == 4
     (tmp_path / "elements/__pycache__").mkdir()
     (tmp_path / "elements/__pycache__/a.cpython-311.pyc").write_text("x")
-    assert tags.code_digest.__wrapped__() in seen
+    assert entity_tags.code_digest.__wrapped__() in seen

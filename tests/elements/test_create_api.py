@@ -146,19 +146,19 @@ def test_a_program_is_the_author_of_what_it_makes(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("status", "element", "problem"),
     [
-        (422, {"attributes": {}}, ": a new element needs a type."),
+        (422, {"attributes": {}}, ": a new element needs a type; the view list has mainProcess and subProcess."),
         (422, new("nothing"), ": the view list has no type nothing; it has mainProcess and subProcess."),
         (422, new("processHouse"), ": the view list has no type processHouse; it has mainProcess and subProcess."),
         (422, new("system"), ": the view list has no type system; it has mainProcess and subProcess."),
         (422, new("mainProcess", facetName="it"), ": a mainProcess is in the facet processes."),
-        (409, new("mainProcess", state="released"), ": a new mainProcess begins in the state inProcess."),
+        (409, new("mainProcess", state="released"), ": a new mainProcess starts in the state inProcess; leave out state."),
         (422, new("mainProcess", rootPath=[{"id": ID["sales"]}]),
-         ": rootPath: a mainProcess cannot stand below a mainProcess; it can stand below processHouse."),
+         ": rootPath: a mainProcess cannot be placed below a mainProcess; possible parents: processHouse."),
         (422, new("mainProcess", rootPath=[{"id": UNKNOWN}]), f": rootPath[0]: there is no element {UNKNOWN}."),
         (422, new("mainProcess", rootPath=[{}]), ": rootPath[0]: expected the id of an element."),
         (422, new("mainProcess", attributes={"nam": {}}),
          ": nam: the type mainProcess has no such attribute; similar: name."),
-        (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be a text."),
+        (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be text."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_made_is_refused(desk: Desk, status: int, element: Body, problem: str) -> None:
@@ -166,16 +166,19 @@ def test_what_cannot_be_made_is_refused(desk: Desk, status: int, element: Body, 
 
 
 def test_what_lives_in_diagrams_is_drawn(desk: Desk) -> None:
-    text = "elements[0]: a task is made by drawing it: post it to the content of a diagram."
+    text = "elements[0]: a task is created by drawing it: post it to the content of a diagram."
     desk.refuse(422, [new("task", rootPath=[{"id": ID["order"]}])], text)
     desk.refuse(
-        409, [new("userGroup", state="inProcess")], "elements[0]: a new userGroup has no states.", facet="users"
+        409,
+        [new("userGroup", state="inProcess")],
+        "elements[0]: a userGroup has no states; leave out state.",
+        facet="users",
     )
 
 
 def test_making_needs_the_permission(desk: Desk) -> None:
     house, step = new("processHouse"), new("mainProcess", rootPath=[{"id": ID["house"]}])
-    desk.refuse(403, [step, house], "elements[1]: making a processHouse needs the permission NewElement.")
+    desk.refuse(403, [step, house], "elements[1]: creating a processHouse needs the permission NewElement.")
     for role in (Role.VIEWER, Role.ANALYZER, Role.APPROVER):
         assert desk.send({"elements": [step]}, token=token_for(desk.storage, role)).status_code == 403
     assert [each["type"] for each in desk.update(house, step, token=desk.architect)] == ["processHouse", "mainProcess"]
@@ -232,20 +235,20 @@ def test_a_reference_makes_its_target(desk: Desk) -> None:
     [
         (422, {"tools": [{"id": ID["erp"]}, new("system", attributes={"name": {"127": "x", "1033": 5}, "nme": {}})]},
          ["tools[1]: name[127]: the culture is not possible here; possible: 1031 and 1033.",
-          "tools[1]: name[1033]: must be a text.",
+          "tools[1]: name[1033]: must be text.",
           "tools[1]: nme: the type system has no such attribute; similar: name."]),
         (422, {"tools": [new("user")]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
         (422, {"tools": [{"attributes": {}}]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
-        (422, {"tools": [{"type": "system"}]}, ["tools[0]: a new element needs attributes."]),
+        (422, {"tools": [{"type": "system"}]}, ["tools[0]: a new element needs attributes, such as {\"name\": {\"1033\": \"Order parts\"}}."]),
         (422, {"tools": [new("system", related={"owner": [{"id": ID["ben"]}]})]},
-         ["tools[0]: related: is not possible for what is made here."]),
+         ["tools[0]: related: is not possible for a new element in a reference; create it by an update of its own."]),
         (422, {"watchers": [new("system")]},
          ["watchers[0]: expected an id, or the type of a new element: user or userGroup."]),
         (422, {"watchers": [new("user"), new("user"), {"id": ID["ben"]}]}, ["watchers: 3 references; at most 2 are possible."]),
-        (422, {"systems": [new("system")]}, ["systems[0]: expected the id of an element; none can be made here."]),
-        (422, {"nextSteps": [new("task")]}, ["nextSteps[0]: a task is made by drawing it."]),
+        (422, {"systems": [new("system")]}, ["systems[0]: expected the id of an existing element; this context cannot create elements."]),
+        (422, {"nextSteps": [new("task")]}, ["nextSteps[0]: a task is created by drawing it: post it to the content of a diagram."]),
         (403, {"nextSteps": [new("processHouse")]},
-         ["nextSteps[0]: making a processHouse needs the permission NewElement."]),
+         ["nextSteps[0]: creating a processHouse needs the permission NewElement."]),
     ],
 )  # fmt: skip
 def test_targets_that_cannot_be_made_are_refused(desk: Desk, status: int, related: Body, problems: list[str]) -> None:
@@ -255,5 +258,5 @@ def test_targets_that_cannot_be_made_are_refused(desk: Desk, status: int, relate
 
 def test_a_version_that_cannot_be_changed_gets_no_new_targets(desk: Desk) -> None:
     element = {"versionId": ID["order-2"], "related": {"tools": [new("system")]}}
-    problem = f"elements[0] {ID['order-2']}: tools cannot be changed in the state released; make a new version."
+    problem = f"elements[0] {ID['order-2']}: tools cannot be changed in the state released; create a new version."
     desk.refuse(409, [element], problem)

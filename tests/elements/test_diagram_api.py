@@ -134,7 +134,7 @@ def test_what_a_client_may_accept(api: ApiClient, editor: str, accept: str) -> N
 @pytest.mark.parametrize("accept", ["application/json", "image/png", "image/svg+xml;q=0, */*", "text/plain"])
 def test_what_it_may_not(api: ApiClient, editor: str, accept: str) -> None:
     response = api.get(address("order-3"), token=editor, headers={"Accept": accept})
-    assert refused(response, 406) == "Answers are image/svg+xml only."
+    assert refused(response, 406) == "Accept: this operation responds with image/svg+xml only."
     assert response["Content-Type"] == "application/json"
 
 
@@ -217,20 +217,32 @@ def test_a_diagram_that_is_too_large(api: ApiClient, editor: str, monkeypatch: p
 
 
 ERRORS = [
-    ("orders", 1033, "vertical", 400, "'orders' is no GUID."),
-    ("order", "german", "vertical", 400, "'german' is no culture id; there are 1031 and 1033."),
-    ("order", "-1", "vertical", 400, "'-1' is no culture id; there are 1031 and 1033."),
-    ("order", "1033.0", "vertical", 400, "'1033.0' is no culture id; there are 1031 and 1033."),
-    ("order", "9" * 30, "vertical", 400, f"'{'9' * 30}' is no culture id; there are 1031 and 1033."),
-    ("order", "١٠٣٣", "vertical", 400, "'١٠٣٣' is no culture id; there are 1031 and 1033."),
-    ("order", 1036, "vertical", 404, "There is no culture 1036 in this storage; there are 1031 and 1033."),
-    ("order", 127, "vertical", 404, "There is no culture 127 in this storage; there are 1031 and 1033."),
-    ("order", 1033, "circular", 404, "There is no layout 'circular'; there are vertical and horizontal."),
+    ("orders", 1033, "vertical", 400, "'orders' is not a GUID."),
+    ("order", "german", "vertical", 400, "'german' is not a culture id; the storage has 1031 and 1033."),
+    ("order", "-1", "vertical", 400, "'-1' is not a culture id; the storage has 1031 and 1033."),
+    ("order", "1033.0", "vertical", 400, "'1033.0' is not a culture id; the storage has 1031 and 1033."),
+    ("order", "9" * 30, "vertical", 400, f"'{'9' * 30}' is not a culture id; the storage has 1031 and 1033."),
+    ("order", "١٠٣٣", "vertical", 400, "'١٠٣٣' is not a culture id; the storage has 1031 and 1033."),
+    ("order", 1036, "vertical", 404, "There is no culture 1036 in this storage; it has 1031 and 1033."),
+    ("order", 127, "vertical", 404, "There is no culture 127 in this storage; it has 1031 and 1033."),
+    ("order", 1033, "circular", 404, "There is no layout 'circular'; use vertical or horizontal."),
     (NOT_THERE, 1033, "vertical", 404, f"There is no element {NOT_THERE}."),
     ("shape-check-2", 1033, "vertical", 404, f"There is no element {ID['shape-check-2']}."),
-    ("anna", 1033, "vertical", 404, f"There is no diagram of {ID['anna']}: elements of the type user have none."),
-    ("erp", 1033, "vertical", 404, f"There is no diagram of {ID['erp-2']}: elements of the type system have none."),
-    ("check-2", 1033, "vertical", 404, f"There is no diagram of {ID['check-2']}: elements of the type task have none."),
+    ("anna", 1033, "vertical", 404, f"There is no diagram of {ID['anna']}: elements of the type user have no diagram."),
+    (
+        "erp",
+        1033,
+        "vertical",
+        404,
+        f"There is no diagram of {ID['erp-2']}: elements of the type system have no diagram.",
+    ),
+    (
+        "check-2",
+        1033,
+        "vertical",
+        404,
+        f"There is no diagram of {ID['check-2']}: elements of the type task have no diagram.",
+    ),
 ]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from elements.diagrams import network
 from elements.diagrams.frames import Outline
-from elements.diagrams.layout import Arrow, Box, Direction, Layout, Placed, arrange
+from elements.diagrams.layout import Arrow, Box, DiagramLayout, Direction, Placed, arrange
 
 Pairs = Sequence[tuple[str, str]]
 Rectangle = tuple[int, int, int, int]
@@ -41,7 +41,7 @@ def diagrams(draw: st.DrawFn) -> tuple[list[Box], list[tuple[str, str]]]:
     return [make(rank) for rank, make in enumerate(makers)], draw(st.lists(st.tuples(key, key), max_size=24))
 
 
-def rectangles(boxes: Sequence[Box], layout: Layout) -> dict[str, Rectangle]:
+def rectangles(boxes: Sequence[Box], layout: DiagramLayout) -> dict[str, Rectangle]:
     sizes = {box.key: box for box in boxes}
     return {
         place.key: (
@@ -54,7 +54,7 @@ def rectangles(boxes: Sequence[Box], layout: Layout) -> dict[str, Rectangle]:
     }
 
 
-def labels(boxes: Sequence[Box], layout: Layout, direction: Direction) -> dict[str, Rectangle]:
+def labels(boxes: Sequence[Box], layout: DiagramLayout, direction: Direction) -> dict[str, Rectangle]:
     """Where labels stand that are beside the flow."""
     beside = Outline.ROUND if direction is VERTICAL else Outline.POINTED
     found = {}
@@ -69,7 +69,7 @@ def meet(one: Rectangle, other: Rectangle) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def check(boxes: Sequence[Box], pairs: Pairs, layout: Layout, direction: Direction) -> None:
+def check(boxes: Sequence[Box], pairs: Pairs, layout: DiagramLayout, direction: Direction) -> None:
     """Everything is there, inside, apart, in the direction of the flow, and no arrow runs through a shape."""
     places = rectangles(boxes, layout)
     assert [place.key for place in layout.shapes] == [box.key for box in sorted(boxes, key=lambda box: box.rank)]
@@ -90,7 +90,7 @@ def check(boxes: Sequence[Box], pairs: Pairs, layout: Layout, direction: Directi
 
 
 def check_arrow(
-    arrow: Arrow, places: dict[str, Rectangle], others: list[Rectangle], layout: Layout, direction: Direction
+    arrow: Arrow, places: dict[str, Rectangle], others: list[Rectangle], layout: DiagramLayout, direction: Direction
 ) -> None:
     """`others` is what it must not run through."""
     along = 1 if direction is VERTICAL else 0
@@ -154,13 +154,13 @@ def test_without_the_arrows_that_lead_back_there_is_no_loop(diagram: tuple[list[
 
 def test_shapes_one_after_the_other() -> None:
     boxes, pairs = [event(0), task(1), task(2)], [("0", "1"), ("1", "2")]
-    assert arrange(boxes, pairs, VERTICAL) == Layout(
+    assert arrange(boxes, pairs, VERTICAL) == DiagramLayout(
         178,
         236,
         (Placed("0", 80, 24), Placed("1", 80, 117), Placed("2", 80, 211)),
         (Arrow("0", "1", False, ((80, 42), (80, 92))), Arrow("1", "2", False, ((80, 142), (80, 186)))),
     )
-    assert arrange(boxes, pairs, HORIZONTAL) == Layout(
+    assert arrange(boxes, pairs, HORIZONTAL) == DiagramLayout(
         524,
         50,
         (Placed("0", 18, 25), Placed("1", 240, 25), Placed("2", 444, 25)),
@@ -171,7 +171,7 @@ def test_shapes_one_after_the_other() -> None:
 def test_branches_stand_even_and_join_in_the_middle() -> None:
     """The shape before and the one after are in the middle of the two between; what shares an end shares a track."""
     boxes, pairs = [task(0), task(1), task(2), task(3)], [("0", "1"), ("0", "2"), ("1", "3"), ("2", "3")]
-    assert arrange(boxes, pairs, VERTICAL) == Layout(
+    assert arrange(boxes, pairs, VERTICAL) == DiagramLayout(
         356,
         238,
         (Placed("0", 178, 25), Placed("1", 80, 119), Placed("2", 276, 119), Placed("3", 178, 213)),
@@ -199,7 +199,7 @@ def test_branches_of_branches_stand_even() -> None:
 
 def test_a_loop_has_a_lane_beside_its_shapes() -> None:
     boxes, pairs = [task(0), task(1), task(2)], [("0", "1"), ("1", "2"), ("2", "0")]
-    assert arrange(boxes, pairs, VERTICAL) == Layout(
+    assert arrange(boxes, pairs, VERTICAL) == DiagramLayout(
         196,
         238,
         (Placed("0", 116, 25), Placed("1", 116, 119), Placed("2", 116, 213)),
@@ -259,7 +259,7 @@ def test_parts_stand_side_by_side() -> None:
 
 
 def test_nothing_and_what_is_not_there() -> None:
-    assert arrange([], [("0", "1")], VERTICAL) == Layout(0, 0, (), ())
+    assert arrange([], [("0", "1")], VERTICAL) == DiagramLayout(0, 0, (), ())
     assert arrange([task(0)], [("0", "9"), ("9", "0")], VERTICAL).arrows == ()
 
 

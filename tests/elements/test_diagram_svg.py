@@ -12,21 +12,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elements.diagrams.colors import contrast, line_color, text_on, tint
-from elements.diagrams.figures import Kind, Shape
+from elements.diagrams.figures import DrawableShape, FigureKind
 from elements.diagrams.layout import Direction
-from elements.diagrams.svg import STYLE_SHEET, Texts, draw
+from elements.diagrams.svg import STYLE_SHEET, DiagramTexts, draw
 from elements.diagrams.text import clean, width_of, wrap
 
 SVG = "{http://www.w3.org/2000/svg}"
-TEXTS = Texts("en-US", "Handle order", "Shapes: 2.", "Nothing here.")
+TEXTS = DiagramTexts("en-US", "Handle order", "Shapes: 2.", "Nothing here.")
 HOSTILE = "</title></svg><script>alert(1)</script><a href=\"javascript:alert(1)\" onload='x'>&amp;<![CDATA[]]><!--"
 
 
-def shape(rank: int, kind: Kind = Kind.TASK, name: str = "", **more: str) -> Shape:
-    return Shape(f"s{rank}", rank, kind, name or f"Shape {rank}", more.pop("type_name", "Task"), "#4A90C2", **more)
+def shape(rank: int, kind: FigureKind = FigureKind.TASK, name: str = "", **more: str) -> DrawableShape:
+    return DrawableShape(
+        f"s{rank}", rank, kind, name or f"Shape {rank}", more.pop("type_name", "Task"), "#4A90C2", **more
+    )
 
 
-def picture(shapes: Iterable[Shape], pairs: Iterable[tuple[str, str]] = (), **more: object) -> str:
+def picture(shapes: Iterable[DrawableShape], pairs: Iterable[tuple[str, str]] = (), **more: object) -> str:
     direction = more.pop("direction", Direction.VERTICAL)
     return draw(TEXTS, shapes, pairs, direction, **more)  # type: ignore[arg-type]  # passed on
 
@@ -36,7 +38,7 @@ def parsed(text: str) -> ElementTree.Element:
 
 
 def test_a_whole_picture() -> None:
-    shapes = [shape(0, Kind.START, "Go", type_name="Start"), shape(1, link="/a?b=1&c=2")]
+    shapes = [shape(0, FigureKind.START, "Go", type_name="Start"), shape(1, link="/a?b=1&c=2")]
     assert picture(shapes, [("s0", "s1"), ("s1", "s0")], selected="s1", with_style=False).splitlines() == [
         '<svg xmlns="http://www.w3.org/2000/svg" class="diagram" role="group" lang="en-US" xml:lang="en-US" width="256" height="180"'
         ' viewBox="0 0 256 180" font-family="Arial, \'Liberation Sans\', Helvetica, sans-serif" font-size="13">',
@@ -87,9 +89,9 @@ def test_a_picture_alone_brings_its_style_and_is_an_image_unless_it_has_links() 
     assert parsed(picture([shape(0, link="/x")])).get("role") == "group"
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", FigureKind)
 @pytest.mark.parametrize("direction", Direction)
-def test_each_kind_of_shape(kind: Kind, direction: Direction) -> None:
+def test_each_kind_of_shape(kind: FigureKind, direction: Direction) -> None:
     root = parsed(picture([shape(0, kind, "A name")], direction=direction))
     group = root.find(f".//{SVG}g[@id='shape-s0']")
     assert group is not None
@@ -97,9 +99,9 @@ def test_each_kind_of_shape(kind: Kind, direction: Direction) -> None:
     assert tags[:2] == ["title", "rect"]  # the mark
     assert tags[-1] == "text"
     looks = tags[2:-1]
-    if kind in (Kind.START, Kind.END, Kind.INTERMEDIATE):
-        assert looks == ["circle"] * (2 if kind is Kind.INTERMEDIATE else 1)
-    elif kind in (Kind.AND, Kind.OR, Kind.XOR, Kind.CONDITION):
+    if kind in (FigureKind.START, FigureKind.END, FigureKind.INTERMEDIATE):
+        assert looks == ["circle"] * (2 if kind is FigureKind.INTERMEDIATE else 1)
+    elif kind in (FigureKind.AND, FigureKind.OR, FigureKind.XOR, FigureKind.CONDITION):
         assert looks[0] == "path"
     else:
         assert looks[0] == "rect"
@@ -107,14 +109,14 @@ def test_each_kind_of_shape(kind: Kind, direction: Direction) -> None:
 
 
 def test_no_two_kinds_look_alike() -> None:
-    drawn = {re.sub(r'class="shape \w+"', "", picture([shape(0, kind, "A")], with_style=False)) for kind in Kind}
-    assert len(drawn) == len(Kind)
+    drawn = {re.sub(r'class="shape \w+"', "", picture([shape(0, kind, "A")], with_style=False)) for kind in FigureKind}
+    assert len(drawn) == len(FigureKind)
 
 
 @pytest.mark.parametrize("direction", Direction)
 def test_a_hostile_name_stays_text(direction: Direction) -> None:
-    shapes = [shape(rank, kind, HOSTILE, link=f'/"><script>{HOSTILE}') for rank, kind in enumerate(Kind)]
-    text = draw(Texts('"><script>', HOSTILE, HOSTILE), shapes, [("s0", "s1")], direction)
+    shapes = [shape(rank, kind, HOSTILE, link=f'/"><script>{HOSTILE}') for rank, kind in enumerate(FigureKind)]
+    text = draw(DiagramTexts('"><script>', HOSTILE, HOSTILE), shapes, [("s0", "s1")], direction)
     root = parsed(text)
     assert root.findtext(f"{SVG}title") == HOSTILE
     assert root.findtext(f".//{SVG}g/{SVG}title") == f"Task: {HOSTILE}"
@@ -126,17 +128,17 @@ def test_a_hostile_name_stays_text(direction: Direction) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(st.characters(), max_size=60), st.sampled_from(Kind))
-@example("\x00\x01\x08\x0b\x1f\ufffe\uffff\ud800", Kind.TASK)
-@example("a\u202eb\u0301\u200d\U0001f468\u200d\U0001f469", Kind.START)
-def test_any_name_gives_xml(name: str, kind: Kind) -> None:
-    drawn = Shape("s", 0, kind, name, "Task", "#4A90C2", "/x")
-    text = draw(Texts("de", name, name), [drawn], [], Direction.HORIZONTAL)
+@given(st.text(st.characters(), max_size=60), st.sampled_from(FigureKind))
+@example("\x00\x01\x08\x0b\x1f\ufffe\uffff\ud800", FigureKind.TASK)
+@example("a\u202eb\u0301\u200d\U0001f468\u200d\U0001f469", FigureKind.START)
+def test_any_name_gives_xml(name: str, kind: FigureKind) -> None:
+    drawn = DrawableShape("s", 0, kind, name, "Task", "#4A90C2", "/x")
+    text = draw(DiagramTexts("de", name, name), [drawn], [], Direction.HORIZONTAL)
     parsed(text.encode().decode())
 
 
 def test_the_same_diagram_is_the_same_text() -> None:
-    kinds = list(Kind)
+    kinds = list(FigureKind)
     shapes = [shape(rank, kinds[rank % len(kinds)]) for rank in range(30)]
     random = Random(3)
     pairs = [(f"s{random.randrange(30)}", f"s{random.randrange(30)}") for _ in range(45)]
@@ -162,7 +164,9 @@ def test_every_colour_is_read_and_seen(color: str) -> None:
 
 
 def test_a_colour_that_is_none() -> None:
-    root = parsed(draw(TEXTS, [Shape("s", 0, Kind.PROCESS, "A", "B", 'red" onload="x')], [], Direction.VERTICAL))
+    root = parsed(
+        draw(TEXTS, [DrawableShape("s", 0, FigureKind.PROCESS, "A", "B", 'red" onload="x')], [], Direction.VERTICAL)
+    )
     assert all("onload" not in each.attrib for each in root.iter())
 
 

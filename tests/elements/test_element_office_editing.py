@@ -327,7 +327,7 @@ def test_another_parent_moves_an_element(office: Office, wire: Api) -> None:
         ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
-        ({"parent": ID["part"]}, "parent", "A thing cannot stand below a part; it can stand below box or thing."),
+        ({"parent": ID["part"]}, "parent", "A thing cannot be placed below a part; possible parents: box or thing."),
         ({"parent": ID["thing"]}, "parent", "Is below the element itself, or is the element."),
         ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
     ],
@@ -453,7 +453,7 @@ def test_roles_decide_which_types_can_be_created(workshop: Storage, office: Offi
 
 def test_obstacles_to_deleting_are_listed_by_name(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
-    assert "This element cannot be deleted: it is referred to: parts of Other" in text
+    assert "This element cannot be deleted: other elements refer to it: parts of Other" in text
     response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
     assert response.status_code == 409
     with tenant_scope(workshop):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
 from storage.models import Storage
@@ -391,17 +392,19 @@ def test_addresses_are_those_of_the_request(handbook: Storage, api: ApiClient, s
     ("address", "status", "message"),
     [
         ("nothing/views/detail/elements", 404, "There is no facet nothing."),
-        ("processes/views/nothing/elements", 404, "There is no view nothing in the facet processes."),
-        ("processes/views/detail/elements/42", 400, "'42' is no GUID."),
-        ("processes/views/detail/elements/{00000000-0000-4000-8000-000000000001}", 400, "'{00000000-0000-4000-8000-000000000001}' is no GUID."),
-        ("processes/views/tree/elements?$resources=names", 400, "$resources: 'names' is no resource; there are attributes, related, children, content, displayNames, rootPath and versions."),
-        ("processes/views/tree/elements?$resources=attributes,", 400, "$resources: '' is no resource; there are attributes, related, children, content, displayNames, rootPath and versions."),
-        ("processes/views/tree/elements?$select=lcid", 400, "$select: 'lcid' is no attribute or related context of the types of this view."),
-        ("processes/views/tree/elements?$select=Name", 400, "$select: 'Name' is no attribute or related context of the types of this view."),
-        ("processes/views/tree/elements?$expandRelated=name", 400, "$expandRelated: 'name' is no related context of the types of this view."),
+        ("processes/views/nothing/elements", 404, "There is no view nothing in the facet processes; similar: reporting."),
+        ("proceses/views/detail/elements", 404, "There is no facet proceses; similar: processes."),
+        ("processes/views/detial/elements", 404, "There is no view detial in the facet processes; similar: detail."),
+        ("processes/views/detail/elements/42", 400, "'42' is not a GUID."),
+        ("processes/views/detail/elements/{00000000-0000-4000-8000-000000000001}", 400, "'{00000000-0000-4000-8000-000000000001}' is not a GUID."),
+        ("processes/views/tree/elements?$resources=names", 400, "$resources: 'names' is not a resource; use attributes, related, children, content, displayNames, rootPath or versions."),
+        ("processes/views/tree/elements?$resources=attributes,", 400, "$resources: '' is not a resource; use attributes, related, children, content, displayNames, rootPath or versions."),
+        ("processes/views/tree/elements?$select=lcid", 400, "$select: 'lcid' is not an attribute or related context of this view's types."),
+        ("processes/views/tree/elements?$select=Name", 400, "$select: 'Name' is not an attribute or related context of this view's types; similar: name."),
+        ("processes/views/tree/elements?$expandRelated=name", 400, "$expandRelated: 'name' is not a related context of this view's types."),
         ("processes/views/tree/elements?$orderby=name", 400, "$orderby: this operation takes $filter, $resources, $select, $expandRelated, $page, $pageSize and $pageSelectionKey."),
         ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select: is given more than once."),
-        ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is wrong at character 1 (>>>nam -eq 'x'): nothing is called nam here; similar: name."),
+        ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is wrong at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
         (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select and $expandRelated."),
     ],
 )  # fmt: skip
@@ -414,10 +417,51 @@ def test_bad_addresses_and_parameters(
     assert answer.json() == {"message": message, **kind, "data": [{"error": message}]}
 
 
+@pytest.mark.parametrize(
+    ("query", "messages"),
+    [
+        ("pageSize=2", ["pageSize: the $ is missing; write $pageSize."]),
+        ("select=name&api-version=4.0", ["select: the $ is missing; write $select."]),
+        ("page=1&filter=", ["page: the $ is missing; write $page.", "filter: the $ is missing; write $filter."]),
+        ("page=1&$page=0", ["page: the $ is missing; write $page.", "$page: expected a whole number from 1 to 1000000000, not '0'."]),
+    ],
+)  # fmt: skip
+def test_a_forgotten_dollar_is_an_error(handbook: Storage, client: Client, query: str, messages: list[str]) -> None:
+    answer = client.get(f"{PROCESSES}/tree/elements?{query}")
+    message = messages[0] if len(messages) == 1 else f"{len(messages)} parameters are invalid."
+    data = [{"error": each} for each in messages]
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"message": message, "output": "inline", "type": "error", "data": data},
+    )
+
+
+@pytest.mark.parametrize("address", ["facets", "facets/processes/views/tree/elements", "info"])
+@pytest.mark.parametrize("query", ["=name", "=", "api-version=1.0&=2"])
+def test_a_parameter_without_a_name_is_an_error(handbook: Storage, client: Client, address: str, query: str) -> None:
+    answer = client.get(f"/acme/handbook/_api/rest/{address}?{query}")
+    message = (
+        "A query parameter has no name. Put the address in single quotes, so that the shell keeps names such as $select:"
+        " '...?$select=name'."
+    )
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]},
+    )
+
+
+def test_other_unknown_parameters_are_ignored(handbook: Storage, client: Client) -> None:
+    """`page` is a parameter of the list, not of a single element."""
+    address = f"{PROCESSES}/tree/elements"
+    assert client.get(f"{address}?colour=red&&Select=name").json() == client.get(address).json()
+    element = f"{PROCESSES}/detail/elements/{ID['order']}"
+    assert client.get(f"{element}?page=1").json() == client.get(element).json()
+
+
 def test_every_problem_of_the_parameters_is_told_at_once(handbook: Storage, api: ApiClient) -> None:
     answer = api.get(f"{PROCESSES}/tree/elements?$select=nothing&$page=0&$pageSize=x&$filter=(&$top=1")
     assert answer.status_code == 400
-    assert answer.json()["message"] == "5 parameters cannot be used."
+    assert answer.json()["message"] == "5 parameters are invalid."
     assert [each["error"].split(":")[0] for each in answer.json()["data"]] == [
         "$top", "$select", "The filter is wrong at character 2 ((>>>)", "$page", "$pageSize",
     ]  # fmt: skip
@@ -436,7 +480,7 @@ def test_a_request_that_takes_too_long_is_told_to_ask_for_less(
     monkeypatch.setattr("elements.reading.selection.BY_NAME", "pg_sleep(5)::text, v.sort_name, e.id")
     answer = api.get(f"{PROCESSES}/list/elements")
     message = (
-        "This request takes too long: ask for less, by fewer or simpler conditions in $filter, a smaller page, or fewer"
+        "The request takes too long. Ask for less: fewer or simpler conditions in $filter, a smaller page, or fewer"
         " resources."
     )
     assert answer.status_code == 400

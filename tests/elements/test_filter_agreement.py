@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elements.filters.binding import KINDS, Kind, Vocabulary
+from elements.filters.binding import KINDS, ValueKind, Vocabulary
 from elements.filters.syntax import Operator, TextFunction
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
@@ -53,7 +53,7 @@ INSTANTS = [
 ]  # fmt: skip
 FILES = [{"address": "a/B.png"}, {"title": "Ä", "address": ""}, {"title": "s", "address": "x", "mimeType": "z"}]
 VALUES: dict[DataType, list[Any]] = {
-    **dict.fromkeys((each for each, kind in KINDS.items() if kind is Kind.TEXT), TEXTS),
+    **dict.fromkeys((each for each, kind in KINDS.items() if kind is ValueKind.TEXT), TEXTS),
     DataType.SELECTION_VALUE: list(KEYS),
     DataType.MULTI_SELECTION_VALUE: [[], ["s"], ["m", "Größe L"], list(KEYS)],
     DataType.BOOLEAN: [True, False],
@@ -141,24 +141,24 @@ class Maker:
 IDS = [str(identity(("thing", number))) for number in range(12)] + [str(identity(("version", 3, 0)))]
 LOCAL_TIMES = sorted({(each.astimezone(zone).replace(tzinfo=None) + timedelta(microseconds=more)).isoformat() for each in INSTANTS for zone in ZONES for more in (0, 1)})  # fmt: skip
 ADDRESSES = [f"{ADDRESS}/1031/people/", "/1033/things%2C%20%C3%A9TC./", IDS[0], "nur der Autor, weitere", "Element."]
-LITERALS: dict[Kind, st.SearchStrategy[str]] = {
-    Kind.TEXT: st.sampled_from([*map(quoted, [*TEXTS, *KEYS, *STATES, *ADDRESSES, "show", "box", "people", "Crate", "1.1"]), "null"]),
-    Kind.KEYS: st.sampled_from([*map(quoted, [*KEYS, "n"]), "null"]),
-    Kind.NUMBER: st.sampled_from([*map(str, NUMBERS), "2", "10", "-1e999", "1e-999", "null"]),
-    Kind.TRUTH: st.sampled_from(["true", "false", "null"]),
-    Kind.MOMENT: st.sampled_from([*DAYS, *MOMENTS, *map(quoted, LOCAL_TIMES), "9999-12-31T23:59:59.999999", "null"]),
-    Kind.FILES: st.sampled_from(["'x'"]),
-    Kind.ID: st.sampled_from([*IDS, "null"]),
+LITERALS: dict[ValueKind, st.SearchStrategy[str]] = {
+    ValueKind.TEXT: st.sampled_from([*map(quoted, [*TEXTS, *KEYS, *STATES, *ADDRESSES, "show", "box", "people", "Crate", "1.1"]), "null"]),
+    ValueKind.KEYS: st.sampled_from([*map(quoted, [*KEYS, "n"]), "null"]),
+    ValueKind.NUMBER: st.sampled_from([*map(str, NUMBERS), "2", "10", "-1e999", "1e-999", "null"]),
+    ValueKind.TRUTH: st.sampled_from(["true", "false", "null"]),
+    ValueKind.MOMENT: st.sampled_from([*DAYS, *MOMENTS, *map(quoted, LOCAL_TIMES), "9999-12-31T23:59:59.999999", "null"]),
+    ValueKind.FILES: st.sampled_from(["'x'"]),
+    ValueKind.ID: st.sampled_from([*IDS, "null"]),
 }  # fmt: skip
 CASES: list[Callable[[str], str]] = [str, str.upper, str.lower, str.swapcase]
 ORDERS = [each for each in Operator if each is not Operator.IN]
 
 
-def operands(vocabulary: Vocabulary) -> list[tuple[str, Kind]]:
+def operands(vocabulary: Vocabulary) -> list[tuple[str, ValueKind]]:
     """Everything that can be asked for, with the kind of literal that fits."""
-    found = [("id", Kind.ID), ("versionId", Kind.ID), ("creationId", Kind.ID)]
-    found += [(name, Kind.TEXT) for name in ("type", "state", "stereotype", "facetName")]
-    found += [("attributes", kind) for kind in Kind if kind is not Kind.ID]
+    found = [("id", ValueKind.ID), ("versionId", ValueKind.ID), ("creationId", ValueKind.ID)]
+    found += [(name, ValueKind.TEXT) for name in ("type", "state", "stereotype", "facetName")]
+    found += [("attributes", kind) for kind in ValueKind if kind is not ValueKind.ID]
     for name, definitions in vocabulary.attributes.items():
         for each in definitions:
             kind = KINDS[each.data_type]
@@ -166,27 +166,27 @@ def operands(vocabulary: Vocabulary) -> list[tuple[str, Kind]]:
             found += [(f"{name}[{lcid}]", kind) for lcid in cultures]
             if name not in ("id", "stereotype"):
                 found += [(name, kind)] * 2
-    return found + [(name, Kind.ID) for name in vocabulary.contexts for _ in range(3)]
+    return found + [(name, ValueKind.ID) for name in vocabulary.contexts for _ in range(3)]
 
 
 @st.composite
-def predicates(draw: st.DrawFn, known: list[tuple[str, Kind]]) -> str:
+def predicates(draw: st.DrawFn, known: list[tuple[str, ValueKind]]) -> str:
     operand, kind = draw(st.sampled_from(known))
     shape = draw(st.integers(0, 9))
     if shape < 2:
         return f"IsNull({operand})"
-    if kind is Kind.FILES or (kind in (Kind.TEXT, Kind.KEYS) and shape < 6):
+    if kind is ValueKind.FILES or (kind in (ValueKind.TEXT, ValueKind.KEYS) and shape < 6):
         text = draw(st.sampled_from([*TEXTS, *KEYS, *ADDRESSES, "b.P", "str", "E"]))
         changed = draw(st.sampled_from(CASES))(text)
         return f"{draw(st.sampled_from(list(TextFunction)))}({operand}, {quoted(changed)})"
     if shape == 9:
         return f"{operand} -in ({', '.join(draw(st.lists(LITERALS[kind], min_size=1, max_size=3)))})"
-    operators = [Operator.EQ, Operator.NE] if kind in (Kind.ID, Kind.TRUTH) else ORDERS
+    operators = [Operator.EQ, Operator.NE] if kind in (ValueKind.ID, ValueKind.TRUTH) else ORDERS
     literal = draw(LITERALS[kind])
     return f"{operand} {draw(st.sampled_from(operators[:2] if literal == 'null' else operators))} {literal}"
 
 
-def expressions(known: list[tuple[str, Kind]]) -> st.SearchStrategy[str]:
+def expressions(known: list[tuple[str, ValueKind]]) -> st.SearchStrategy[str]:
     return st.recursive(
         predicates(known),
         lambda inner: st.one_of(

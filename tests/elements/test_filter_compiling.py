@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elements.filters.binding import Kind, TextMatch
+from elements.filters.binding import TextMatch, ValueKind
 from elements.filters.probes import Passes
 from elements.filters.syntax import BLANKS, TextFunction, fold_case
 from storage.tenancy.scope import tenant_scope
@@ -392,7 +392,7 @@ def test_letter_case_is_folded_as_python_does() -> None:
 
 
 def those_that_contain(text: str, values: list[str]) -> list[str]:
-    condition = Passes(Kind.TEXT, TextMatch(TextFunction.CONTAINS, text), BERLIN).text("x.value")
+    condition = Passes(ValueKind.TEXT, TextMatch(TextFunction.CONTAINS, text), BERLIN).text("x.value")
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT x.value FROM unnest(%s::text[]) WITH ORDINALITY x(value, place) WHERE {condition.sql} ORDER BY place",

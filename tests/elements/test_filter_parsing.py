@@ -23,7 +23,7 @@ from elements.filters.parsing import parse_filter
 from elements.filters.syntax import (
     And,
     Comparison,
-    Culture,
+    CultureLiteral,
     Expression,
     Literal,
     Membership,
@@ -66,12 +66,12 @@ def one(position: int, name: str) -> Comparison:
     [
         ("name -eq 'x'", eq(0, "name", 5, TextLiteral(9, "x"))),
         ("  name\n-eq\t'x' ", eq(2, "name", 7, TextLiteral(11, "x"))),
-        ("name[1031]-eq'x'", Comparison(0, Operand(0, "name", Culture(5, 1031)), Operator.EQ, 10, TextLiteral(13, "x"))),
-        ("name [ 127 ] eq x", Comparison(0, Operand(0, "name", Culture(7, 127)), Operator.EQ, 13, WordLiteral(16, "x"))),
+        ("name[1031]-eq'x'", Comparison(0, Operand(0, "name", CultureLiteral(5, 1031)), Operator.EQ, 10, TextLiteral(13, "x"))),
+        ("name [ 127 ] eq x", Comparison(0, Operand(0, "name", CultureLiteral(7, 127)), Operator.EQ, 13, WordLiteral(16, "x"))),
         ("a -in ('x')", Membership(0, Operand(0, "a"), 2, (TextLiteral(7, "x"),))),
         ("a IN(x,2,null)", Membership(0, Operand(0, "a"), 2, (WordLiteral(5, "x"), NumberLiteral(7, Decimal(2)), NullLiteral(9)))),
         ("Contains(a, 'x')", TextTest(0, TextFunction.CONTAINS, Operand(9, "a"), TextLiteral(12, "x"))),
-        ("STARTSWITH (a[1031],x)", TextTest(0, TextFunction.STARTS_WITH, Operand(12, "a", Culture(14, 1031)), WordLiteral(20, "x"))),
+        ("STARTSWITH (a[1031],x)", TextTest(0, TextFunction.STARTS_WITH, Operand(12, "a", CultureLiteral(14, 1031)), WordLiteral(20, "x"))),
         ("endswith(a, 'x')", TextTest(0, TextFunction.ENDS_WITH, Operand(9, "a"), TextLiteral(12, "x"))),
         ("isNull( a )", NullTest(0, Operand(8, "a"))),
         ("not a eq 1", Not(0, one(4, "a"))),
@@ -168,7 +168,7 @@ def test_names_may_hold_dots_and_hyphens_and_be_like_keywords(name: str) -> None
     assert parse_filter(f"{name} -eq 1") == eq(0, name, end + 1, NumberLiteral(end + 5, Decimal(1)))
     assert parse_filter(f"NOT {name} -eq 1") == Not(0, eq(4, name, end + 5, NumberLiteral(end + 9, Decimal(1))))
     assert parse_filter(f"{name}[1031] -in (1)") == Membership(
-        0, Operand(0, name, Culture(end + 1, 1031)), end + 7, (NumberLiteral(end + 12, Decimal(1)),)
+        0, Operand(0, name, CultureLiteral(end + 1, 1031)), end + 7, (NumberLiteral(end + 12, Decimal(1)),)
     )
     assert parse_filter(f"IsNull({name})") == NullTest(0, Operand(7, name))
     assert parse_filter(f"Contains({name},x)") == TextTest(
@@ -200,17 +200,17 @@ END = "AND, OR or the end of the filter"
         ("5 -eq 'a'", "1 (>>>5 -eq 'a')", f"expected {CONDITION}, not '5'"),
         ("a:b -eq 5", "1 (>>>a:b -eq 5)", f"expected {CONDITION}, not 'a:b'"),
         ("()", "2 ((>>>))", f"expected {CONDITION}, not ')'"),
-        ("NOT", "4 (NOT>>>)", f"the filter ends too early, expected {CONDITION}"),
-        ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early, expected {CONDITION}"),
-        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&', which can stand in a text in quotes only"),
+        ("NOT", "4 (NOT>>>)", f"the filter ends too early; expected {CONDITION}"),
+        ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early; expected {CONDITION}"),
+        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&'; this character is possible in quotes only"),
         # operators
-        ("name", "5 (name>>>)", f"the filter ends too early, expected {OPERATOR}"),
+        ("name", "5 (name>>>)", f"the filter ends too early; expected {OPERATOR}"),
         ("name like 'x'", "6 (name >>>like 'x')", f"expected {OPERATOR}, not 'like'"),
         ("name -like 'x'", "6 (name >>>-like 'x')", f"expected {OPERATOR}, not '-like'"),
         ("name ın (1)", "6 (name >>>ın (1))", f"expected {OPERATOR}, not 'ın'"),
         ("name = 'x'", "6 (name >>>= 'x')", f"expected {OPERATOR}, not '='"),
         ("name 'x'", "6 (name >>>'x')", f"expected {OPERATOR}, not 'x'"),
-        ("name-eq 'x'", "9 (name-eq >>>'x')", f"expected {OPERATOR}, not 'x'; names may hold hyphens, so put a blank before the operator: name -eq"),
+        ("name-eq 'x'", "9 (name-eq >>>'x')", f"expected {OPERATOR}, not 'x'; names may contain hyphens, so put a space before the operator: name -eq"),
         ("name -eq-5", "6 (name >>>-eq-5)", f"expected {OPERATOR}, not '-eq-5'"),
         ("a AND b eq 1", "3 (a >>>AND b eq 1)", f"expected {OPERATOR}, not 'AND'"),
         # functions
@@ -218,7 +218,7 @@ END = "AND, OR or the end of the filter"
         ("a eq 1 AND Lower(a) eq 'x'", "12 (a eq 1 AND >>>Lower(a) eq 'x')", f"there is no function Lower; {KNOWN_FUNCTIONS}"),
         ("Contains('x', a)", "10 (Contains(>>>'x', a))", "expected the name of an attribute, a field or a related context, not 'x'"),
         ("Contains(a)", "11 (Contains(a>>>))", "expected a comma and then a text, not ')'"),
-        ("Contains(a, 'x'", "16 (Contains(a, 'x'>>>)", "the filter ends too early, expected a closing )"),
+        ("Contains(a, 'x'", "16 (Contains(a, 'x'>>>)", "the filter ends too early; expected a closing )"),
         ("Contains(a, 'x', 'y')", "16 (Contains(a, 'x'>>>, 'y'))", "expected a closing ), not ','"),
         ("IsNull(a, 'x')", "9 (IsNull(a>>>, 'x'))", "expected a closing ), not ','"),
         ("IsNull()", "8 (IsNull(>>>))", "expected the name of an attribute, a field or a related context, not ')'"),
@@ -229,36 +229,36 @@ END = "AND, OR or the end of the filter"
         ("a[1.5] eq 1", "3 (a[>>>1.5] eq 1)", "expected a culture id such as 1031, not 1.5"),
         ("a[1031 eq 1", "8 (a[1031 >>>eq 1)", "expected a closing ], not 'eq'"),
         # values
-        ("a eq", "5 (a eq>>>)", f"the filter ends too early, expected {VALUE}"),
-        ("a eq AND b eq 1", "6 (a eq >>>AND b eq 1)", "expected a value, not AND; to compare with this very word, put it in quotes: 'AND'"),
-        ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this very word, put it in quotes: 'not'"),
+        ("a eq", "5 (a eq>>>)", f"the filter ends too early; expected {VALUE}"),
+        ("a eq AND b eq 1", "6 (a eq >>>AND b eq 1)", "expected a value, not AND; to compare with this word, put it in quotes: 'AND'"),
+        ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this word, put it in quotes: 'not'"),
         ("a eq (1)", "6 (a eq >>>(1))", f"expected {VALUE}, not '('"),
         ("a eq -x", "6 (a eq >>>-x)", f"expected {VALUE}, not '-x'"),
-        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@', which can stand in a text in quotes only"),
-        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@', which can stand in a text in quotes only"),
-        ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; a text of several words must stand in quotes"),
+        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@'; this character is possible in quotes only"),
+        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@'; this character is possible in quotes only"),
+        ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; put text of several words in quotes"),
         ("a eq 1 b eq 2", "8 (a eq 1 >>>b eq 2)", f"expected {END}, not 'b'"),
         ("a eq 'x' 'y'", "10 (a eq 'x' >>>'y')", f"expected {END}, not 'y'"),
-        ("a eq 'x", "6 (a eq >>>'x)", "the text that begins here does not end, a closing ' is missing"),
-        ("a eq 'x''", "6 (a eq >>>'x'')", "the text that begins here does not end, a closing ' is missing"),
+        ("a eq 'x", "6 (a eq >>>'x)", "the text that begins here has no closing '"),
+        ("a eq 'x''", "6 (a eq >>>'x'')", "the text that begins here has no closing '"),
         ("a eq 'it's'", "10 (a eq 'it'>>>s')", f"expected {END}, not 's'; a quote inside a text is written twice: ''"),
-        ('a eq "x\'', "6 (a eq >>>\"x')", 'the text that begins here does not end, a closing " is missing'),
-        ("a eq 2026-02-30", "6 (a eq >>>2026-02-30)", "2026-02-30 is no day of the calendar, or no time of the day"),
-        ("a eq 2026-02-01T24:00:00", "6 (a eq >>>2026-02-01T24:00:00)", "2026-02-01T24:00:00 is no day of the calendar, or no time of the day"),
-        ("a eq 0000-01-01", "6 (a eq >>>0000-01-01)", "0000-01-01 is no day of the calendar, or no time of the day"),
+        ('a eq "x\'', "6 (a eq >>>\"x')", 'the text that begins here has no closing "'),
+        ("a eq 2026-02-30", "6 (a eq >>>2026-02-30)", "2026-02-30 is not a valid date or time"),
+        ("a eq 2026-02-01T24:00:00", "6 (a eq >>>2026-02-01T24:00:00)", "2026-02-01T24:00:00 is not a valid date or time"),
+        ("a eq 0000-01-01", "6 (a eq >>>0000-01-01)", "0000-01-01 is not a valid date or time"),
         # lists and brackets
         ("a in x", "6 (a in >>>x)", "expected a list in brackets such as ('a', 'b'), not 'x'"),
         ("a in ()", "7 (a in (>>>))", f"expected {VALUE}, not ')'"),
         ("a in (1 2)", "9 (a in (1 >>>2))", "expected a comma or a closing ), not '2'"),
         ("a in (1,)", "9 (a in (1,>>>))", f"expected {VALUE}, not ')'"),
-        ("a in (1", "8 (a in (1>>>)", "the filter ends too early, expected a comma or a closing )"),
-        ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early, expected AND, OR or a closing )"),
+        ("a in (1", "8 (a in (1>>>)", "the filter ends too early; expected a comma or a closing )"),
+        ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early; expected AND, OR or a closing )"),
         ("(a eq 1 b", "9 ((a eq 1 >>>b)", "expected AND, OR or a closing ), not 'b'"),
         ("a eq 1)", "7 (a eq 1>>>))", f"expected {END}, not ')'"),
         # what cannot be shown as it is
-        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' ', which can stand in a text in quotes only"),
-        ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a NUL character or half of a surrogate pair cannot stand in a filter"),
-        ("a eq \ud800", "6 (a eq >>> )", "a NUL character or half of a surrogate pair cannot stand in a filter"),
+        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' '; this character is possible in quotes only"),
+        ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a filter cannot contain a NUL character or half of a surrogate pair"),
+        ("a eq \ud800", "6 (a eq >>> )", "a filter cannot contain a NUL character or half of a surrogate pair"),
         ("a " + "b" * 50, "3 (a >>>" + "b" * 30 + "…)", f"expected {OPERATOR}, not '{'b' * 40}…'"),
         ("a eq 1 AND a eq 1 AND a eq 1 AND b 'x'", "36 (…1 AND a eq 1 AND a eq 1 AND b >>>'x')", f"expected {OPERATOR}, not 'x'"),
     ],
@@ -281,7 +281,7 @@ def test_the_number_of_conditions_is_limited() -> None:
     assert len(list(predicates(parse_filter(" or ".join(["a eq 1"] * 100))))) == 100
     assert message(" or ".join(["a eq 1"] * 101)) == (
         "The filter is wrong at character 1001 (…a eq 1 or a eq 1 or a eq 1 or >>>a eq 1): "
-        "a filter has at most 100 conditions, and here one more begins."
+        "a filter has at most 100 conditions; this is one more."
     )
 
 
@@ -291,7 +291,7 @@ def test_nesting_is_limited(opening: str, closing: str, inner: str) -> None:
     levels = 32 // (opening.count("(") + opening.count("NOT"))
     parse_filter(opening * levels + inner + closing * levels)
     refused = message(opening * (levels + 1) + inner + closing * (levels + 1))
-    assert refused.endswith("brackets and NOT are nested deeper than 32 levels here.")
+    assert refused.endswith("brackets and NOT are nested deeper than 32 levels.")
 
 
 def test_siblings_do_not_nest() -> None:
@@ -391,7 +391,7 @@ class Writer:
             return Operand(position, name)
         self.put("[")
         lcid = self.draw(st.integers(0, 99_999))
-        culture = Culture(self.put(str(lcid)), lcid)
+        culture = CultureLiteral(self.put(str(lcid)), lcid)
         self.put("]")
         return Operand(position, name, culture)
 

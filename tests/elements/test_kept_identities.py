@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from elements.api import operation
+from elements.api import reading_viewset
 from elements.models import Element, ElementVersion
 from elements.reading import identities
 from elements.reading.identities import Identities
@@ -120,7 +120,7 @@ def test_a_stream_keeps_what_it_reads_for_the_state_that_it_reads(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody changes a target after the headers were made and before the first piece is read."""
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     change(handbook)
     read(api, PROCESSES, architect)
     response: Any = Client().get(PROCESSES, headers={"Authorization": f"Bearer {architect}"})

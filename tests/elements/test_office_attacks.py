@@ -40,7 +40,7 @@ class TestRolesOfUsers:
         body = {"elements": [{"id": USER, "type": "user", "attributes": {name: {"127": True}}}]}
         refused = api.post(API, body, "application/json", token=token_for(showcase, Role.ARCHITECT))
         assert refused.status_code == 403
-        assert f"{name} is for administrators to change" in refused.json()["data"][0]["error"]
+        assert f"only administrators can change {name}" in refused.json()["data"][0]["error"]
         assert user_with(showcase, ARCHITECT).attributes == before
         assert api.post(API, body, "application/json", token=token_for(showcase, Role.ADMINISTRATOR)).status_code == 200
         assert user_with(showcase, ARCHITECT).attributes[name] == {"127": True}
@@ -166,7 +166,7 @@ def test_a_user_of_an_account_cannot_be_deleted(showcase: Storage, api: ApiClien
     office = Office(showcase, Role.ARCHITECT)
     form = office.form(f"elements/element/{boss}/delete/")
     refused = office.post(f"elements/element/{boss}/delete/", form)
-    assert "an account of the staff is this user: the-boss" in main_text(refused)
+    assert "a staff account belongs to this user: the-boss" in main_text(refused)
     assert api.delete(f"{API}/{boss}", token=token_for(showcase, Role.ARCHITECT)).status_code == 409
     assert signed_in(account).get("/demo/showcase/admin/").status_code == 200
 

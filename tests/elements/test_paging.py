@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from pytest_django import Settings as ChangedSettings
 
-from elements.api import operation
+from elements.api import reading_viewset
 from elements.reading import selection
 from elements.reading.streams import Stream
 from elements.sample import sample_lines
@@ -123,13 +123,13 @@ def test_a_viewer_counts_what_a_viewer_sees(handbook: Storage, api: ApiClient) -
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("$page=0", "$page: must be a whole number from 1 to 1000000000, not '0'."),
-        ("$page=-1", "$page: must be a whole number from 1 to 1000000000, not '-1'."),
-        ("$page=1.0", "$page: must be a whole number from 1 to 1000000000, not '1.0'."),
-        ("$page=٣", "$page: must be a whole number from 1 to 1000000000, not '٣'."),
-        ("$pageSize=1001", "$pageSize: must be a whole number from 1 to 1000, not '1001'."),
-        ("$pageSize=99999999999999999999", "$pageSize: must be a whole number from 1 to 1000, not '99999999999999999999'."),
-        ("$pageSelectionKey=order", "$pageSelectionKey: 'order' is no GUID."),
+        ("$page=0", "$page: expected a whole number from 1 to 1000000000, not '0'."),
+        ("$page=-1", "$page: expected a whole number from 1 to 1000000000, not '-1'."),
+        ("$page=1.0", "$page: expected a whole number from 1 to 1000000000, not '1.0'."),
+        ("$page=٣", "$page: expected a whole number from 1 to 1000000000, not '٣'."),
+        ("$pageSize=1001", "$pageSize: expected a whole number from 1 to 1000, not '1001'."),
+        ("$pageSize=99999999999999999999", "$pageSize: expected a whole number from 1 to 1000, not '99999999999999999999'."),
+        ("$pageSelectionKey=order", "$pageSelectionKey: 'order' is not a GUID."),
     ],
 )  # fmt: skip
 def test_bad_pages(handbook: Storage, api: ApiClient, query: str, message: str) -> None:
@@ -150,7 +150,7 @@ def test_a_long_list_is_written_in_pieces_and_is_the_same(
     whole = [api.get(address, token=editor) for address in addresses]
     assert not any(hasattr(each, "was_streamed") for each in whole)
     for size in (1, 2, 3):
-        monkeypatch.setattr(operation, "BATCH", size)
+        monkeypatch.setattr(reading_viewset, "BATCH", size)
         pieces = [api.get(address, token=editor) for address in addresses]
         assert all(hasattr(each, "was_streamed") for each in pieces)
         assert [each.content for each in pieces] == [each.content for each in whole]
@@ -160,7 +160,7 @@ def test_a_long_list_is_written_in_pieces_and_is_the_same(
 def test_a_long_list_is_not_read_for_its_headers(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     monkeypatch.setattr(selection, "stream_keys", lambda *_: pytest.fail("was read"))
     answer = api.head(LIST)
     assert (answer.status_code, answer.content, answer["Content-Type"]) == (200, b"", "application/json")
@@ -169,7 +169,7 @@ def test_a_long_list_is_not_read_for_its_headers(
 def test_a_list_that_empties_before_it_is_written_is_empty(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     monkeypatch.setattr(selection, "stream_keys", lambda *_: iter(()))
     assert api.get(LIST).json() == {"count": 0, "elements": []}
 
@@ -178,11 +178,11 @@ def test_there_are_places_for_few_long_lists_at_once(
     handbook: Storage, api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each holds a connection while its client reads; the others must go on being served."""
-    monkeypatch.setattr(operation, "BATCH", 1)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
     begun = [Stream(iter([b"x"])) for _ in range(settings.POOL_SIZE // 2)]
     refused = api.get(LIST, token=editor)
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
-    assert refused.json()["message"] == "Too many whole lists are being read; ask for pages, or try again."
+    assert refused.json()["message"] == "Too many whole lists are being read; read pages with $page, or retry later."
     assert api.get(f"{LIST}?$pageSize=1", token=editor).status_code == 200
     # A client that went away before it had read anything, one that read to the end, and one in the middle.
     begun[0].close()
@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_length_of_a_list(
     """Of a long list no more is held than of its first pieces: what was written must not be kept."""
     lines = tmp_path / "lines.ndjson"
     lines.write_bytes(b"".join(sample_lines(80)))
-    monkeypatch.setattr(operation, "BATCH", 5)
+    monkeypatch.setattr(reading_viewset, "BATCH", 5)
     with filled_storage(lines, key="long", template="standard", anonymous="read") as storage:
         address = f"/{storage}/_api/rest/facets/processes/views/detail/elements"
         client = Client(headers={"Accept-Encoding": coding})

@@ -50,7 +50,7 @@ def test_the_app_address_leads_to_the_language_of_the_reader(handbook: Storage) 
         response = client.get(f"{ROOT}{path}", headers={"Accept-Language": accepted})
         assert (response.status_code, response["Location"]) == (302, f"{ROOT}/{lcid}/")
         assert {"Accept-Language", "Cookie"} <= set(response["Vary"].split(", "))
-    assert client.get(f"{ROOT}/_api/rest/info").json()["appUrl"] == f"http://testserver{ROOT}"
+    assert client.get(f"{ROOT}/_api/rest/info").json()["appUrl"] == f"http://testserver{ROOT}/"
     german = staff(handbook, Role.VIEWER, language="de")
     assert german.get(ROOT, headers={"Accept-Language": "en"})["Location"] == f"{ROOT}/1031/"
 

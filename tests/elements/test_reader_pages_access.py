@@ -188,7 +188,7 @@ def test_content_of_another_tenant_is_not_found(handbook: Storage, house: Storag
 
 
 def test_anonymous_readers_are_throttled(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
     client = Client()
     assert [client.get(f"{ROOT}/1031/").status_code for _ in range(3)] == [200, 200, 429]
     response = client.get(f"{ROOT}/1033/it/")

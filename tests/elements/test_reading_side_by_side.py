@@ -11,7 +11,7 @@ import pytest
 from django.db import NotSupportedError, connection
 from django.test import Client
 
-from elements.api import tags
+from elements.api import reading_viewset
 from elements.pages import views
 from elements.pages.navigation import read_facets
 from elements.reading import selection
@@ -50,7 +50,7 @@ def test_a_read_is_one_snapshot(
         kinds.append(transaction_kind())
         return content_state()
 
-    monkeypatch.setattr(tags, "content_state", observed)
+    monkeypatch.setattr(reading_viewset, "content_state", observed)
     token = token_for(busy, Role.ARCHITECT)
     response = api.generic(method, f"{VIEW}?$pageSize=1", body, "application/json", token=token)
     assert (response.status_code, kinds) == (200, [("repeatable read", "on")])

@@ -352,22 +352,22 @@ BAD = [
     ("begin[127]", "2026-01-02T03:04:05.12345678", MOMENT), ("begin[127]", "2026-01-02T24:00:01", MOMENT),
     ("validFrom[127]", "2026-13-01T00:00:00", MOMENT), ("validUntil[127]", 9999, MOMENT),
     ("validFrom[127]", "2026-03-29T02:30:00",
-     "does not exist in Europe/Berlin: the clocks are put forward over 2026-03-29T02:30:00 there"),
+     "does not exist in Europe/Berlin: clocks are set forward past 2026-03-29T02:30:00 there"),
     ("isCritical[127]", "true", "must be true or false"), ("isCritical[127]", 0, "must be true or false"),
     ("maturity[127]", "Defined", "must be one of defined, isLived"), ("maturity[127]", [], "must be one of defined, isLived"),
-    ("channels[127]", "defined", "must be a list of keys, each once"),
-    ("channels[127]", ["defined", "defined"], "must be a list of keys, each once"),
+    ("channels[127]", "defined", "must be a list of different keys"),
+    ("channels[127]", ["defined", "defined"], "must be a list of different keys"),
     ("channels[127]", ["defined", "x"], "must be one of defined, isLived"),
     ("site[1033]", "java\tscript:alert(1)", CODE), ("site[1033]", "https://a\nb", "must be a single line"),
     ("scope[1033]", "a\nb", "must be a single line"), ("scope[1033]", "a\u2028b", "must be a single line"),
-    ("scope[1033]", 1, "must be a text"), ("name[1033]", {"a": "b"}, "must be a text"),
+    ("scope[1033]", 1, "must be text"), ("name[1033]", {"a": "b"}, "must be text"),
     ("description[1033]", "<p>", "is not well-formed: mismatched tag: line 1, column 11"),
-    ("description[1033]", "<script>x</script>", "must not hold the element script"),
-    ("description[1033]", '<p onclick="x()">y</p>', "must not hold the attribute onclick"),
-    ("description[1033]", '<a href="javascript:x()">y</a>', "must not hold an address that runs code, in the attribute href"),
+    ("description[1033]", "<script>x</script>", "must not contain the element script"),
+    ("description[1033]", '<p onclick="x()">y</p>', "must not contain the attribute onclick"),
+    ("description[1033]", '<a href="javascript:x()">y</a>', "must not contain an address that runs code, in the attribute href"),
     ("images[127]", {"address": "a"}, "must be a list of files"),
-    ("images[127]", [{"title": "no address"}], "must hold files with an address and texts only"),
-    ("images[127]", [{"address": "a", "size": "1"}], "must hold objects with address, fullAddress, mimeType, protocol, title"),
+    ("images[127]", [{"title": "no address"}], "must contain files with an address; all fields must be text"),
+    ("images[127]", [{"address": "a", "size": "1"}], "must contain objects with address, fullAddress, mimeType, protocol, title"),
     ("images[127]", [{"address": "a", "fullAddress": "javascript:x"}], CODE),
     ("name[127]", "x", "the culture is not possible here; possible: 1031 and 1033"),
     ("name[1036]", "x", "the culture is not possible here; possible: 1031 and 1033"),
@@ -404,7 +404,7 @@ def test_a_context_that_is_given_replaces_its_list(desk: Desk) -> None:
     assert "authorNote" not in alone["attributes"]
 
 
-NONE_HERE = "expected the id of an element; none can be made here"
+NONE_HERE = "expected the id of an existing element; this context cannot create elements"
 WRONG = [
     ("scop", {"1033": "x"}, "scop", "the type subProcess has no such attribute; similar: scope"),
     ("qqq", {}, "qqq", "the type subProcess has no such attribute"),
@@ -450,11 +450,11 @@ def test_what_the_server_owns_is_accepted_and_ignored(desk: Desk) -> None:
 
 def test_type_facet_and_state_do_not_change(desk: Desk) -> None:
     desk.refuse(422, [order(type="task")], at("", "the element is a subProcess; its type cannot change"))
-    desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes"))
-    moved = "the element is in the state inProcess; states change by transitions"
+    desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes; its facet cannot change"))
+    moved = "the element is in the state inProcess; apply a transition to change its state"
     desk.refuse(409, [order(state="released")], at("", moved))
     desk.refuse(409, [{"id": ID["check-3"], "state": "show"}],
-                at("", "the element is without states; states change by transitions", "check-3"))  # fmt: skip
+                at("", "a task has no states; leave out state", "check-3"))  # fmt: skip
     assert desk.update(order(state="inProcess", facetName="processes"))[0]["state"] == "inProcess"
 
 
@@ -475,47 +475,56 @@ def test_all_problems_are_told_together_and_nothing_is_changed(desk: Desk) -> No
     released = {"versionId": ID["order-2"], "attributes": {"scope": {"1033": "x"}, "count": {"127": None}}}
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
     problems = [
-        at("", "the element is in the state inProcess; states change by transitions", index=1),
+        at("", "the element is in the state inProcess; apply a transition to change its state", index=1),
         at("name[127]", "the culture is not possible here; possible: 1031 and 1033", index=1),
-        at("name[1033]", "must be a text", index=1),
+        at("name[1033]", "must be text", index=1),
         at("systems[0]", f"there is no element {UNKNOWN}", index=1),
-        at("", "count cannot be changed in the state released; make a new version", "order-2", 2),
-        at("", "scope cannot be changed in the state released; make a new version", "order-2", 2),
+        at("", "count cannot be changed in the state released; create a new version", "order-2", 2),
+        at("", "scope cannot be changed in the state released; create a new version", "order-2", 2),
     ]
     desk.refuse(409, [good, bad, released], *problems)
-    house = at("", "a processHouse is for architects to change; this needs the permission EditElement", "house", 3)
+    house = at("", "only architects can change a processHouse; this needs the permission EditElement", "house", 3)
     desk.refuse(403, [good, bad, released, {"id": ID["house"]}], *problems, house)
     missing = at("", "there is no such element in the view detail of the facet processes", UNKNOWN, 4)
     desk.refuse(404, [good, bad, released, {"id": ID["house"]}, {"id": UNKNOWN}], *problems, house, missing)
     desk.refuse(422, [order(), good, {"id": ID["order"]}],
-                at("", "the version stands in the request twice", "order", 2))  # fmt: skip
+                at("", "the request contains this version twice; send each version once", "order", 2))  # fmt: skip
 
 
+SUCH_AS = 'such as {"elements": [{"type": "system"}]}'
 FORMS = [
-    ("[]", ["body: expected an object with elements."]),
-    ({"count": 1}, ["body: expected a list of elements."]),
-    ({"elements": {}}, ["body: expected a list of elements."]),
-    ({"elements": [], "values": []}, ["body: expected a list of elements."]),
-    ({"elements": [], "element": 1}, ["body: unknown field 'element'; there are count and elements."]),
-    ({"count": 2, "elements": [{"id": UNKNOWN}]}, ["count: is 2, but there are 1 elements."]),
-    ({"count": False, "elements": []}, ["count: is False, but there are 0 elements."]),
+    ("[]", [f"body: expected an object with elements, {SUCH_AS}."]),
+    ({"count": 1}, [f"body: expected a list of elements, {SUCH_AS}."]),
+    ({"elements": {}}, [f"body: expected a list of elements, {SUCH_AS}."]),
+    ({"elements": [], "values": []}, [f"body: expected a list of elements, {SUCH_AS}."]),
+    ({"elements": [], "element": 1}, ["body: unknown field 'element'; possible: count and elements."]),
+    ({"count": 2, "elements": [{"id": UNKNOWN}]}, ["count: is 2, but the list has 1 elements; correct it or leave it out."]),
+    ({"count": False, "elements": []}, ["count: is False, but the list has 0 elements; correct it or leave it out."]),
     ([5, {"id": 5}, {"versionId": "x"}], [
-        "elements[0]: expected an element.", "elements[1]: id: '5' is no GUID.", "elements[2]: versionId: 'x' is no GUID."]),
-    ([{"name": "x", "type": 5}], ["elements[0]: type: expected a text.", "elements[0]: an element has no field 'name'."]),
+        'elements[0]: expected an element, such as {"id": "…", "attributes": {…}}.',
+        "elements[1]: id: '5' is not a GUID.", "elements[2]: versionId: 'x' is not a GUID."]),
+    ([{"name": "x", "type": 5}], [
+        "elements[0]: type: expected text.",
+        """elements[0]: an element has no field 'name'; use attributes, such as "attributes": {"name": {"1033": "Order parts"}}.""",
+    ]),
+    ([{"parentId": UNKNOWN}], [
+        """elements[0]: an element has no field 'parentId'; use rootPath, such as "rootPath": [{"id": "…"}]."""]),
     ([order(attributes=[], related=[])], [
-        at("attributes", "expected values by name and culture"), at("related", "expected lists of references by context")]),
-    ([order(attributes={"name": "x"})], [at("name", "expected values by culture id")]),
+        at("attributes", 'expected values by name and culture, such as {"name": {"1033": "Order parts"}}'),
+        at("related", 'expected lists of references by context, such as {"systems": [{"id": "…"}]}')]),
+    ([order(attributes={"name": "x"})], [at("name", 'expected values by culture, such as {"1033": "Order parts"}')]),
     ([order(related={"systems": {}, "owner": ["x", {"id": "y"}]})], [
-        at("systems", "expected a list of references"), at("owner[0]", "expected a reference"),
-        at("owner[1]: id", "'y' is no GUID")]),
-    ([order(rootPath={})], [at("rootPath", "expected a list of references")]),
+        at("systems", 'expected a list of references, such as [{"id": "…"}]'),
+        at("owner[0]", 'expected a reference, such as {"id": "…"}'),
+        at("owner[1]: id", "'y' is not a GUID")]),
+    ([order(rootPath={})], [at("rootPath", 'expected a list of references, such as [{"id": "…"}]')]),
     ('{"elements":', ["The body is not JSON: expecting value at line 1, column 13."]),
-    ('{"elements":[],"elements":[]}', ["The body is ambiguous: the key 'elements' stands twice in one object."]),
-    ('{"elements":[NaN]}', ["The body is not JSON: NaN is no JSON number."]),
+    ('{"elements":[],"elements":[]}', ["The body is ambiguous: the key 'elements' occurs twice in one object."]),
+    ('{"elements":[NaN]}', ["The body is not JSON: NaN is not a JSON number."]),
     ('{"elements":' + "[" * 64 + "]" * 64 + "}", ["The body is nested deeper than 64 levels."]),
-    (json.dumps({"elements": [texts(scope={"1033": "a\0b"})]}), ["The body holds a NUL character."]),
-    (json.dumps({"elements": [texts(scope={"1033": "\ud800"})]}), ["The body holds half of a surrogate pair, which is no character."]),
-    (b'{"elements":["\xff"]}', ["The body is not UTF-8: byte 15 is wrong."]),
+    (json.dumps({"elements": [texts(scope={"1033": "a\0b"})]}), ["The body contains a NUL character."]),
+    (json.dumps({"elements": [texts(scope={"1033": "\ud800"})]}), ["The body contains half of a surrogate pair, which is not a character."]),
+    (b'{"elements":["\xff"]}', ["The body is not UTF-8: byte 15 is invalid."]),
 ]  # fmt: skip
 
 
@@ -525,9 +534,11 @@ def test_what_cannot_be_read_is_refused(desk: Desk, body: Any, problems: list[st
 
 
 def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
-    desk.refuse(415, "elements", "Bodies must be application/json.", content_type="text/plain")
+    desk.refuse(
+        415, "elements", "The request body must have the Content-Type application/json.", content_type="text/plain"
+    )
     settings.MAX_ELEMENTS = 2
-    many = "3 elements are too many for one request; at most 2 are possible."
+    many = "3 elements are too many for one request. Split it into requests of at most 2."
     desk.refuse(413, [order(), {"id": ID["invoice"]}, {"id": UNKNOWN}], many)
     assert len(desk.update(order(), {"id": ID["invoice"]})) == 2
     settings.BODY_LIMIT = 100
@@ -580,8 +591,8 @@ def test_a_path_that_is_so_changes_nothing(desk: Desk) -> None:
 
 
 def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
-    invoice, inside = {"id": ID["invoice"]}, "{} is below the element itself, or is the element"
-    under = "a subProcess cannot stand below a {}; it can stand below mainProcess or subProcess"
+    invoice, inside = {"id": ID["invoice"]}, "{} is the element itself or below it; choose another parent"
+    under = "a subProcess cannot be placed below a {}; possible parents: mainProcess or subProcess"
     for parent, type in (("house", "processHouse"), ("anna", "user"), ("check-3", "task")):
         desk.refuse(422, [order(rootPath=[{"id": ID[parent]}])], at("rootPath", under.format(type)))
     desk.refuse(422, [order(rootPath=[{"id": UNKNOWN}])], at("rootPath[0]", f"there is no element {UNKNOWN}"))
@@ -599,9 +610,9 @@ def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
         desk.refuse(422, [{"id": ID["check-3"], "rootPath": path}],
                     at("rootPath", "a task has its place in a diagram and cannot be moved", "check-3"))  # fmt: skip
     desk.refuse(409, [{"id": ID["ship"], "rootPath": []}],
-                at("", "rootPath cannot be changed in the state inEffect; make a new version", "ship"))  # fmt: skip
+                at("", "rootPath cannot be changed in the state inEffect; create a new version", "ship"))  # fmt: skip
     desk.refuse(422, [{"id": ID["customer-view"], "rootPath": [{"id": ID["house"]}]}],
-                at("rootPath", "a view cannot stand below a processHouse; it can stand below nothing", "customer-view"),
+                at("rootPath", "a view cannot be placed below a processHouse; possible parents: nothing", "customer-view"),
                 token=desk.architect)  # fmt: skip
 
 
@@ -612,6 +623,27 @@ def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
 def test_changing_needs_a_permission(desk: Desk, role: Role | None) -> None:
     token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
     desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
+    new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
+    desk.refuse(status, [new], "This needs the permission NewElement.", token=token)
+    desk.refuse(status, [new, {"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
+    desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
+
+
+def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Desk) -> None:
+    response = desk.api.post(
+        f"{RESTS}/processes/views/detail/elements/{ID['invoice']}/",
+        json.dumps({"elements": [{"id": ID["invoice"]}]}),
+        content_type="application/json",
+        token=desk.anna,
+    )
+    message = (
+        "This operation only reads and takes no body. To update the element, send it to POST .../elements/, without the"
+        " id in the address."
+    )
+    assert (response.status_code, response.json()) == (
+        400,
+        {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]},
+    )
 
 
 def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
@@ -627,7 +659,7 @@ def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
     desk.update(order(related={"secondaryAuthors": [{"id": ID["ben"]}]}))
     for token in (desk.anna, ben, desk.architect):
         assert len(desk.update(order(), task, token=token)) == 2
-    architectural = at("", "a processHouse is for architects to change; this needs the permission EditElement", "house")
+    architectural = at("", "only architects can change a processHouse; this needs the permission EditElement", "house")
     desk.refuse(403, [{"id": ID["house"], **named}], architectural)
     assert (
         desk.update({"id": ID["house"], **named}, token=desk.architect)[0]["attributes"]["name"]["1033"] == "By another"
@@ -650,7 +682,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, versi
         "related": {"owner": []},
     }
     owner = ["owner"] if version == "order-2" else []
-    problems = [at("", f"{name} cannot be changed in the state {found['state']}; make a new version", version)
+    problems = [at("", f"{name} cannot be changed in the state {found['state']}; create a new version", version)
                 for name in (*owner, "stereotype", "validUntil")]  # fmt: skip
     desk.refuse(409, [{"versionId": ID[version], **more}], *problems)
 
@@ -658,7 +690,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, versi
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
 def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> None:
     set_state(desk.storage, state, ID["invoice-1"])
-    way_out = "make a new version" if state == "expired" else "send it back first"
+    way_out = "create a new version" if state == "expired" else "send it back first"
     problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
                 for name in ("note", "watchers")]  # fmt: skip
     for token in (desk.anna, desk.architect):
@@ -668,7 +700,7 @@ def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> 
 def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
     named = {"attributes": {"name": {"1033": "Look"}}, "related": {"systems": [{"id": ID["old"]}]}}
     assert desk.update({"id": ID["check-3"], **named})[0]["related"]["systems"] == [wire("old-1")]
-    problems = [at("", f"{name} cannot be changed in the state released; make a new version", "check-2")
+    problems = [at("", f"{name} cannot be changed in the state released; create a new version", "check-2")
                 for name in ("name", "systems")]  # fmt: skip
     desk.refuse(409, [{"id": ID["check-2"], **named}], *problems)
     set_state(desk.storage, "inReview", ID["order-3"])
@@ -698,9 +730,12 @@ def test_if_match_refuses_what_was_read_before_another_change(desk: Desk) -> Non
     desk.refuse(412, {"elements": [{"type": "subProcess"}]}, stale, headers={"If-Match": "*"})
     for tag in (second[1:-1], "", '"', '"a" "b"'):
         desk.refuse(
-            400, body, 'If-Match must be * or a list of tags in quotes, such as "1a2b.3".', headers={"If-Match": tag}
+            400,
+            body,
+            'If-Match: expected * or a list of entity tags in quotes, such as "1a2b.3".',
+            headers={"If-Match": tag},
         )
-    two = "If-Match is possible in a request with one element only."
+    two = "If-Match: only a request with one element can have this header."
     desk.refuse(400, [order(), {"id": ID["invoice"]}], two, headers={"If-Match": "*"})
     assert [change("b", f'"x" , {second}').status_code, change("c", " * ").status_code] == [200, 200]
     assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})

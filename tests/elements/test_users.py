@@ -10,7 +10,7 @@ import pytest
 from elements import users
 from elements.users import find_user
 from repository_site.core.database.base import watch_trips
-from storage.access.callers import UserGrant
+from storage.extension import UserGrant
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.elements.handbook import ID
@@ -30,12 +30,12 @@ def test_what_users_grant(handbook: Storage) -> None:
 def test_one_statement_past_the_orm(handbook: Storage) -> None:
     told: list[str] = []
 
-    def watch(texts: Sequence[str], started: float, problem: BaseException | None) -> None:
-        told.extend(text for text in texts if "elements_" in text)
+    def watch(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
+        told.extend(text for text in statements if "elements_" in text)
 
-    watch_trips(watch)
+    end = watch_trips(watch)
     try:
         find_user(handbook, ANNA)
     finally:
-        watch_trips(None)
+        end()
     assert told == [users._SQL]

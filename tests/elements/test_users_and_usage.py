@@ -20,14 +20,14 @@ from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict
-from storage.access.callers import UserGrant
 from storage.access.tokens import recognise_token
+from storage.extension import UserGrant
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.test_transfer import guid, line, reference, version, write
+from tests.elements.transfer_files import guid, line, reference, version, write
 from tests.factories import StorageFactory, storage_context
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -70,9 +70,9 @@ def test_a_token_issued_for_a_user_by_command(api: ApiClient, house: Storage) ->
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("type", "tag: the type is removed, but 1 element(s) are of this type."),
-        ("attribute", "user.roleEditor: the property is removed, but 2 version(s) have a value for it."),
-        ("context", "subProcess.tagFilters: the property is removed, but 1 reference(s) are in it."),
+        ("type", "tag: the type is removed, but 1 element has this type."),
+        ("attribute", "user.roleEditor: the property is removed, but 2 versions have a value for it."),
+        ("context", "subProcess.tagFilters: the property is removed, but 1 reference uses this context."),
         ("value", None),
     ],
 )
@@ -174,14 +174,14 @@ def retire(document: dict[str, Any]) -> None:
         (
             lambda document: remove_states(document, "standard", "inReview", "readyForQa", "readyForRelease"),
             (
-                "mainProcess.inReview: the state is removed from its release cycle, but 1 version(s) are in it.",
-                "subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",
+                "mainProcess.inReview: the state is removed from its release cycle, but 1 version is in this state.",
+                "subProcess.inReview: the state is removed from its release cycle, but 2 versions are in this state.",
             ),
         ),
-        (retire, ("subProcess.requestToExpire: the state gets another category, but 1 version(s) are in it.",)),
+        (retire, ("subProcess.requestToExpire: the category of the state changes, but 1 version is in this state.",)),
         (
             lambda document: use_second_cycle(document, "inReview", "inEffect"),
-            ("subProcess.inReview: the state is removed from its release cycle, but 2 version(s) are in it.",),
+            ("subProcess.inReview: the state is removed from its release cycle, but 2 versions are in this state.",),
         ),
     ],
 )

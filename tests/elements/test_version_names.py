@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from django.apps import apps
 from django.db import connection
 
 from elements.filters.syntax import fold_case
@@ -94,19 +92,6 @@ def test_every_version_that_was_imported_has_its_names(handbook: Storage) -> Non
         }
         assert len(expected) > 20
         assert set(VersionName.objects.values_list("version_id", "folded")) == expected
-
-
-def test_what_was_there_before_is_filled_in_once(handbook: Storage) -> None:
-    with tenant_scope(handbook):
-        expected = sorted(VersionName.objects.values_list("version_id", "folded"))
-        some = ElementVersion.objects.order_by("id").values_list("id", flat=True)[:5]
-        VersionName.objects.filter(version__in=list(some)).delete()
-    migration = import_module("elements.migrations.0013_fill_version_names")
-    with connection.schema_editor(atomic=False) as editor:
-        for _ in range(2):
-            migration.fill_names(apps, editor)
-    with tenant_scope(handbook):
-        assert sorted(VersionName.objects.values_list("version_id", "folded")) == expected
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,10 @@ def test_a_field_that_no_element_has_is_told_also_in_references(handbook: Storag
     given = {"id": ID["order"], "related": {"systems": [{"id": ID["erp"], "attribtues": {}}]}}
     refused = post(api, editor, {"elements": [given]})
     assert refused.status_code == 400
-    assert refused.json()["message"] == f"elements[0] {ID['order']}: systems[0]: an element has no field 'attribtues'."
+    assert (
+        refused.json()["message"]
+        == f"elements[0] {ID['order']}: systems[0]: an element has no field 'attribtues'; similar: attributes."
+    )
 
 
 def test_drawing_an_element_does_not_change_it(handbook: Storage, api: ApiClient) -> None:
@@ -48,7 +51,7 @@ def test_drawing_an_element_does_not_change_it(handbook: Storage, api: ApiClient
     refused = post(api, architect, body, view="diagram", rest=f"/{ID['order']}/content")
     assert refused.status_code == 422
     assert refused.json()["message"] == (
-        "values[0]: element: an element that is there already keeps its attributes; update it instead."
+        "values[0]: element: attributes of an existing element cannot change here; update the element instead."
     )
 
 
@@ -72,10 +75,13 @@ def test_the_element_of_a_token_keeps_what_was_written_into_it(handbook: Storage
     refused = post(api, architect, {"elements": [{**own, "attributes": {"name": {"1033": "Other"}}}]}, "automation")
     assert (refused.status_code, refused.json()["message"]) == (
         409,
-        f"elements[0] {issued.token.id}: name is that of the token and changes with it.",
+        f"elements[0] {issued.token.id}: name comes from the token; change the token instead.",
     )
     made = post(api, architect, {"elements": [{"type": "authToken"}]}, "automation")
-    assert (made.status_code, made.json()["message"]) == (422, "elements[0]: an authToken is made by issuing a token.")
+    assert (made.status_code, made.json()["message"]) == (
+        422,
+        "elements[0]: an authToken is created by issuing a token.",
+    )
     revoke_token(issued.token)
     address = f"{VIEWS.format('automation', 'detail')}/{issued.token.id}"
     assert api.get(address, token=architect).json()["elements"][0]["stereotype"] == "nightly"

@@ -1,4 +1,4 @@
-"""The rules of templates for configurations that did not come from one; and comparisons of what the API answers."""
+"""The rules of templates for rows that were edited by hand, and the comparison of API answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facets.admin.drafting.previews import ApiAnswer, compiled, panel_of
+from facets.admin.drafting.preview_panel import ApiAnswer, compiled, panel_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Blueprint, SelectableValue
 from facets.changing.changes import plan_edit
@@ -33,10 +33,15 @@ def with_type(**changes: Any) -> Blueprint:
     ("changed", "problems"),
     [
         (OLD, []),
-        (with_type(color="blue"), ["types.Thing.color: 'blue' is no colour such as #007ACC, in capitals"]),
+        (
+            with_type(color="blue"),
+            [
+                "types.Thing.color: 'blue' is not a colour; use # and six hexadecimal digits in capitals, such as #007ACC"
+            ],
+        ),
         (
             replace(OLD, types=(*OLD.types, OLD.types[1]), layouts=(*OLD.layouts, OLD.layouts[0])),
-            ["types.box: stands twice", "layouts.Wide & high: stands twice"],
+            ["types.box: occurs twice", "layouts.Wide & high: occurs twice"],
         ),
         (
             with_type(properties=(replace(OLD.types[0].properties[0], display_names=()), *OLD.types[0].properties[1:])),
@@ -45,8 +50,11 @@ def with_type(**changes: Any) -> Blueprint:
                 ' {"1031": "Prozess", "1033": "Process"}'
             ],
         ),
-        # A template could not say these, so that they would be lost by the next export.
-        (with_type(release_cycle=""), ["cannot be kept: ~ types.Thing.release_cycle: nothing -> quick"]),
+        # A template cannot express these, so an export would lose them.
+        (
+            with_type(release_cycle=""),
+            ["cannot be written to a template: ~ types.Thing.release_cycle: nothing -> quick"],
+        ),
         (
             with_type(
                 properties=(
@@ -59,7 +67,7 @@ def with_type(**changes: Any) -> Blueprint:
                     *OLD.types[0].properties[1:],
                 )
             ),
-            ["cannot be kept: - types.Thing.properties.name.attribute.selectable_values.a"],
+            ["cannot be written to a template: - types.Thing.properties.name.attribute.selectable_values.a"],
         ),
     ],
 )
@@ -68,7 +76,7 @@ def test_problems_have_their_places(changed: Blueprint, problems: list[str]) -> 
 
 
 @pytest.mark.django_db
-def test_what_is_wrong_already_does_not_hinder_mending_something_else(small: Storage) -> None:
+def test_existing_problems_do_not_prevent_other_corrections(small: Storage) -> None:
     with tenant_scope(small):
         Facet.objects.filter(name="people").update(display_names={})
         ElementType.objects.filter(key="dot").update(color="black")
@@ -76,7 +84,9 @@ def test_what_is_wrong_already_does_not_hinder_mending_something_else(small: Sto
     mend = plan_edit(small, lambda draft: draft.change(ElementType, dot, color="#000000"))
     assert mend.problems == []
     worse = plan_edit(small, lambda draft: draft.change(ElementType, dot, color="blue"))
-    assert worse.problems == ["types.dot.color: 'blue' is no colour such as #007ACC, in capitals"]
+    assert worse.problems == [
+        "types.dot.color: 'blue' is not a colour; use # and six hexadecimal digits in capitals, such as #007ACC"
+    ]
 
 
 @pytest.mark.django_db

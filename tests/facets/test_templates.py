@@ -1,4 +1,4 @@
-"""Template documents: what is read, what is refused and where, and that what is written reads back the same."""
+"""Template documents: valid and invalid ones, round trips, and the content of the standard template."""
 
 from __future__ import annotations
 
@@ -67,42 +67,45 @@ def test_the_small_template_as_values() -> None:
             'types.Thing.properties[1].related.relatedTypes[0]: unknown type "perosn"',
         ),
         ({"types.Thing.properties.0": "@boht"}, 'types.Thing.properties[0]: unknown property set "boht"'),
-        ({"types.box.properties": ["name", "name"]}, 'types.box.properties[1]: the property "name" stands twice'),
+        ({"types.box.properties": ["name", "name"]}, 'types.box.properties[1]: the property "name" occurs twice'),
         ({"types.box.properties": ["nmae"]}, 'types.box.properties[0]: unknown property "nmae"'),
         ({"types.box.properties": "name"}, "types.box.properties: expected a list"),
-        ({"types.box.color": "#abcdef"}, "types.box.color: '#abcdef' is no colour such as #007ACC, in capitals"),
-        ({"types.box.colour": "#ABCDEF"}, "types.box.colour: unknown field; known are facet, displayNames"),
+        ({"types.box.color": "#abcdef"}, "types.box.color: '#abcdef' is not a colour; use # and six"),
+        ({"types.box.colour": "#ABCDEF"}, "types.box.colour: unknown field; the fields are facet, displayNames"),
         ({"types.box.elementTypeName": None}, "types.box.elementTypeName: is missing"),
         ({"types.box.isVersioned": "yes"}, "types.box.isVersioned: expected true or false"),
-        ({"types.box.isVersioned": True}, "types.box.staticState: a versioned type has the states of its"),
-        ({"types.dot.isVersioned": True}, "types.dot.livesInDiagrams: what lives only in diagrams has no versions"),
+        ({"types.box.isVersioned": True}, "types.box.staticState: a versioned type cannot have a static state"),
+        (
+            {"types.dot.isVersioned": True},
+            "types.dot.livesInDiagrams: a type that exists only in diagrams cannot have versions",
+        ),
         ({"types.box.parents": ["Box"]}, 'types.box.parents[0]: unknown type "Box"'),
         ({"types.box.parents": [7, "Box"]}, 'types.box.parents[1]: unknown type "Box"'),
         ({"types.box.parents": ["box", "box", "Bxo"]}, 'types.box.parents[2]: unknown type "Bxo"'),
-        ({"types|": SMALL["types"]["box"]}, "types.: '' cannot be a name"),
-        ({"facets|": SMALL["facets"]["people"]}, "facets.: '' cannot be a name"),
+        ({"types|": SMALL["types"]["box"]}, "types.: '' is not a valid name"),
+        ({"facets|": SMALL["facets"]["people"]}, "facets.: '' is not a valid name"),
         (
             {"facets|ΑΣ": SMALL["facets"]["people"], "facets|ασ": SMALL["facets"]["people"]},
             'facets.ασ: differs from "ΑΣ" in letter case',
         ),
         (
             {"facets.people.displayNames": {"9" * 5000: "x"}},
-            "facets.people.displayNames: '99999999999999999999' is no culture id",
+            "facets.people.displayNames: '99999999999999999999' is not a culture id",
         ),
-        ({"facets.people.displayNames": {"01033": "x"}}, "facets.people.displayNames: '01033' is no culture id"),
-        ({"facets.people.displayNames": {"1013": "x"}}, "facets.people.displayNames: '1013' is no culture id"),
+        ({"facets.people.displayNames": {"01033": "x"}}, "facets.people.displayNames: '01033' is not a culture id"),
+        ({"facets.people.displayNames": {"1013": "x"}}, "facets.people.displayNames: '1013' is not a culture id"),
         ({"viewSets.idle": {"v": {"key": "V"}}}, "viewSets.idle.v.displayNames: expected texts by culture id"),
         ({"viewSets": []}, "viewSets: expected an object"),
         ({"types.box.insertables": [7]}, "types.box.insertables[0]: expected a text"),
         ({"types.box": None}, 'types.Thing.parents[0]: unknown type "box"'),
         ({"types.BOX": SMALL["types"]["box"]}, 'types.BOX: differs from "box" in letter case only'),
-        ({"types|a/b": SMALL["types"]["box"]}, "types.a/b: 'a/b' cannot be a name"),
-        ({"types|.": SMALL["types"]["box"]}, "types..: '.' cannot be a name"),
-        ({"facets| x": SMALL["facets"]["people"]}, "facets. x: ' x' cannot be a name"),
+        ({"types|a/b": SMALL["types"]["box"]}, "types.a/b: 'a/b' is not a valid name"),
+        ({"types|.": SMALL["types"]["box"]}, "types..: '.' is not a valid name"),
+        ({"facets| x": SMALL["facets"]["people"]}, "facets. x: ' x' is not a valid name"),
         ({"facets.people.views": "plian"}, 'facets.people.views: unknown view set "plian"'),
         ({"facets.people.views": {}}, "facets.people.views: a facet needs at least one view"),
         ({"facets.people.displayNames": {}}, "facets.people.displayNames: expected texts by culture id"),
-        ({"facets.people.displayNames": {"en": "x"}}, "facets.people.displayNames: 'en' is no culture id"),
+        ({"facets.people.displayNames": {"en": "x"}}, "facets.people.displayNames: 'en' is not a culture id"),
         ({"facets.people.displayNames": {"1033": 5}}, "facets.people.displayNames.1033: expected a text"),
         (
             {"viewSets|plain|all of it|properties": "al"},
@@ -114,10 +117,10 @@ def test_the_small_template_as_values() -> None:
         ),
         (
             {"properties.name.key": "nom"},
-            "properties.name.key: the name under which a shared property stands is its key",
+            "properties.name.key: remove this field: the name of a shared property is its key",
         ),
         ({"properties.name.displayNames": {"1033": " "}}, "properties.name.displayNames.1033: must not be blank"),
-        ({"types.box.insertables": ["dot"]}, "types.box.insertables: only a type with a diagram (hasDiagram) takes"),
+        ({"types.box.insertables": ["dot"]}, "types.box.insertables: only a type with a diagram (hasDiagram) can have"),
         (
             {"types.box.parents": ["person"]},
             'types.box.parents[0]: the type "person" is not in the facet "things, étc."',
@@ -133,23 +136,23 @@ def test_the_small_template_as_values() -> None:
         ),
         (
             {"properties.name.related": {"facet": "people"}},
-            "properties.name: needs exactly one of attribute and related",
+            "properties.name: exactly one of attribute and related is required",
         ),
-        ({"properties.name.attribute": None}, "properties.name: needs exactly one of attribute and related"),
+        ({"properties.name.attribute": None}, "properties.name: exactly one of attribute and related is required"),
         (
             {"properties.name.attribute.selectableValues": []},
-            "properties.name.attribute.selectableValues: is not possible for MultiLineText",
+            "properties.name.attribute.selectableValues: is not allowed for MultiLineText",
         ),
         (
             {"properties.größe.attribute.selectableValues": None},
-            "properties.größe.attribute.selectableValues: is missing for SelectionValue",
+            "properties.größe.attribute.selectableValues: is required for SelectionValue",
         ),
         (
             {"properties.größe.attribute.selectableValues.1.key": None},
-            "properties.größe.attribute.selectableValues[1]: a second value without key",
+            "properties.größe.attribute.selectableValues[1]: only one value can be without a key",
         ),
-        ({"properties|na,me": SMALL["properties"]["name"]}, "properties.na,me: 'na,me' cannot be a key"),
-        ({"properties|1st": SMALL["properties"]["name"]}, "properties.1st: '1st' cannot be a key"),
+        ({"properties|na,me": SMALL["properties"]["name"]}, "properties.na,me: 'na,me' is not a valid key"),
+        ({"properties|1st": SMALL["properties"]["name"]}, "properties.1st: '1st' is not a valid key"),
         ({"propertySets.both": ["name", "gone"]}, 'propertySets.both[1]: unknown property "gone"'),
         ({"types.person.properties.2.related.maxOccurrence": 0}, "types.person.properties[2].related.maxOccurrence"),
         ({"types.person.properties.2.related.maxOccurrence": True}, "types.person.properties[2].related.maxOccurrence"),
@@ -157,7 +160,7 @@ def test_the_small_template_as_values() -> None:
         ({"types": []}, "types: expected an object"),
     ],
 )
-def test_mistakes_are_named_with_their_place(changes: dict[str, Any], problem: str) -> None:
+def test_problems_have_their_place(changes: dict[str, Any], problem: str) -> None:
     document = small_template(**changes)
     with pytest.raises(Invalid) as caught:
         read_template(document)
@@ -167,17 +170,21 @@ def test_mistakes_are_named_with_their_place(changes: dict[str, Any], problem: s
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        ("types", ["dot", "person"], 'types[1]: unknown type of this facet "person"'),
-        ("rootTypes", ["dot"], 'rootTypes[0]: unknown type of this view "dot"'),
-        ("properties", ["name", "age"], 'properties[1]: unknown property of its types "age"'),
+        ("types", ["dot", "person"], 'types[1]: this facet has no type "person"'),
+        ("rootTypes", ["dot"], 'rootTypes[0]: this view has no type "dot"'),
+        ("properties", ["name", "age"], 'properties[1]: none of its types has a property "age"'),
         ("layouts", ["tall"], 'layouts[0]: unknown layout "tall"'),
-        ("typeOverrides", {"dot": {}}, 'typeOverrides.dot: unknown type of this view "dot"'),
-        ("typeOverrides", {"box": {"properties": ["größe"]}}, "typeOverrides.box.properties[0]: unknown property"),
-        ("isHierarchical", False, "rootTypes: only a hierarchical view has roots"),
+        ("typeOverrides", {"dot": {}}, 'typeOverrides.dot: this view has no type "dot"'),
+        (
+            "typeOverrides",
+            {"box": {"properties": ["größe"]}},
+            "typeOverrides.box.properties[0]: none of its types has a property",
+        ),
+        ("isHierarchical", False, "rootTypes: only a hierarchical view can have root types"),
         ("key", "", "key: expected a text"),
     ],
 )
-def test_mistakes_in_a_view(field: str, value: Any, problem: str) -> None:
+def test_problems_in_a_view(field: str, value: Any, problem: str) -> None:
     document = small_template()
     document["facets"]["things, étc."]["views"]["Tree"][field] = value
     with pytest.raises(Invalid) as caught:
@@ -189,19 +196,19 @@ def test_mistakes_in_a_view(field: str, value: Any, problem: str) -> None:
 @pytest.mark.parametrize(
     ("key", "definition", "problem"),
     [
-        ("version", {"attribute": {"dataType": "Decimal", "isInvariantCulture": True}}, "attribute.dataType: version is derived by the server, as SingleLineText or MultiLineText"),
-        ("version", {"attribute": {"dataType": "SingleLineText"}}, "attribute.isInvariantCulture: version is derived by the server, the same in all cultures"),
-        ("stereotype", {"attribute": {"dataType": "Html", "isInvariantCulture": True}}, "attribute.dataType: stereotype is derived by the server, as SingleLineText"),
-        ("isReleased", {"attribute": {"dataType": "Integer", "isInvariantCulture": True}}, "attribute.dataType: isReleased is derived by the server, as Boolean"),
-        ("validUntil", {"attribute": {"dataType": "Date", "isInvariantCulture": True}}, "attribute.dataType: validUntil is derived by the server, as DateTime"),
-        ("changedOn", {"related": {"facet": "people"}}, "related: changedOn is derived by the server, as an attribute"),
-        ("gotoUrl", {"attribute": {"dataType": "Url", "isInvariantCulture": True}}, "attribute.isInvariantCulture: gotoUrl is derived by the server, in each data culture"),
-        ("authorNote", {"attribute": {"dataType": "Html"}}, "attribute.dataType: authorNote is derived by the server, as SingleLineText"),
-        ("majorVersion", {"attribute": {"dataType": "SingleLineText", "isInvariantCulture": True}}, "attribute.dataType: majorVersion is derived by the server, as Integer"),
-        ("releaseHistory", {"attribute": {"dataType": "SingleLineText"}}, "attribute: releaseHistory is derived by the server, as a related context"),
+        ("version", {"attribute": {"dataType": "Decimal", "isInvariantCulture": True}}, "attribute.dataType: the server derives version, so its data type must be SingleLineText or MultiLineText"),
+        ("version", {"attribute": {"dataType": "SingleLineText"}}, "attribute.isInvariantCulture: the server derives version with one value for all cultures"),
+        ("stereotype", {"attribute": {"dataType": "Html", "isInvariantCulture": True}}, "attribute.dataType: the server derives stereotype, so its data type must be SingleLineText"),
+        ("isReleased", {"attribute": {"dataType": "Integer", "isInvariantCulture": True}}, "attribute.dataType: the server derives isReleased, so its data type must be Boolean"),
+        ("validUntil", {"attribute": {"dataType": "Date", "isInvariantCulture": True}}, "attribute.dataType: the server derives validUntil, so its data type must be DateTime"),
+        ("changedOn", {"related": {"facet": "people"}}, "related: the server derives changedOn as an attribute"),
+        ("gotoUrl", {"attribute": {"dataType": "Url", "isInvariantCulture": True}}, "attribute.isInvariantCulture: the server derives gotoUrl with one value per culture"),
+        ("authorNote", {"attribute": {"dataType": "Html"}}, "attribute.dataType: the server derives authorNote, so its data type must be SingleLineText"),
+        ("majorVersion", {"attribute": {"dataType": "SingleLineText", "isInvariantCulture": True}}, "attribute.dataType: the server derives majorVersion, so its data type must be Integer"),
+        ("releaseHistory", {"attribute": {"dataType": "SingleLineText"}}, "attribute: the server derives releaseHistory as a related context"),
     ],
 )  # fmt: skip
-def test_what_is_derived_cannot_be_defined_as_something_else(key: str, definition: Any, problem: str) -> None:
+def test_derived_properties_have_a_fixed_definition(key: str, definition: Any, problem: str) -> None:
     names = {"displayNames": {"1033": key}}
     for changes, place in (
         ({f"properties.{key}": names | definition}, f"properties.{key}"),
@@ -213,7 +220,7 @@ def test_what_is_derived_cannot_be_defined_as_something_else(key: str, definitio
 
 
 @pytest.mark.parametrize("data_type", ["Url", "SingleLineText", "MultiLineText"])
-def test_what_is_derived_can_be_defined_as_it_is_rendered(data_type: str) -> None:
+def test_goto_url_can_have_several_data_types(data_type: str) -> None:
     address = {"displayNames": {"1033": "Page"}, "attribute": {"dataType": data_type}}
     read_template(small_template(**{"properties.gotoUrl": address}))
 
@@ -223,7 +230,7 @@ def test_the_derived_properties_are_those_that_elements_derive() -> None:
     assert {*derived.CALLERS, derived.RELEASE_HISTORY} == DERIVED_CONTEXTS
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     document = small_template(**{"types.box.color": "red", "types.Thing.facet": "x", "facets.people.typeName": None})
     with pytest.raises(Invalid) as caught:
         read_template(document)
@@ -231,7 +238,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("source", ["small", "standard"])
-def test_a_written_template_reads_back_as_the_same(source: str) -> None:
+def test_a_written_template_reads_back_as_an_equal_blueprint(source: str) -> None:
     original = read_template(SMALL) if source == "small" else standard()
     document = write_template("x", "X", load_template("standard").cultures, original)
     assert read_template(json.loads(json.dumps(document))) == original
@@ -239,7 +246,7 @@ def test_a_written_template_reads_back_as_the_same(source: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("source", ["small", "standard"])
-def test_rows_read_back_as_the_same(source: str, small_file: Path, other_storage: Storage) -> None:
+def test_rows_read_back_as_an_equal_blueprint(source: str, small_file: Path, other_storage: Storage) -> None:
     template = str(small_file) if source == "small" else "standard"
     storage = StorageFactory.create(key=source, template=template)
     with tenant_scope(storage):
@@ -252,9 +259,9 @@ def test_rows_read_back_as_the_same(source: str, small_file: Path, other_storage
 
 
 class TestStandardTemplate:
-    """What the standard template must hold."""
+    """The required content of the standard template."""
 
-    def test_types_and_where_they_are(self) -> None:
+    def test_types_and_their_facets(self) -> None:
         found = {each.key: each.facet for each in standard().types}
         assert {
             **dict.fromkeys(
@@ -293,7 +300,7 @@ class TestStandardTemplate:
             "view",
         }
 
-    def test_every_named_attribute_and_context_is_there(self) -> None:
+    def test_required_attributes_and_contexts(self) -> None:
         properties = [each for type in standard().types for each in type.properties]
         attributes = {each.key for each in properties if each.attribute}
         contexts = {each.key for each in properties if each.related}
@@ -369,7 +376,7 @@ class TestStandardTemplate:
         used = {each.attribute.data_type for type in standard().types for each in type.properties if each.attribute}
         assert used == set(DataType)
 
-    def test_every_name_is_there_in_both_languages(self) -> None:
+    def test_every_text_has_both_languages(self) -> None:
         def names(value: Any) -> Any:
             for part in ("display_names", "messages"):
                 if hasattr(value, part):
@@ -387,7 +394,7 @@ class TestStandardTemplate:
             assert all(found.values()), value
 
     def test_the_release_cycle(self) -> None:
-        """The one of D21: states and transitions in this order, since both are answered in it."""
+        """D21, with states and transitions in the order of the answers."""
         (cycle,) = standard().cycles
         assert [(each.key, each.category) for each in cycle.states] == [
             ("inProcess", "draft"),
@@ -420,7 +427,7 @@ class TestStandardTemplate:
         assert {each.release_cycle for each in standard().types if each.is_versioned} == {cycle.key} == {"standard"}
 
     def test_the_validation_rules(self) -> None:
-        """Those of D22. A version without a name does not even get into review."""
+        """D22. A version without a name cannot enter review."""
         reviewed = ("inReview", "readyForQa", "readyForRelease", "released")
         assert [
             (each.property, each.severity, each.states, each.transitions, each.per_culture) for each in standard().rules

@@ -16,14 +16,17 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.figures import note
 from tests.release.conftest import desk, house
-from tests.release.house import ID, Desk
+from tests.release.house import ID, HouseClient
 from tests.release.log_check import check_lifecycles
-from tests.release.test_clock import let_versions_take_effect, line, mark, run, states, valid
-from tests.release.test_tasks import TYPE, Clock, act, ask, clock, done, fingerprints, fresh, rival_of
+from tests.release.scheduled_runs import let_versions_take_effect, line, mark, run, states, valid
+from tests.release.settable_clock import SettableClock
+from tests.release.stored_contents import fingerprints, fresh, rival_of
+from tests.release.task_calls import TYPE, act, ask, done
+from tests.release.tasks.conftest import clock
 
 __all__ = ["clock", "desk", "house"]
 pytestmark = [pytest.mark.django_db, pytest.mark.fault]
-Sit = Callable[..., Desk]
+Sit = Callable[..., HouseClient]
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 TICK = timedelta(microseconds=1)
 SPRING, AUTUMN = (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC))
@@ -31,7 +34,9 @@ SPRING, AUTUMN = (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1
 
 
 @pytest.mark.parametrize("change", [SPRING, AUTUMN], ids=["spring", "autumn"])
-def test_daylight_saving_over_the_whole_lifecycle(house: Storage, desk: Sit, clock: Clock, change: datetime) -> None:
+def test_daylight_saving_over_the_whole_lifecycle(
+    house: Storage, desk: Sit, clock: SettableClock, change: datetime
+) -> None:
     """Every quarter of an hour from before to after the change: each thing is done at its instant, once, and no sooner."""
     let_versions_take_effect(house)
     rival = fingerprints(house)[1]
@@ -89,7 +94,7 @@ def test_daylight_saving_over_the_whole_lifecycle(house: Storage, desk: Sit, clo
     ],
 )
 def test_what_ends_today_ends_with_the_day_of_the_storage(
-    house: Storage, desk: Sit, clock: Clock, accepted: str, start: str, end: str
+    house: Storage, desk: Sit, clock: SettableClock, accepted: str, start: str, end: str
 ) -> None:
     clock.set(accepted)
     cora = desk(user="cora")
@@ -102,7 +107,7 @@ def test_what_ends_today_ends_with_the_day_of_the_storage(
     check_lifecycles(fresh(house))
 
 
-def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: Clock) -> None:
+def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: SettableClock) -> None:
     """A month ahead: all that is due by then is done, once. Back: nothing is taken back, and the order stays."""
     begin = clock.moment
     cora, rival = desk(user="cora"), fingerprints(house)[1]
@@ -137,12 +142,12 @@ def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: Cloc
     assert states(rival_of(house), "released-1") == ["released"]
 
 
-def rename(cora: Desk, name: str, text: str) -> None:
+def rename(cora: HouseClient, name: str, text: str) -> None:
     response = cora.update({"id": ID[name], "attributes": {"name": {"1033": text}}})
     assert response.status_code == 200, response.content
 
 
-def history(cora: Desk, name: str) -> list[dict[str, Any]]:
+def history(cora: HouseClient, name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = cora.get(f"rest/facets/processes/views/detail/elements/{ID[name]}/history").json()[
         "values"
     ]

@@ -16,8 +16,8 @@ from tests.faults.load import PROCESSES, Load
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 NO_ROOM = (
-    "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
-    " room, then try again."
+    "The disk of the database is full, so nothing was changed; reading is still possible. Ask the operator of the"
+    " installation to free disk space, then try again."
 )
 # As the Makefile does: whoever may become root without being asked can mount. Where sudo is missing, env says so.
 AS_ROOT = [] if os.geteuid() == 0 else ["env", "sudo", "--non-interactive"]

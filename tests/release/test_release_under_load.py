@@ -1,8 +1,8 @@
-"""Many at once, against a real server with two workers: of those who race for a step one takes it, nothing gets into a
-version that has been released, and the log tells what is stored (D18, D21, D23, D95).
+"""Concurrent callers of a real server with two workers (D18, D21, D23, D95).
 
-One server serves the whole file, and each test makes what it needs. After every round the lifecycles of both storages
-are replayed, and no answer may be a failure of the server.
+Of callers who race for a step one succeeds, nothing changes a version after its release, and the log matches the stored
+versions. One server serves all tests of the module, and each test creates its own content. After every round the
+lifecycles of both storages are replayed, and no response may be a server error.
 """
 
 from __future__ import annotations
@@ -12,201 +12,26 @@ import itertools
 import json
 import random
 import subprocess
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from repository_site.core import environment
-from tests.elements.test_writing_under_load import Answer, Desk, statuses, together
+from tests.load_client import LoadResponse, statuses, together
 from tests.release.house import ID, write_lines
-from tests.release.test_story import Story
-from tests.release.test_story import tell as tell_story
+from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
+from tests.release.story import Story
+from tests.release.story import tell as tell_story
 from tests.release.witness import Person, Reply
 from tests.scale import IS_FULL, only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-Body = dict[str, Any]
-T = TypeVar("T")
-API = "/acme/house/_api"
-PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
-CALLERS = 50
-# Fills both storages, tells the tokens, and then lets versions end or replays the lifecycles whenever it is asked to.
-KEEPER = """
-import json, sys
-from django.utils import timezone
-from elements.models import ElementVersion
-from storage.contexts import find_context
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tenancy import tenant_scope
-from storage.tokens import issue_token
-from elements.transfer.importing import import_elements
-from tests.release.house import ID, PEOPLE
-from tests.release.log_check import check_lifecycles
-
-storages = []
-for collection, lines in json.loads(sys.stdin.readline()):
-    storages.append(provision_storage(StorageRequest(
-        collection=collection, key="house", template="standard", time_zone="Europe/Berlin")))
-    import_elements(storages[-1], lines)
-context = find_context("acme", "house")
-tokens = {name: issue_token(context, name, roles, user_id=ID[name]) for name, roles in PEOPLE.items()}
-tokens |= {each.value: issue_token(context, each.value, [each]) for each in (Role.ARCHITECT, Role.ANALYZER, Role.VIEWER)}
-tokens["rival"] = issue_token(find_context("rival", "house"), "rival", [Role.ANALYZER])
-print(json.dumps({name: (each.value, f"token:{each.token.id}") for name, each in tokens.items()}), flush=True)
-for line in sys.stdin:
-    try:
-        if ended := json.loads(line):
-            with tenant_scope(storages[0]):
-                ElementVersion.objects.filter(id__in=ended).update(valid_until=timezone.now())
-        else:
-            for storage in storages:
-                check_lifecycles(storage)
-        print("", flush=True)
-    except Exception as problem:
-        print(repr(problem), flush=True)
-"""
-# Does what is due whenever it is told to.
-CLOCK = """
-import sys
-from django.core.management import call_command
-for line in sys.stdin:
-    call_command("run_lifecycle", "acme", "house", *line.split())
-    print("done", flush=True)
-"""
-
-
-class Caller(Desk):
-    """Nobody ever gets to see a failure of the server, or is sent away."""
-
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
-        found = super().call(method, address, body, **headers)
-        assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
-        return found
-
-    def step(self, id: str, step: str, prefix: str = "release") -> Answer:
-        """A transition, or `createversion`."""
-        last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
-        return self.call("POST", f"{API}/{prefix}/{id}/{last}")
-
-    def decide(self, task: str, decision: str) -> Answer:
-        return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
-
-    def content(self, id: str) -> list[Body]:
-        found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
-        return found
-
-    def draw(self, id: str, *names: str) -> Answer:
-        items = [
-            {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
-            for index, name in enumerate(names)
-        ]
-        return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
-
-    def rename(self, id: str, name: str) -> Answer:
-        return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
-
-
-class House:
-    """The server, who calls it, and the process that replays the lifecycles."""
-
-    def __init__(self, server: Server, keeper: subprocess.Popen[str], tokens: dict[str, tuple[str, str]]) -> None:
-        self.server, self.keeper, self.tokens = server, keeper, tokens
-        self.callers = {name: Caller(server, token) for name, (token, _) in tokens.items()}
-        self.architect, self.ben = self.callers["architect"], self.callers["ben"]
-
-    def check(self) -> None:
-        assert tell(self.keeper, "[]") == ""
-
-    def end(self, *versions: str) -> None:
-        """Their time has come."""
-        assert tell(self.keeper, json.dumps(versions)) == ""
-
-    def processes(self, name: str, count: int, **attributes: Any) -> list[tuple[str, str]]:
-        """New drafts: their ids, and those of their versions."""
-        made: list[Body] = [
-            {
-                "type": "subProcess",
-                "attributes": {"name": {"1033": f"{name} {number}"}, **attributes},
-                "rootPath": [{"id": ID["house"]}],
-            }
-            for number in range(count)
-        ]
-        answer = self.architect.update(*made, address=PROCESSES)
-        assert answer.status == 200, answer.body
-        return [(each["id"], each["versionId"]) for each in answer.body["elements"]]
-
-    def take(self, id: str, *steps: str) -> Body:
-        """Steps that must succeed; the element after the last."""
-        for step in steps:
-            found = self.architect.step(id, step).element
-        return found
-
-    def tasks(self, id: str, state: str) -> list[Body]:
-        address = f"{API}/rest/tasks?assignee=all&state={state}&element={id}"
-        found: list[Body] = self.architect.call("GET", address).body["values"]
-        return found
-
-    def open_task(self, id: str) -> str:
-        [task] = self.tasks(id, "open")
-        return str(task["id"])
-
-    def states(self, id: str) -> list[str]:
-        """Of all versions, oldest first."""
-        found = self.architect.call("GET", f"{PROCESSES}/{id}/versions?$resources=versions").body["elements"]
-        return [each["state"] for each in found]
-
-    def steps(self, id: str) -> list[Body]:
-        found: list[Body] = self.architect.call("GET", f"{PROCESSES}/{id}/lifecycle").body["values"]
-        return found
-
-    def everything_of_the_rival(self) -> tuple[int, Any]:
-        address = "/rival/house/_api/rest/facets/processes/views/detail/elements?$resources=attributes,related,content"
-        return self.server.request("GET", address, headers={"Authorization": f"Bearer {self.tokens['rival'][0]}"})
-
-
-def run(server: Server, code: str) -> subprocess.Popen[str]:
-    """A process beside the server, on the same database."""
-    with server.log.open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
-            cwd=environment.PROJECT_DIR,
-            env=server.environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-
-
-def tell(process: subprocess.Popen[str], line: str) -> str:
-    """What it says to that."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{line}\n")
-    process.stdin.flush()
-    said: str = process.stdout.readline()
-    return said.rstrip("\n")
-
-
-def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Each in a thread of its own, which begins when all are there."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], T]) -> T:
-        gate.wait()
-        return call()
-
-    return together([partial(run, call) for call in calls], threads=len(calls))
 
 
 @pytest.fixture(scope="module")
@@ -220,14 +45,14 @@ def server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) 
 
 
 @pytest.fixture(scope="module")
-def house(server: Server) -> Iterator[House]:
+def house(server: Server) -> Iterator[ServedHouse]:
     folder = server.data_dir.parent
     files = [
         (name, str(write_lines(folder / f"{name}.ndjson", prefix))) for name, prefix in (("acme", ""), ("rival", "R "))
     ]
     keeper = run(server, KEEPER)
     try:
-        house = House(server, keeper, json.loads(tell(keeper, json.dumps(files))))
+        house = ServedHouse(server, keeper, json.loads(tell(keeper, json.dumps(files))))
         before = house.everything_of_the_rival()
         assert (before[0], before[1]["count"]) == (200, 40)
         yield house
@@ -239,8 +64,8 @@ def house(server: Server) -> Iterator[House]:
 
 
 @only_at_full_scale
-def test_the_life_of_a_sub_process(house: House) -> None:
-    """The story of `test_story.py`, over real connections, with another of the two prefixes at each step."""
+def test_the_life_of_a_sub_process(house: ServedHouse) -> None:
+    """The story of `story.py` over real connections, with alternating prefixes."""
     connection = http.client.HTTPConnection("127.0.0.1", house.server.port, timeout=60)
 
     def send(method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
@@ -258,14 +83,14 @@ def test_the_life_of_a_sub_process(house: House) -> None:
     house.check()
 
 
-# From the first draft on; each raced for by many.
+# From the first draft; many callers race for each step.
 LIFE = (
     "InProcessToInReview", "InReviewToInProcess", "InProcessToReadyForQA", "ReadyForQAToReadyForRelease",
     "ReadyForReleaseToInProcess", "InProcessToReleased", "createversion", "InProcessToReadyForRelease",
     "ReadyForReleaseToReleased", "ReleasedToRequestToExpire", "accept", "createversion", "InProcessToReleasedExternal",
     "createversion",
 )  # fmt: skip
-# Of a version that was imported; its owner is Ben.
+# For an imported version whose owner is Ben.
 IMPORTED_LIFE = (
     "InProcessToReadyForQA", "ReadyForQAToInProcess", "InProcessToInReview", "InReviewToReadyForQA",
     "ReadyForQAToReadyForRelease", "ReadyForReleaseToReleased", "createversion", "InProcessToReleasedQA",
@@ -279,11 +104,11 @@ OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
     "life",
     [pytest.param(LIFE, id="made"), pytest.param(IMPORTED_LIFE, id="imported", marks=only_at_full_scale)],
 )
-def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[str]) -> None:
+def test_one_of_fifty_concurrent_callers_takes_a_step(house: ServedHouse, life: Sequence[str]) -> None:
     """By the id of the element or of the version, through either prefix."""
     element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])
     for place, step in enumerate(life):
-        # Usually two of three steps are raced for by a few, which is enough to go wrong.
+        # Usually a few callers race for two of three steps, which is enough to find errors.
         callers = CALLERS if IS_FULL or place % 3 == 0 else 8
         if step == "accept":
             task = house.open_task(element)
@@ -303,7 +128,7 @@ def test_of_fifty_who_race_for_a_step_one_takes_it(house: House, life: Sequence[
     assert [each.get("transitionId", "createversion") for each in taken] == wanted
 
 
-def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: House) -> None:
+def test_one_of_several_concurrent_transitions_succeeds(house: ServedHouse) -> None:
     drafts = house.processes("Contested", 8)
     calls = [partial(house.architect.step, version, step) for _, version in drafts for step in OUT_OF_DRAFT]
     answers = at_once(calls)
@@ -315,21 +140,21 @@ def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: House) -> Non
     house.check()
 
 
-def revised(house: House, name: str, count: int) -> list[tuple[str, str, str]]:
-    """Elements with a published version and a draft: their ids, and those of the two."""
+def revised(house: ServedHouse, name: str, count: int) -> list[tuple[str, str, str]]:
+    """Create elements with a published version and a draft; return all ids."""
     made = house.processes(name, count)
     drafts = together([partial(house.take, element, "InProcessToReleased", "createversion") for element, _ in made])
     return [(*each, draft["versionId"]) for each, draft in zip(made, drafts, strict=True)]
 
 
-def by_element(answers: Sequence[Answer], count: int) -> list[Sequence[Answer]]:
-    """Of answers in the order of elements, so many for each."""
+def by_element(answers: Sequence[LoadResponse], count: int) -> list[Sequence[LoadResponse]]:
+    """Group responses by element."""
     return [answers[place : place + count] for place in range(0, len(answers), count)]
 
 
-def test_a_new_version_against_the_release_of_the_one_before(house: House) -> None:
+def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse) -> None:
     elements, outcomes = revised(house, "Revised", 8), Counter[int]()
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for element, _, draft in elements:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.step, element, "createversion")] * 3
@@ -338,7 +163,7 @@ def test_a_new_version_against_the_release_of_the_one_before(house: House) -> No
         assert statuses(releases) == {200: 1, 409: 2}
         made = [each.element for each in versions if each.status == 200]
         assert statuses(versions) == Counter({200: len(made), 409: 3 - len(made)})
-        # A new version can only be that of the released one: it is made after, or not at all.
+        # A new version can only be created after the release.
         assert house.states(element) == ["expired", "released", "inProcess"][: 2 + len(made)]
         assert [each["attributes"]["version"] for each in made] == [{"127": "2.1"}] * len(made)
         outcomes[len(made)] += 1
@@ -346,33 +171,33 @@ def test_a_new_version_against_the_release_of_the_one_before(house: House) -> No
     house.check()
 
 
-def test_a_draft_is_deleted_or_released(house: House) -> None:
+def test_a_draft_is_deleted_or_released(house: ServedHouse) -> None:
     fresh = [(version, ["inProcess"]) for _, version in house.processes("Deleted", 4)]
     later = [(draft, ["released", "inProcess"]) for _, _, draft in revised(house, "Discarded", 4)]
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for draft, _ in fresh + later:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.call, "DELETE", f"{PROCESSES}/{draft}")] * 3
     for (draft, _), answers in zip(fresh + later, by_element(at_once(calls), 6), strict=True):
         is_released = 200 in statuses(answers[:3])
         assert statuses(answers) == ({200: 1, 409: 5} if is_released else {200: 1, 404: 5})
-        assert house.architect.read(draft, PROCESSES).status == (200 if is_released else 404)
+        assert house.architect.read(draft).status == (200 if is_released else 404)
     house.check()
 
 
 class Edits:
-    """Everything that many do to one draft while somebody releases it."""
+    """Concurrent edits of a draft while another caller releases it."""
 
-    def __init__(self, house: House, element: str, version: str) -> None:
+    def __init__(self, house: ServedHouse, element: str, version: str) -> None:
         self.house, self.element, self.version = house, element, version
         self.tasks = [each["id"] for each in house.architect.content(version)]
         self.numbers = itertools.count()
         self.released_at = float("inf")
-        self.done: list[tuple[str, float, Answer, str]] = []
+        self.done: list[tuple[str, float, LoadResponse, str]] = []
         self.drawn: list[str] = []
 
-    def until_released(self, kind: str, change: Callable[[str], Answer]) -> None:
-        """Again and again; and some more when it is over."""
+    def until_released(self, kind: str, change: Callable[[str], LoadResponse]) -> None:
+        """Repeat an edit until the release, and a few times after it."""
         late = 0
         while late < 3:
             text, sent = f"{kind} {next(self.numbers)}", time.monotonic()
@@ -381,27 +206,27 @@ class Edits:
             self.done.append((kind, sent, answer, text))
             late += sent > self.released_at
 
-    def rename(self, text: str) -> Answer:
+    def rename(self, text: str) -> LoadResponse:
         return self.house.architect.rename(random.choice(self.tasks), text)
 
-    def rename_with_owner(self, text: str) -> Answer:
+    def rename_with_owner(self, text: str) -> LoadResponse:
         task = {"id": random.choice(self.tasks), "attributes": {"name": {"1033": text}}}
         owner = {"versionId": self.version, "attributes": {"purp": {"1033": text}}}
-        return self.house.architect.update(owner, task, address=PROCESSES)
+        return self.house.architect.update(owner, task)
 
-    def draw(self, text: str) -> Answer:
+    def draw(self, text: str) -> LoadResponse:
         answer = self.house.architect.draw(self.version, text)
         if answer.status == 200:
             self.drawn.append(answer.body["values"][0]["id"])
         return answer
 
-    def erase(self, text: str) -> Answer:
-        """Something that was drawn meanwhile, or what is not there."""
+    def erase(self, text: str) -> LoadResponse:
+        """Remove a shape that was drawn meanwhile, or an unknown one."""
         shape = self.drawn.pop() if self.drawn else ID["house"]
         return self.house.architect.call("POST", f"{PROCESSES}/{self.version}/content/{shape}/delete")
 
     def release(self, after: int) -> tuple[Body, list[Body]]:
-        """Once so many changes have been made; the version and its diagram as they are right after it."""
+        """Release after some changes; return the version and its diagram right after it."""
         while len(self.done) < after:
             time.sleep(0.001)
         released = self.house.architect.step(self.version, "InProcessToReleased")
@@ -409,8 +234,8 @@ class Edits:
         return released.element, self.house.architect.content(self.version)
 
 
-def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> None:
-    """A change of its diagram, or of what stands in it, is made before the release or not at all."""
+def test_no_edit_changes_a_released_version(house: ServedHouse) -> None:
+    """Each edit of the version or its diagram happens before the release or fails."""
     made = house.processes("Busy", 5)
     for _, version in made:
         assert house.architect.draw(version, "One", "Two", "Three").status == 200
@@ -425,13 +250,13 @@ def test_nothing_gets_into_a_version_that_has_been_released(house: House) -> Non
     for edits, (element, content) in zip(every, frozen, strict=True):
         check_edits(house, edits, element, content)
     house.check()
-    # Whoever comes locks a diagram before what is in it, whatever the order of their ids.
+    # Every caller locks a diagram before its elements, whatever the order of their ids.
     assert house.server.deadlocks() == []
 
 
-def check_edits(house: House, edits: Edits, element: Body, content: list[Body]) -> None:
+def check_edits(house: ServedHouse, edits: Edits, element: Body, content: list[Body]) -> None:
     assert house.architect.content(edits.version) == content
-    assert house.architect.read(edits.version, PROCESSES).element == element
+    assert house.architect.read(edits.version).element == element
     late = Counter(answer.status for _, sent, answer, _ in edits.done if sent > edits.released_at)
     assert late.keys() == {409}
     made = [(kind, answer, text) for kind, _, answer, text in edits.done if answer.status == 200]
@@ -454,7 +279,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_of_accepting_rejecting_and_withdrawing_one_happens(house: House) -> None:
+def test_one_of_concurrent_accept_reject_and_withdraw_succeeds(house: ServedHouse) -> None:
     made = house.processes("Decided", 8)
     steps = ("InProcessToReleased", "ReleasedToRequestToExpire")
     together([partial(house.take, element, *steps) for element, _ in made])
@@ -475,11 +300,11 @@ def test_of_accepting_rejecting_and_withdrawing_one_happens(house: House) -> Non
     house.check()
 
 
-def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: House) -> None:
+def test_a_request_is_accepted_or_made_obsolete_by_a_newer_release(house: ServedHouse) -> None:
     elements = revised(house, "Overtaken", 8)
     together([partial(house.take, version, "ReleasedToRequestToExpire") for _, version, _ in elements])
     tasks = [house.open_task(element) for element, _, _ in elements]
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for (_, _, draft), task in zip(elements, tasks, strict=True):
         calls += [partial(house.callers[name].decide, task, "accept") for name in ("ben", "cora", "dora")]
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
@@ -499,7 +324,7 @@ def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: House) -> 
 
 
 def strike(clock: subprocess.Popen[str], *options: str) -> list[tuple[str, str]]:
-    """What it says to have done, and to which version or task."""
+    """Run the scheduled jobs once; return the reported changes."""
     said, done = tell(clock, " ".join(options)), []
     while said != "done":
         storage, what, which = said.split(": ")
@@ -510,7 +335,7 @@ def strike(clock: subprocess.Popen[str], *options: str) -> list[tuple[str, str]]
     return done
 
 
-# What is done before the time of a version comes, and what while it does.
+# Steps before the end of a version, and steps during it.
 WAYS = (
     (("InProcessToReleased",), ("createversion", "ReleasedToRequestToExpire")),
     (("InProcessToReleased", "ReleasedToRequestToExpire"), ("accept", "createversion")),
@@ -518,8 +343,8 @@ WAYS = (
 )
 
 
-def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
-    """Versions whose time has come end once, whether by the clock, by consent or by a newer release."""
+def test_two_concurrent_runs_of_the_scheduled_jobs(house: ServedHouse) -> None:
+    """Each due version ends once, by a scheduled job, by an accepted task or by a newer release."""
     clocks = [run(house.server, CLOCK) for _ in range(2)]
     try:
         assert [strike(clock, "--dry-run") for clock in clocks] == [[], []]
@@ -532,17 +357,17 @@ def test_the_clock_runs_twice_at_once_while_others_go_on(house: House) -> None:
     assert [clock.returncode for clock in clocks] == [0, 0]
 
 
-def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number: int) -> None:
+def race_the_clock(house: ServedHouse, clocks: Sequence[subprocess.Popen[str]], number: int) -> None:
     made = list(zip(house.processes(f"Ending {number}", 12), itertools.cycle(WAYS), strict=False))
     together([partial(house.take, element, *steps) for (element, _), (steps, _) in made])
     tasks = {element: house.open_task(element) for (element, _), (_, actions) in made if "accept" in actions}
     house.end(*(version for (_, version), _ in made))
 
-    def act(element: str, action: str) -> Answer:
+    def act(element: str, action: str) -> LoadResponse:
         return house.ben.decide(tasks[element], action) if action == "accept" else house.architect.step(element, action)
 
     def strike_amid(clock: subprocess.Popen[str]) -> list[tuple[str, str]]:
-        """Alone it would be the first: it needs no connection to the server."""
+        """Start in the middle of the other calls; without a server connection it would be first."""
         time.sleep(random.uniform(0, 0.2))
         return strike(clock)
 
@@ -560,6 +385,6 @@ def race_the_clock(house: House, clocks: Sequence[subprocess.Popen[str]], number
         assert house.tasks(element, "open") == []
         overtaken = house.tasks(element, "obsolete")
         by_clock += [("was overtaken", each["id"]) for each in overtaken if each["decider"] == "run_lifecycle"]
-    # Each was done once, by one of the two.
+    # One of the two runs made each change.
     assert sorted([*done[0], *done[1]]) == sorted(by_clock)
     house.check()

@@ -1,8 +1,7 @@
-"""createversion, operation 19 (D18, D11): a copy to go on with, while the earlier version stays as it is."""
+"""createversion, operation 19 (D18, D11): an editable copy; the earlier version stays as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,12 +15,11 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, token_for
-from tests.release.house import API, BASE, DETAIL, ID, NO_END, STATES, Desk, Wire, error, one, user
-from tests.release.test_transitions import writer_of
+from tests.release.house import API, BASE, DETAIL, ID, NO_END, STATES, HouseClient, MakeClient, Wire, error, one, user
+from tests.release.transition_calls import writer_of
 from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-Sit = Callable[..., Desk]
 FACETS = f"{BASE}/rest/facets"
 
 
@@ -45,7 +43,7 @@ def copied(element: str, name: str, type: str) -> Wire:
     }
 
 
-def test_the_whole_answer(desk: Sit, house: Storage) -> None:
+def test_the_whole_response(desk: MakeClient, house: Storage) -> None:
     new = desk(user="anna").new_version("order")
     version, now = new["versionId"], new["attributes"]["createdOn"]["127"]
     shown = [each["id"] for each in new["content"]]
@@ -92,7 +90,7 @@ def test_the_whole_answer(desk: Sit, house: Storage) -> None:
     }
 
 
-def test_the_diagram_is_copied(desk: Sit) -> None:
+def test_the_diagram_is_copied(desk: MakeClient) -> None:
     anna = desk(user="anna")
     version = anna.new_version("order")["versionId"]
     content = anna.get(f"rest/facets/processes/views/diagram/elements/{version}/content").json()["elements"]
@@ -104,8 +102,8 @@ def test_the_diagram_is_copied(desk: Sit) -> None:
     assert names == ["start of order-2", "task of order-2", "end of order-2"]
 
 
-def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is_one_copy(
-    desk: Sit, house: Storage
+def test_independent_elements_stay_references_and_an_element_drawn_twice_is_copied_once(
+    desk: MakeClient, house: Storage
 ) -> None:
     with tenant_scope(house):
         Shape.objects.create(version_id=ID["order-2"], element_id=ID["expired"], position=3)
@@ -133,8 +131,8 @@ def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is
         assert not copies.exclude(published_id=None).exists()
 
 
-def everything_about(desk: Desk, version: str) -> dict[str, bytes]:
-    """What the API tells of a version, byte for byte."""
+def everything_about(desk: HouseClient, version: str) -> dict[str, bytes]:
+    """Return all responses about a version, as bytes."""
     views = f"{API}/rest/facets/processes/views"
     paths = [f"{view}/elements/{version}" for view in ("detail", "tree", "list", "diagram", "reporting")]
     detail = f"detail/elements/{version}"
@@ -145,7 +143,7 @@ def everything_about(desk: Desk, version: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["cora", "vera"])
-def test_the_earlier_version_stays_byte_identical(desk: Sit, name: str) -> None:
+def test_the_earlier_version_stays_byte_identical(desk: MakeClient, name: str) -> None:
     reader, anna = desk(user=name), desk(user="anna")
     before = everything_about(reader, ID["order-2"])
     tag = version_tag(reader.get(f"rest/facets/processes/views/detail/elements/{ID['order-2']}")["ETag"])
@@ -167,7 +165,7 @@ def test_the_earlier_version_stays_byte_identical(desk: Sit, name: str) -> None:
     assert version_tag(reader.get(f"rest/facets/processes/views/detail/elements/{ID['order-2']}")["ETag"]) == tag
 
 
-def test_readers_see_the_published_version_until_the_new_one_is_released(desk: Sit) -> None:
+def test_readers_see_the_published_version_until_the_new_one_is_released(desk: MakeClient) -> None:
     vera, anna = desk(user="vera"), desk(user="anna")
     new = anna.new_version("order")
     assert vera.element("order")["versionId"] == ID["order-2"]
@@ -180,14 +178,15 @@ def test_readers_see_the_published_version_until_the_new_one_is_released(desk: S
     ("named", "source"),
     [("order", "order-2"), ("order-2", "order-2"), ("order-1", "order-1"), ("expired", "expired-1")],
 )
-def test_what_is_copied(desk: Sit, named: str, source: str) -> None:
-    """By the element's id the published version, else the newest retired one; by a version's id that one."""
+def test_the_source_of_the_copy(desk: MakeClient, named: str, source: str) -> None:
+    """The id of an element means the published version, else the newest retired one; the id of a version means that
+    version."""
     new = desk(user="anna").new_version(named)
     number = "1.1" if named == "expired" else "2.1"
     assert (new["attributes"]["name"]["1033"], new["attributes"]["version"]["127"]) == (source, number)
 
 
-def test_letter_case_prefixes_and_api_versions(desk: Sit) -> None:
+def test_letter_case_prefixes_and_api_versions(desk: MakeClient) -> None:
     anna = desk(user="anna")
     response = anna.post(f"rest/release/{ID['order'].upper()}/createversion/", **{"api-version": "3.0"})
     assert (response.status_code, response["api-version"]) == (200, "3.0")
@@ -196,32 +195,32 @@ def test_letter_case_prefixes_and_api_versions(desk: Sit) -> None:
 
 
 @pytest.mark.parametrize("state", STATES[:4])
-def test_a_second_version_in_work_is_a_conflict(desk: Sit, state: str) -> None:
+def test_a_second_open_version_is_a_conflict(desk: MakeClient, state: str) -> None:
     text = (
-        f"subProcess {ID[state]} has a version in work already. Version 0.1 ({ID[f'{state}-1']}) is in the state {state};"
-        " there can be one at a time."
+        f"subProcess {ID[state]} already has an open version: 0.1 ({ID[f'{state}-1']}) in the state {state}."
+        " Release or delete it first."
     )
     found = desk(user="anna").post(f"release/{ID[state]}/createversion")
     assert error(found) == (409, "error", "dialog", [text])
 
 
-def test_only_the_published_version_and_the_newest_that_was(desk: Sit, house: Storage) -> None:
+def test_only_the_published_and_the_newest_expired_version_can_be_copied(desk: MakeClient, house: Storage) -> None:
     cora = desk(user="cora")
     second = cora.new_version("order")["versionId"]
     cora.applied(second, "InProcessToReleased")
     found = cora.post(f"release/{ID['order-1']}/createversion")
-    text = f"subProcess {ID['order-1']} is neither the published version nor the newest that was; make it of that one."
+    text = f"subProcess {ID['order-1']} is neither the published nor the newest expired version; copy one of these."
     assert error(found) == (409, "error", "dialog", [text])
     assert cora.new_version("order-2")["attributes"]["version"] == {"127": "3.1"}
 
 
-def test_elements_without_versions(desk: Sit) -> None:
+def test_elements_without_versions(desk: MakeClient) -> None:
     found = desk(user="cora").post(f"release/{ID['anna']}/createversion")
     assert error(found) == (409, "error", "dialog", ["A user has no versions."])
 
 
-def test_who_may_not_is_told_so_first(desk: Sit, house: Storage) -> None:
-    """Before that there is a version in work, that it is the wrong one, or that there are no versions (D83)."""
+def test_missing_permission_is_reported_first(desk: MakeClient, house: Storage) -> None:
+    """Before an open version, a wrong source or a type without versions (D83)."""
     desk(user="cora").new_version("order")
     other = desk(Role.EDITOR)
     for named, label in (
@@ -250,7 +249,7 @@ def test_who_may_not_is_told_so_first(desk: Sit, house: Storage) -> None:
         ((Role.ADMINISTRATOR,), None, 200),
     ],
 )
-def test_who_may(desk: Sit, roles: tuple[Role, ...], name: str | None, status: int) -> None:
+def test_permissions(desk: MakeClient, roles: tuple[Role, ...], name: str | None, status: int) -> None:
     caller = desk(*roles, user=name)
     found = caller.post(f"release/{ID['order']}/createversion")
     assert found.status_code == status
@@ -262,14 +261,14 @@ def test_who_may(desk: Sit, roles: tuple[Role, ...], name: str | None, status: i
         assert [each["state"] for each in versions["elements"]] == ["expired", "released", "inProcess"]
 
 
-def test_a_token_without_user_is_the_author(desk: Sit) -> None:
+def test_a_token_without_user_is_the_author(desk: MakeClient) -> None:
     new = desk(Role.ADMINISTRATOR).new_version("order")
     callers = [new["related"][name][0]["type"] for name in ("author", "createdBy", "changedBy")]
     assert callers == ["authToken"] * 3
 
 
-def test_staff_have_no_element_and_leave_the_author(house: Storage, desk: Sit) -> None:
-    """Else the copy would be open to every editor."""
+def test_staff_keep_the_author(house: Storage, desk: MakeClient) -> None:
+    """Staff accounts have no element; without an author every editor could edit the copy."""
     account, staff = StaffAccountFactory.create(), ApiClient()
     StorageMembership.objects.create(account=account, storage=house, roles=["architect"])
     staff.force_login(account)
@@ -285,24 +284,24 @@ def test_staff_have_no_element_and_leave_the_author(house: Storage, desk: Sit) -
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
-        ("release/nonsense/createversion", None, 400, "'nonsense' is no GUID."),
+        ("release/nonsense/createversion", None, 400, "'nonsense' is not a GUID."),
         (f"release/{UNKNOWN}/createversion" if (UNKNOWN := "ffffffff-0000-4000-8000-000000000000") else "", None, 404,
          f"There is no element {UNKNOWN}."),
         (f"release/{ID['order']}/createversion", {"comment": "x"}, 400, "This operation takes no body."),
         (f"release/{ID['order']}/createversion?$page=1", None, 400, "$page: this operation takes no $ parameters."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read(desk: Sit, path: str, body: Any, status: int, text: str) -> None:
+def test_invalid_requests(desk: MakeClient, path: str, body: Any, status: int, text: str) -> None:
     kind = ("error", "volatile" if status == 404 else "inline")
     assert error(desk(user="anna").post(path, body)) == (status, *kind, [text])
 
 
-def test_methods(desk: Sit) -> None:
+def test_methods(desk: MakeClient) -> None:
     found = desk(user="anna").get(f"release/{ID['order']}/createversion")
     assert (found.status_code, found["Allow"]) == (405, "POST")
 
 
-def test_the_same_key_makes_one_version(desk: Sit, house: Storage) -> None:
+def test_an_idempotency_key_creates_one_version(desk: MakeClient, house: Storage) -> None:
     anna = desk(user="anna")
     path = f"release/{ID['order']}/createversion"
     first = anna.post(path, **{"Idempotency-Key": "one"})
@@ -312,7 +311,7 @@ def test_the_same_key_makes_one_version(desk: Sit, house: Storage) -> None:
         assert ElementVersion.objects.filter(element_id=ID["order"]).count() == 3
 
 
-def test_if_match(desk: Sit) -> None:
+def test_if_match(desk: MakeClient) -> None:
     anna = desk(user="anna")
     tag = anna.get(f"rest/facets/processes/views/detail/elements/{ID['order']}")["ETag"]
     path = f"release/{ID['order']}/createversion"
@@ -320,7 +319,7 @@ def test_if_match(desk: Sit) -> None:
     assert anna.post(path, **{"If-Match": tag}).status_code == 200
 
 
-def test_it_is_on_record(desk: Sit) -> None:
+def test_the_new_version_is_logged(desk: MakeClient) -> None:
     anna = desk(user="anna")
     new = anna.new_version("order")
     step = anna.steps("order")[-1]
@@ -346,7 +345,7 @@ def test_it_is_on_record(desk: Sit) -> None:
     assert [(each["action"], each["after"]) for each in changes] == [("created", {"copiedFrom": ID["order-2-task"]})]
 
 
-def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_again(desk: Sit, house: Storage) -> None:
+def test_deleting_the_draft_keeps_the_earlier_version_and_frees_the_number(desk: MakeClient, house: Storage) -> None:
     anna = desk(user="anna")
     before = everything_about(anna, ID["order-2"])
     with tenant_scope(house):
@@ -359,8 +358,8 @@ def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_ag
     assert anna.new_version("order")["attributes"]["version"] == {"127": "2.1"}
 
 
-def test_a_draft_that_is_deleted_meanwhile_is_in_nobodys_way(desk: Sit, house: Storage) -> None:
-    """Between finding the element and holding it; a new version is made all the same."""
+def test_a_draft_deleted_before_the_lock_does_not_matter(desk: MakeClient, house: Storage) -> None:
+    """A new version is created all the same."""
     anna = desk(user="anna")
     draft = anna.new_version("order")["versionId"]
     with tenant_scope(house):
@@ -377,7 +376,7 @@ def test_a_draft_that_is_deleted_meanwhile_is_in_nobodys_way(desk: Sit, house: S
     assert (found["attributes"]["name"]["1033"], found["attributes"]["version"]) == ("order-2", {"127": "2.1"})
 
 
-def test_another_tenant_with_the_same_ids_is_left_alone(desk: Sit, api: ApiClient, house: Storage) -> None:
+def test_another_tenant_with_the_same_ids_is_unchanged(desk: MakeClient, api: ApiClient, house: Storage) -> None:
     rival = Storage.objects.get(collection__key="rival", key="house")
     desk(user="anna").new_version("order")
     with tenant_scope(rival):
@@ -389,8 +388,8 @@ def test_another_tenant_with_the_same_ids_is_left_alone(desk: Sit, api: ApiClien
     assert user("anna")["id"] == ID["anna"]
 
 
-def test_warnings_can_be_ignored_by_a_part_of_the_address(desk: Sit) -> None:
-    """Through either prefix; what else it means is told with the transitions."""
+def test_warnings_can_be_ignored_by_a_path_segment(desk: MakeClient) -> None:
+    """Through either prefix; see the tests of transitions for other forms."""
     cora = desk(user="cora")
     for prefix, name in (("release", "order"), ("rest/release", "expired")):
         new = cora.new_version(name)["versionId"]

@@ -11,6 +11,7 @@ from repository_site.api_document.document import openapi_document
 from repository_site.api_document.pages import POLICY
 from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
+from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, collection_token, site_token, token_for
 
@@ -58,6 +59,50 @@ def test_the_page_of_a_storage(api: ApiClient, open_storage: Storage) -> None:
     assert page.targets <= set(page.ids)
     assert "/acme/open/_api/schema" in text
     assert "\ue000" not in text
+
+
+STARTING_POINTS = {
+    "info": "rest/info/",
+    "facets": "rest/facets/",
+    "document": "schema/",
+    "docs": "docs/",
+    "typeSchemas": "schema/types/",
+    "tasks": "rest/tasks/",
+}
+
+
+def test_the_index_of_a_storage(api: ApiClient, storage: Storage) -> None:
+    token = token_for(storage, Role.ANALYZER)
+    answer = api.get("/acme/handbook/_api/", token=token)
+    base = "http://testserver/acme/handbook/_api/"
+    links = {name: base + place for name, place in STARTING_POINTS.items()}
+    assert (answer.status_code, answer.json()) == (200, {"links": links})
+    assert answer["Vary"] == "Accept, Accept-Encoding"
+    for address in links.values():
+        assert api.get(address.removeprefix("http://testserver"), token=token).status_code == 200
+    for method in (api.get, api.post):
+        assert method("/acme/handbook/_api", content_type="application/json", token=token).content == answer.content
+
+
+def test_the_index_of_the_administrative_contexts(api: ApiClient, storage: Storage) -> None:
+    for path, token in (("/acme/_admin", collection_token(storage)), ("/_sysadmin/_admin", site_token())):
+        links = {
+            name: f"http://testserver{path}/_api/{place}"
+            for name, place in STARTING_POINTS.items()
+            if name not in ("typeSchemas", "tasks")
+        }
+        assert api.get(f"{path}/_api/", token=token).json() == {"links": links}
+
+
+def test_a_browser_is_led_from_the_index_to_the_page(api: ApiClient, open_storage: Storage, storage: Storage) -> None:
+    response = api.get("/acme/open/_api/", headers=BROWSER)
+    assert (response.status_code, response["Location"]) == (302, "http://testserver/acme/open/_api/docs/")
+    assert response["Vary"] == "Accept"
+    preferring = {"Accept": "application/json, text/html;q=0.5"}
+    assert api.get("/acme/open/_api/", headers=preferring)["Content-Type"] == "application/json"
+    closed = api.get("/acme/handbook/_api/", headers=BROWSER)
+    assert (closed.status_code, closed["Location"]) == (302, "/acme/handbook/admin/login/?next=/acme/handbook/_api/")
+    assert api.get("/acme/handbook/_api/").status_code == 401
 
 
 def test_every_operation_is_on_one_of_the_two_pages(api: ApiClient, open_storage: Storage) -> None:

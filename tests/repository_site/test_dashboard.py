@@ -27,12 +27,13 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.factories import StorageFactory
 from tests.release.conftest import desk, house  # noqa: F401  the storage of the release tests
-from tests.release.house import ID, Desk
-from tests.release.test_task_office import boss, member, rows_of, text_of
-from tests.release.test_tasks import ask, fresh, grant, open_task, rival_of
+from tests.release.house import ID, HouseClient
+from tests.release.stored_contents import fresh, rival_of
+from tests.release.task_calls import ask, grant, open_task
+from tests.release.task_pages import boss, member, rows_of, text_of
 
 pytestmark = pytest.mark.django_db
-Sit = Callable[..., Desk]
+Sit = Callable[..., HouseClient]
 OFFICE = "/acme/house/admin/"
 ELEMENTS = f"{OFFICE}elements/element/"
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -266,12 +266,12 @@ class TestDatabase:
         assert text == "3 tables or sequences belong to another role than repository, so migrations will fail"
 
     def test_migrations_to_come_and_of_a_newer_release(self) -> None:
-        sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0010_lifecycle_runs'")
+        sql("DELETE FROM django_migrations WHERE app = 'release' AND name = '0001_initial'")
         sql(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('storage', '0999_later', now()), ('gone', 'x', now())"
         )
         assert found("migrations") == [
-            Finding("migrations", Level.ERROR, "1 not applied: storage.0010_lifecycle_runs", MIGRATE),
+            Finding("migrations", Level.ERROR, "1 not applied: release.0001_initial", MIGRATE),
             Finding(
                 "migrations",
                 Level.ERROR,
@@ -319,7 +319,7 @@ class TestDatabase:
         with pytest.raises(psycopg.errors.UniqueViolation):
             outside(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON tried (value)")
         if is_interrupted:
-            sql("DELETE FROM django_migrations WHERE app = 'storage' AND name = '0010_lifecycle_runs'")
+            sql("DELETE FROM django_migrations WHERE app = 'release' AND name = '0001_initial'")
         assert found("indexes") == [
             Finding("indexes", Level.ERROR, f"{name} on tried is invalid", f"Run in psql: {advice}")
         ]

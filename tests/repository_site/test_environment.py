@@ -108,7 +108,9 @@ def test_an_unusable_data_folder_is_one_line(tmp_path: Path) -> None:
 def test_a_database_that_is_not_set_up_says_what_to_do(tmp_path: Path) -> None:
     result = manage("list_storages", REPOSITORY_DATA_DIR=str(tmp_path / "var"), DATABASE_URL="")
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1] == "CommandError: the database is not set up; run: manage.py migrate"
+    assert (
+        result.stderr.splitlines()[-1] == "CommandError: The database has no tables yet. Create them: manage.py migrate"
+    )
     assert "Traceback" not in result.stderr
 
 

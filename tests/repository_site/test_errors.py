@@ -39,8 +39,8 @@ def body(message: str, output: str, type: str) -> dict[str, Any]:
         ("/ac%00me/_admin/_api/rest/info", "There is no storage at this address."),
         (f"/acme/{'x' * 5000}/_api/rest/info", "There is no storage at this address."),
         ("/acme/öpen/_api/rest/info", "There is no storage at this address."),
-        ("/acme/open/_api", "There is nothing at this address."),
-        ("/acme/open/_api/", "There is nothing at this address."),
+        ("/acme/open/_api//", "There is nothing at this address."),
+        ("/acme/none/_api", "There is no storage acme/none."),
         ("/acme/_api/rest/info", "There is nothing at this address."),
         ("/_api/x", "There is nothing at this address."),
         ("/acme/open/_api/rest/info//", "There is nothing at this address."),
@@ -58,7 +58,9 @@ def test_405(api: ApiClient, open_storage: Storage, method: str) -> None:
     response = api.generic(method, INFO)
     assert response.status_code == 405
     assert response["Allow"] == "GET, HEAD, POST"
-    assert response.json() == body(f"{method} is not possible here; allowed: GET, HEAD, POST.", "volatile", "error")
+    assert response.json() == body(
+        f"{method} is not allowed at this address; use GET, HEAD, POST.", "volatile", "error"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,9 @@ def test_406(api: ApiClient, open_storage: Storage, accept: str, status: int) ->
     response = api.get(INFO, headers={"Accept": accept})
     assert response.status_code == status
     if status == 406:
-        assert response.json() == body("Answers are application/json only.", "volatile", "error")
+        assert response.json() == body(
+            "Accept: this operation responds with application/json only.", "volatile", "error"
+        )
 
 
 @override_settings(BODY_LIMIT=100)
@@ -102,8 +106,8 @@ def test_a_content_length_that_is_no_number(api: ApiClient, open_storage: Storag
 
 def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(0.1, 2), lambda: now))
-    monkeypatch.setattr("storage.api.operation.token_throttle", Throttle(Rate(1, 1), lambda: now))
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(0.1, 2), lambda: now))
+    monkeypatch.setattr("storage.api.throttling.token_throttle", Throttle(Rate(1, 1), lambda: now))
     assert [api.get(INFO).status_code for _ in range(3)] == [200, 200, 429]
     refused = api.get(INFO)
     assert refused["Retry-After"] == "10"
@@ -123,7 +127,7 @@ def test_guessing_is_counted_by_address(api: ApiClient, storage: Storage, monkey
         ("/acme/guess/_api/rest/info", 404, None),
         ("/acme/handbook/_api/guess", 404, None),
     ):
-        monkeypatch.setattr("storage.api.operation.anonymous_throttle", Throttle(Rate(1, 2), lambda: 0.0))
+        monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(1, 2), lambda: 0.0))
         assert [api.get(path, token=token).status_code for _ in range(3)] == [status, status, 429]
         # Who has a credential that holds is not made to pay for it.
         assert api.get("/acme/handbook/_api/rest/info", token=token_for(storage)).status_code == 200
@@ -154,17 +158,22 @@ def echo(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api
             b'{"a": 1, "a": 2}',
             "application/json",
             400,
-            "The body is ambiguous: the key 'a' stands twice in one object.",
+            "The body is ambiguous: the key 'a' occurs twice in one object.",
         ),
         (
             b"1e9999999999999999999",
             "application/json",
             400,
-            "The body holds a number out of all bounds: 1e9999999999999999999.",
+            "The body contains a number that is too long: 1e9999999999999999999.",
         ),
-        (b"<a/>", "application/xml", 415, "Bodies must be application/json."),
-        (b"a=1", "application/x-www-form-urlencoded", 415, "Bodies must be application/json."),
-        (b"a", "", 415, "Bodies must be application/json."),
+        (b"<a/>", "application/xml", 415, "The request body must have the Content-Type application/json."),
+        (
+            b"a=1",
+            "application/x-www-form-urlencoded",
+            415,
+            "The request body must have the Content-Type application/json.",
+        ),
+        (b"a", "", 415, "The request body must have the Content-Type application/json."),
     ],
 )
 def test_bodies_that_can_and_cannot_be_read(
@@ -187,7 +196,7 @@ def test_500_tells_the_request_id_and_no_more(open_storage: Storage, caplog: pyt
     assert response.status_code == 500
     assert response["X-Request-ID"] == "abc-1"
     assert response.json() == body(
-        "Something went wrong on our side; the request id is abc-1.", "permanent", "critical"
+        "Internal error. Report the request id abc-1 to the operator.", "permanent", "critical"
     )
     assert "a fault inside the scope" in caplog.text
 
@@ -196,10 +205,10 @@ def test_503_when_the_database_is_away(api: ApiClient, open_storage: Storage, mo
     def fail(*args: Any) -> None:
         raise OperationalError("server closed the connection\nat 10.1.2.3")
 
-    monkeypatch.setattr("storage.api.operation.find_context", fail)
+    monkeypatch.setattr("storage.api.viewset.find_context", fail)
     response = api.get(INFO, headers={"X-Request-ID": "r-9"})
     assert response["Retry-After"] == "2"
-    message = "The service cannot reach its database; try again shortly. The request id is r-9."
+    message = "The service cannot reach its database; try again in a few seconds. The request id is r-9."
     assert (response.status_code, response.json()) == (503, body(message, "permanent", "critical"))
 
 
@@ -207,12 +216,12 @@ def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkey
     def fail(*args: Any) -> None:
         raise OperationalError("could not extend file") from DiskFull()
 
-    monkeypatch.setattr("storage.api.operation.find_context", fail)
+    monkeypatch.setattr("storage.api.viewset.find_context", fail)
     response = api.get(INFO, headers={"X-Request-ID": "r-9"})
     assert response["Retry-After"] == "30"
     message = (
-        "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
-        " room, then try again. The request id is r-9."
+        "The disk of the database is full, so nothing was changed; reading is still possible. Ask the operator of the"
+        " installation to free disk space, then try again. The request id is r-9."
     )
     assert (response.status_code, response.json()) == (503, body(message, "permanent", "critical"))
 
@@ -255,7 +264,7 @@ def test_a_page_without_room(open_storage: Storage, monkeypatch: pytest.MonkeyPa
 
 def test_an_unknown_host_is_400(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, headers={"host": "evil.example"})
-    assert (response.status_code, response.json()) == (400, body("The request cannot be read.", "inline", "error"))
+    assert (response.status_code, response.json()) == (400, body("The request is malformed.", "inline", "error"))
 
 
 @override_settings(HTTPS=True, SECURE_SSL_REDIRECT=True, SECURE_REDIRECT_EXEMPT=[r"(^|/)_api(/|$)"])

@@ -116,7 +116,7 @@ FORWARDED = {
 
 def test_forwarded_headers_of_strangers_are_ignored(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
-    assert response.json()["appUrl"] == "http://testserver/acme/open"
+    assert response.json()["appUrl"] == "http://testserver/acme/open/"
 
 
 @override_settings(TRUSTED_PROXIES=(ip_network("10.0.0.0/8"),))
@@ -124,9 +124,9 @@ def test_forwarded_headers_of_trusted_proxies_are_believed(
     api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle.take", seen.append)
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle.take", seen.append)
     response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
-    assert response.json()["appUrl"] == "https://localhost/acme/open"
+    assert response.json()["appUrl"] == "https://localhost/acme/open/"
     api.get(INFO, headers=FORWARDED, REMOTE_ADDR="192.0.2.1")
     for forwarded in ("evil, 10.0.0.3", "203.0.113.8:4711", "[2001:db8::1]:4711", "2001:db8::2"):
         api.get(INFO, headers={"X-Forwarded-For": forwarded}, REMOTE_ADDR="10.0.0.1")
@@ -154,7 +154,7 @@ def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
         patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
         patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
         status, answer = post(b'{"title": "x"}')
-        assert (status, answer["message"]) == (400, "This operation reads: send no body.")
+        assert (status, answer["message"]) == (400, "This operation only reads and takes no body.")
         assert post(b"")[0] == 200
         with override_settings(BODY_LIMIT=10):
             assert post(b"x" * 11)[0] == 413

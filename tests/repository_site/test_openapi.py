@@ -37,17 +37,16 @@ def test_the_document_is_valid_openapi_3_1() -> None:
 
 def test_every_address_below_api_is_in_the_document() -> None:
     documented = {path.replace("{", "<str:").replace("}", ">") for path in openapi_document()["paths"]}
-    addresses = {f"/{pattern}" for pattern in routes(get_resolver().url_patterns) if "_api/" in pattern}
+    addresses = {f"/{pattern}" for pattern in routes(get_resolver().url_patterns) if "/_api" in pattern}
     assert addresses == documented
 
 
 def test_every_method_of_an_address_is_in_the_document() -> None:
     """And no other: HEAD goes with GET and is not named by itself."""
     for route, view in views(get_resolver().url_patterns):
-        if "_api/" not in route or not hasattr(view, "view_class"):
+        if "/_api" not in route:
             continue
-        kind = view.view_class
-        possible = {name for name in kind.http_method_names if hasattr(kind, name)} - {"head", "options"}
+        possible = set(view.actions) - {"head"}
         path = f"/{route}".replace("<str:", "{").replace(">", "}")
         assert set(openapi_document()["paths"][path]) == possible, path
 

@@ -68,13 +68,13 @@ def test_whoever_watches_is_told_of_each_trip_and_else_nothing_is_listed() -> No
         with suppress(DatabaseError), transaction.atomic():
             database.look_up_all(NeverListed([statement]))
     told: list[tuple[list[str], bool]] = []
-    watch_trips(lambda texts, started, problem: told.append(([*texts], problem is not None)))
+    end = watch_trips(lambda kind, texts, started, problem: told.append(([*texts], problem is not None)))
     try:
         with suppress(DatabaseError):
             look_up_all(1, 2)
             database.look_up(FAILS, [1])
     finally:
-        watch_trips(None)
+        end()
     assert told == [([NUMBERS, NUMBERS], False), ([FAILS], True)]
 
 

@@ -17,7 +17,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.core.database.base import watch_trips
 from repository_site.core.environment import PROJECT_DIR
 from repository_site.operations import tracing
 from storage.models import Storage
@@ -38,8 +37,7 @@ def traced(settings: ChangedSettings) -> Iterator[None]:
         *settings.MIDDLEWARE[2:],
     ]
     yield
-    watch_trips(None)
-    tracing._tracer = None
+    tracing.stop_tracing()
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_one_storage_but_never_one_of_another_collection(
     assert missing.status_code == absent.status_code == 404
     assert missing.json()["message"] == f"There is no element {other_storage.id} in the facet storages."
     wrong = api.get(f"{address}/nonsense", token=token)
-    assert (wrong.status_code, wrong.json()["message"]) == (400, "'nonsense' is no GUID.")
+    assert (wrong.status_code, wrong.json()["message"]) == (400, "'nonsense' is not a GUID.")
 
 
 def test_the_collections_of_the_site(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
@@ -146,7 +146,7 @@ def test_parameters_that_mean_nothing_here_are_refused(api: ApiClient, storage: 
     response = api.get(f"{COLLECTION}/storages/views/list/elements?$filter=x&$page=1", token=collection_token(storage))
     assert (response.status_code, response.json()["message"]) == (
         400,
-        "The administrative contexts take no $filter, $page.",
+        "Administrative contexts do not support $filter, $page; leave it out.",
     )
 
 

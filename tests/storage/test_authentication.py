@@ -13,8 +13,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from repository_site.core.problems import Invalid, Unauthenticated
-from storage.access.callers import UserGrant, set_user_lookup
 from storage.access.tokens import issue_token, present_digest, recognise_token, revoke_token, token_digest
+from storage.extension import StorageExtension, UserGrant, storage_extensions
 from storage.models import ApiToken, Storage, StorageMembership
 from storage.models.roles import Role
 from storage.tenancy.contexts import Context, ContextType, find_context
@@ -40,7 +40,7 @@ REFUSED = {
 
 def test_no_credential_where_one_is_needed(api: ApiClient, storage: Storage) -> None:
     response = api.get(INFO)
-    message = "This needs a credential: send an API token as Authorization: Bearer <token>."
+    message = "This needs a credential. Send an API token: Authorization: Bearer <token>."
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == "Bearer"
     assert response.json() == {
@@ -159,7 +159,7 @@ def test_all_problems_of_a_token_are_told_at_once(storage: Storage) -> None:
     assert caught.value.details == (
         "name: a token needs a name.",
         "roles: a token needs at least one of viewer, analyzer, editor, approver, architect, administrator.",
-        "valid until: the end lies before the start or in the past.",
+        "valid until: the end is before the start or in the past.",
         "user: there is no user 00000000-0000-0000-0000-000000000007 in acme/handbook.",
     )
     assert not ApiToken.objects.exists()
@@ -178,9 +178,8 @@ USER = uuid.UUID(int=42)
 def users() -> Iterator[dict[uuid.UUID, UserGrant]]:
     """Users as the app above would know them."""
     known = {USER: UserGrant(frozenset({Role.VIEWER, Role.EDITOR}), is_inactive=False)}
-    before = set_user_lookup(lambda storage, user_id: known.get(user_id))
-    yield known
-    set_user_lookup(before)
+    with storage_extensions.extended_by(StorageExtension(find_user=lambda storage, user_id: known.get(user_id))):
+        yield known
 
 
 def test_a_users_token_has_the_roles_that_both_grant(storage: Storage, users: dict[uuid.UUID, UserGrant]) -> None:

@@ -24,8 +24,8 @@ def expected(storage: Storage, base: str = "http://testserver", **changes: Any) 
         "baseTenant": str(storage.id),
         "title": storage.title,
         "description": "",
-        "apiUrl": f"{address}/_api",
-        "appUrl": address,
+        "apiUrl": f"{address}/_api/",
+        "appUrl": f"{address}/",
         "template": "plain",
         "dataCultures": [1031, 1033],
         "defaultDataCulture": 1033,
@@ -83,8 +83,8 @@ def test_a_collection(api: ApiClient, storage: Storage) -> None:
         baseTenant=str(storage.collection_id),
         title="acme",
         template="standard",
-        apiUrl="http://testserver/acme/_admin/_api",
-        appUrl="http://testserver/acme/_admin",
+        apiUrl="http://testserver/acme/_admin/_api/",
+        appUrl="http://testserver/acme/_admin/",
     )
 
 
@@ -98,8 +98,8 @@ def test_the_site(api: ApiClient, storage: Storage) -> None:
         baseTenant=nil,
         title="Administration",
         template="standard",
-        apiUrl="http://testserver/_sysadmin/_admin/_api",
-        appUrl="http://testserver/_sysadmin/_admin",
+        apiUrl="http://testserver/_sysadmin/_admin/_api/",
+        appUrl="http://testserver/_sysadmin/_admin/",
     )
 
 
@@ -123,7 +123,7 @@ def test_post_with_an_empty_body_reads(api: ApiClient, open_storage: Storage, bo
 
 def test_post_with_a_body_is_refused_rather_than_swallowed(api: ApiClient, open_storage: Storage) -> None:
     response = api.post("/acme/open/_api/rest/info", {"title": "x"}, content_type="application/json")
-    assert (response.status_code, response.json()["message"]) == (400, "This operation reads: send no body.")
+    assert (response.status_code, response.json()["message"]) == (400, "This operation only reads and takes no body.")
 
 
 @override_settings(PUBLIC_URL="https://repo.example/base")
@@ -151,10 +151,10 @@ def test_api_version(api: ApiClient, open_storage: Storage, headers: dict[str, s
     if status == 400:
         asked = headers.get("api-version", "nonsense")
         assert response.json() == {
-            "message": f"api-version {asked!r} is not supported by this operation; supported: 1.0.",
+            "message": f"api-version: this operation does not support {asked!r}; use 1.0.",
             "output": "inline",
             "type": "error",
-            "data": [{"error": f"api-version {asked!r} is not supported by this operation; supported: 1.0."}],
+            "data": [{"error": f"api-version: this operation does not support {asked!r}; use 1.0."}],
         }
 
 

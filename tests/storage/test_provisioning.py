@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pytest
 from django.db import connection
 
 from repository_site.core.problems import Conflict, Invalid
+from storage.extension import StorageExtension, storage_extensions
 from storage.models import ApiToken, Storage, StorageCollection
-from storage.provisioning import provision
 from storage.provisioning.provision import StorageRequest, provision_storage, remove_storage, tenant_row_counts
 from storage.provisioning.templates import load_template, template_names
 from storage.tenancy.scope import current_scope, tenant_scope
@@ -74,12 +74,12 @@ def test_all_problems_at_once_and_nothing_made() -> None:
     details = "\n".join(caught.value.details)
     for part in (
         "collection: 'admin' is reserved",
-        "storage: 'with space' cannot be used as an id",
-        "cultures: 99 is no culture id",
+        "storage: 'with space' is not a valid id",
+        "cultures: 99 is not a culture id",
         "XX",
         "Mars/Olympus",
-        "anonymous access: one of none, read, not 'write'",
-        "base: there is no storage 00000000-0000-0000-0000-000000000001",
+        "anonymous access: expected one of none, read, not 'write'",
+        "base: no storage has the id 00000000-0000-0000-0000-000000000001",
     ):
         assert part in details
     assert len(caught.value.details) == 7
@@ -134,27 +134,23 @@ def test_a_storage_removed_since_it_was_read_is_not_there(api: ApiClient, open_s
             assert api.get(f"/acme/open/_api/rest/{path}").status_code == 404
 
 
-@pytest.fixture
-def steps() -> Iterator[list[Any]]:
-    before = list(provision.PROVISIONING_STEPS)
-    yield provision.PROVISIONING_STEPS
-    provision.PROVISIONING_STEPS[:] = before
+def test_extensions_provision_inside_the_scope_of_the_new_storage() -> None:
+    seen: list[tuple[bool, str]] = []
 
+    def provision(storage: Storage, sections: Mapping[str, Any]) -> None:
+        seen.append((current_scope() == storage.id, sections["name"]))
 
-def test_steps_run_inside_the_new_storages_scope(steps: list[Any]) -> None:
-    seen = []
-    steps.append(lambda storage, template: seen.append((current_scope() == storage.id, template.name)))
-    StorageFactory.create()
+    with storage_extensions.extended_by(StorageExtension(provision=provision)):
+        StorageFactory.create()
     assert seen == [(True, "plain")]
 
 
-def test_a_failing_step_leaves_nothing(steps: list[Any]) -> None:
-    def fail(storage: Storage, template: Any) -> None:
+def test_a_failing_extension_leaves_no_storage_behind() -> None:
+    def fail(storage: Storage, sections: Mapping[str, Any]) -> None:
         Shelf.objects.create(name="half")
         raise Invalid("no")
 
-    steps.append(fail)
-    with pytest.raises(Invalid):
+    with storage_extensions.extended_by(StorageExtension(provision=fail)), pytest.raises(Invalid):
         StorageFactory.create()
     assert not Storage.objects.exists()
 
@@ -207,7 +203,7 @@ def test_every_template_of_the_project_loads() -> None:
         ({"cultures": {"data": [1033], "defualt": 1033}}, "cultures.defualt: unknown field; known are data, default"),
         ({"name": "x" * 201}, "name: longer than 200 characters"),
         ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
-        ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture is named twice"),
+        ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture occurs twice"),
     ],
 )
 def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, message: str) -> None:
@@ -221,7 +217,7 @@ def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, m
 
 
 def test_unknown_templates(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="There is no template 'fancy'; known are standard"):
+    with pytest.raises(Invalid, match=r"There is no template 'fancy'\. Use standard"):
         load_template("fancy")
     with pytest.raises(Invalid, match="cannot be read: No such file"):
         load_template(str(tmp_path / "missing.json"))

@@ -230,7 +230,7 @@ def test_a_pooled_connection_never_carries_a_scope(pool_of_four: None, monkeypat
     Every fiftieth fails inside its scope. Every tenth asks for tenant rows without one: a connection that has carried
     a scope over would answer it.
     """
-    monkeypatch.setattr("storage.api.operation.anonymous_throttle.rate", None)
+    monkeypatch.setattr("storage.api.throttling.anonymous_throttle.rate", None)
     tenants = [StorageFactory.create(collection=name, key="s", anonymous="read") for name in ("one", "two")]
     for tenant in tenants:
         with tenant_scope(tenant):

@@ -9,7 +9,7 @@ import pytest
 
 from repository_site.core.environment import Rate
 from repository_site.core.rest.throttling import Throttle
-from storage.api import operation
+from storage.api import throttling
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import token_for
@@ -22,7 +22,7 @@ BURST = 3
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation, "anonymous_throttle", Throttle(Rate(0.001, BURST), lambda: 0.0))
+    monkeypatch.setattr(throttling, "anonymous_throttle", Throttle(Rate(0.001, BURST), lambda: 0.0))
 
 
 def asked(api: ApiClient, path: str = INFO, token: str = "", address: str = "192.0.2.1", **headers: str) -> int:
@@ -84,6 +84,6 @@ def test_ipv6_is_counted_by_the_network_of_a_customer(
 
 @pytest.mark.long
 def test_each_token_has_its_own_share(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation, "token_throttle", Throttle(Rate(0.001, 2)))
+    monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 2)))
     one, other = token_for(storage), token_for(storage)
     assert [asked(api, token=value) for value in (one, one, one, other, other, other)] == [200, 200, 429] * 2

@@ -21,7 +21,7 @@ from repository_site.core.problems import Conflict, Invalid, Unauthenticated
 from repository_site.core.rest.throttling import Throttle
 from storage.access.rotation import end_old_value, rotate_token
 from storage.access.tokens import issue_token, recognise_token, revoke_token, token_digest
-from storage.api import operation
+from storage.api import throttling
 from storage.models import ApiToken, Storage
 from storage.models.roles import Role
 from storage.tenancy.contexts import Context, ContextType
@@ -94,7 +94,7 @@ def test_revoking_and_the_end_of_the_token_end_both(api: ApiClient, issued: tupl
 
 
 @pytest.mark.long
-def test_the_old_value_holds_in_no_other_context(
+def test_the_has_valid_old_value_in_no_other_context(
     api: ApiClient, issued: tuple[ApiToken, str], other_storage: Storage
 ) -> None:
     rotate_token(issued[0])
@@ -135,7 +135,7 @@ def test_the_share_of_requests_does_not_double(
 ) -> None:
     token, old = issued
     new = rotate_token(token).value
-    monkeypatch.setattr(operation, "token_throttle", Throttle(Rate(0.001, 4)))
+    monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 4)))
     assert statuses(api, old, new, old, new, old, new) == [200] * 4 + [429] * 2
 
 
@@ -278,7 +278,7 @@ def test_the_new_value_is_shown_once(api: ApiClient, storage: Storage, issued: t
     again = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert again["Location"] == f"{TOKENS}{token.pk}/change/"
     detail = browser.get(again["Location"]).content.decode()
-    assert "has been rotated already" in detail
+    assert "has already been rotated" in detail
     assert "crt_" not in detail
     assert "Taken until" in detail
     assert "Rotating" in browser.get(TOKENS).content.decode()

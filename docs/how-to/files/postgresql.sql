@@ -1,9 +1,9 @@
--- Once, as a superuser of the server: psql -f postgresql.sql, which asks for the passwords of the two roles.
+-- Run once as a superuser: psql -f postgresql.sql. It asks for the passwords of the two roles.
 -- For scripts: psql -v password=... -v backup_password=... -f postgresql.sql
--- Nothing is done to a role or a database that is there already and may be somebody else's.
+-- It stops if a role or the database already exists, and changes neither.
 \set ON_ERROR_STOP on
 CREATE ROLE repository LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;
--- For pg_dump alone: row-level security lets nobody else read all tenants at once. Never give it to the service.
+-- For pg_dump only: this role can read all tenants at once. Never give it to the service.
 CREATE ROLE repository_backup LOGIN BYPASSRLS NOSUPERUSER;
 GRANT pg_read_all_data TO repository_backup;
 CREATE DATABASE repository OWNER repository ENCODING 'UTF8' TEMPLATE template0;
@@ -13,7 +13,7 @@ GRANT CONNECT ON DATABASE repository TO repository_backup;
     ALTER ROLE repository PASSWORD :'password';
     ALTER ROLE repository_backup PASSWORD :'backup_password';
 \else
-    \echo 'If what you type twice differs, do the rest in psql: \\password repository and \\password repository_backup'
+    \echo 'If the two inputs differ, set the passwords in psql: \\password repository and \\password repository_backup'
     \echo The role repository, of the service:
     \password repository
     \echo The role repository_backup, of pg_dump:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from elements.admin.comparison.differences import Difference, compare_texts
 from elements.admin.labels import Labels, Named
-from elements.admin.panels import PANELS, ElementPage, Panel
+from elements.admin.panels import ElementPage, Panel
 from elements.models import ElementChange
 from elements.presentation.values import plain_value
 from elements.reading.history import read_changes
@@ -166,4 +166,4 @@ def _ids(*documents: Any) -> Iterator[str]:
             yield from _ids(*document)
 
 
-PANELS.append(Panel("record", gettext_lazy("History"), record_panel, order=90))
+PANEL = Panel("record", gettext_lazy("History"), record_panel, order=90)

@@ -22,7 +22,7 @@ from elements.admin.comparison.differences import (
     compare_texts,
 )
 from elements.admin.labels import Badge, Labels, Named, element_address, version_number
-from elements.admin.panels import PANELS, ElementPage, Panel
+from elements.admin.panels import ElementPage, Panel
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
@@ -203,6 +203,4 @@ def _lists_and_shapes(
     return [each for each in lists if each.difference.differs], differing
 
 
-PANELS.append(
-    Panel("versions", gettext_lazy("Versions"), versions_panel, lambda page: page.type.is_versioned, order=50)
-)
+PANEL = Panel("versions", gettext_lazy("Versions"), versions_panel, lambda page: page.type.is_versioned, order=50)

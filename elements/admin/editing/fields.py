@@ -19,8 +19,8 @@ from unfold.widgets import BASE_INPUT_CLASSES
 from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import Labels, Named
 from elements.reading.assembly.projection import DERIVED
+from elements.writing.changes import VALIDITY
 from elements.writing.inputs import SERVER_CONTEXTS
-from elements.writing.properties import VALIDITY
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property, Related
 from storage.localisation.cultures import INVARIANT_CULTURE

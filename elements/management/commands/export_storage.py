@@ -1,4 +1,4 @@
-"""`manage.py export_storage`: the elements of a storage as a transfer file."""
+"""`manage.py export_storage`: export the elements of a storage as a transfer file."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Export the elements of a storage as a transfer file (NDJSON, one element version a line; gzip when the name\n"
-        "ends in .gz), from which `import_storage` makes the same elements again. The type configuration is exported\n"
-        "by `export_template`."
+        "Export the elements of a storage as a transfer file (NDJSON, one element version a line; gzip if the name\n"
+        "ends in .gz). `import_storage` imports it into another storage with the same type configuration, which\n"
+        "`export_template` exports."
     )
     examples = """\
   manage.py export_storage acme handbook handbook.ndjson.gz
-  manage.py export_storage acme handbook - | wc -l
+  manage.py export_storage acme handbook - | head -1    show one element version
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection", help="id of the collection")
-        parser.add_argument("storage", help="id of the storage")
-        parser.add_argument("file", help="where to write, or - for standard output")
+        parser.add_argument("collection", help="id of the collection, such as acme")
+        parser.add_argument("storage", help="id of the storage, such as handbook")
+        parser.add_argument("file", help="file to write, or - for standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])

@@ -1,12 +1,15 @@
-"""`manage.py import_storage`: fill a storage from a transfer file."""
+"""`manage.py import_storage`: import a transfer file into a storage."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
 from elements.transfer.importing import import_elements
+from elements.transfer.problems import summarize
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Invalid
 from storage.tenancy.contexts import storage_at
@@ -14,21 +17,24 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Import elements from a transfer file (NDJSON, one element version a line; gzip when the name ends in .gz).\n"
-        "Keeps ids, versions and time stamps, takes lines in any order, and is one transaction: when any line is bad,\n"
-        "every problem is listed with its line number on stderr and nothing is imported."
+        "Import elements from a transfer file (NDJSON, one element version a line; gzip if the name ends in .gz).\n"
+        "The storage needs the type configuration that the file was made for; `list_storages` lists the storages.\n"
+        "Import keeps ids, versions and time stamps, accepts lines in any order, and runs in one transaction: if any\n"
+        "line is wrong, nothing is imported. Problems go to stderr with their line numbers, grouped by kind."
     )
     examples = """\
+  manage.py import_storage acme handbook handbook.ndjson.gz --dry-run    check the file first
   manage.py import_storage acme handbook handbook.ndjson.gz
-  manage.py import_storage acme handbook handbook.ndjson --dry-run
+  manage.py import_storage acme handbook handbook.ndjson --problems problems.txt
   manage.py export_storage acme handbook - | manage.py import_storage acme copy -
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection", help="id of the collection")
-        parser.add_argument("storage", help="id of the storage")
-        parser.add_argument("file", help="the transfer file, or - for standard input")
+        parser.add_argument("collection", help="id of the collection, such as acme")
+        parser.add_argument("storage", help="id of the storage, such as handbook")
+        parser.add_argument("file", help="transfer file, or - for standard input")
         parser.add_argument("--dry-run", action="store_true", help="check and count, but import nothing")
+        parser.add_argument("--problems", metavar="FILE", help="write all problems to this file, one a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])
@@ -37,11 +43,26 @@ class Command(RepositoryCommand):
         except Invalid as problem:
             if problem.details == (problem.message,):
                 raise
-            for text in problem.details:
-                self.stderr.write(text)
-            raise CommandError(problem.message) from None
+            self._refuse(problem, options["problems"])
         verb = "would be imported" if options["dry_run"] else "imported"
         self.stderr.write(
             f"{storage}: {result.elements:,} elements, {result.versions:,} versions, {result.references:,} references,"
             f" {result.shapes:,} shapes {verb}."
         )
+
+    def _refuse(self, problem: Invalid, path: str | None) -> NoReturn:
+        shown = list(summarize(problem.details))
+        for text in shown:
+            self.stderr.write(text)
+        if path is not None:
+            _write_problems(path, problem.details)
+            raise CommandError(f"{problem.message} All problems are in {path}.")
+        hint = "" if len(shown) == len(problem.details) else " Write all problems to a file with --problems FILE."
+        raise CommandError(problem.message + hint)
+
+
+def _write_problems(path: str, problems: Sequence[str]) -> None:
+    try:
+        Path(path).write_text("".join(f"{text}\n" for text in problems), encoding="utf-8")
+    except OSError as problem:
+        raise CommandError(f"{path} cannot be written: {problem.strerror or problem}.") from None

@@ -1,4 +1,4 @@
-"""`manage.py sample_storage`: a storage full of generated elements."""
+"""`manage.py sample_storage`: create a storage with generated elements."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
-    help = "Make a storage with generated processes (and what they refer to), for trying and measuring."
+    help = "Create a storage with generated processes, and the elements they refer to, to try things or to measure."
     examples = """\
-  manage.py sample_storage demo sample 10000
+  manage.py sample_storage demo sample
+  manage.py sample_storage demo large 100000    takes about a minute
 """
 
+    migrates_empty_database = True
+
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection", help="id of the collection")
-        parser.add_argument("storage", help="id of the new storage")
-        parser.add_argument("count", type=int, help="how many processes")
+        parser.add_argument("collection", help="id of the collection, such as demo")
+        parser.add_argument("storage", help="id of the new storage, such as sample")
+        parser.add_argument("count", type=int, nargs="?", default=1_000, help="number of processes (default: 1000)")
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
@@ -47,4 +50,7 @@ class Command(RepositoryCommand):
         self.stderr.write(
             f"{'/'.join(address)}: {result.versions:,} versions with {result.references:,} references in"
             f" {seconds:.1f} s ({result.versions / seconds:,.0f} versions a second)."
+        )
+        self.stderr.write(
+            f"Anybody may read it. Start the server with manage.py serve, and open /{'/'.join(address)}/."
         )

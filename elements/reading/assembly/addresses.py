@@ -1,4 +1,4 @@
-"""The addresses in answers (D10), composed once a request and type; each ends in the id that is added to it."""
+"""Addresses in responses (D10), composed once for each request and type; the id of an element is appended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DETAIL, REPORTING = "detail", "reporting"
 
 
 class Addresses:
-    """`storage_address` is the scheme, host and path of the storage."""
+    """Addresses of one storage. `storage_address` is its scheme, host and path."""
 
     def __init__(self, configuration: Configuration, storage_address: str) -> None:
         self.configuration = configuration
@@ -30,15 +30,16 @@ class Addresses:
         return f"{self.facets_address}/{facet}/views/{segment(view.view.name)}/elements/"
 
     def detail(self, type: ElementType) -> str:
-        """Of an element on its own: the view `detail` of its facet, else the first view that contains its type."""
+        """Return the view for a single element: `detail` of its facet, or else the first view that contains its
+        type."""
         return _once(self._details, type.key, lambda: self.view(self.detail_view(type)))
 
     def report(self, type: ElementType) -> str:
-        """Where reporting shows an element; one that it does not show has its ordinary address."""
+        """Return the reporting address of an element, or its ordinary address if reporting does not show it."""
         return _once(self._reports, type.key, lambda: self._report(type))
 
     def pages(self, type: ElementType) -> dict[str, str]:
-        """Of the pages for readers, by culture."""
+        """Return the addresses of the reader pages, by culture."""
         return _once(self._pages, type.key, lambda: self._page_prefixes(type))
 
     def detail_view(self, type: ElementType) -> CompiledView:

@@ -1,4 +1,5 @@
-"""Rows become elements in wire form (D8, D9, D10): plain dictionaries with their keys in the order of answers."""
+"""Builds elements in wire form from rows (D8, D9, D10): plain dictionaries with their keys in the order of
+responses."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.addresses import DETAIL, Addresses
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
-from elements.reading.assembly.links import NO_LINKS, Links, ask_links, read_links
+from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
 from elements.reading.assembly.projection import (
     ATTRIBUTES,
     CHILDREN,
@@ -43,14 +44,14 @@ Expansions = Mapping[str, Mapping[str, list[Wire]]]
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads one storage, and how answers name things: the same for everything in one request."""
+    """Audience and storage of a request, and the way responses name things; the same for everything in one request."""
 
     configuration: Configuration
     audience: Audience
     zone: ZoneInfo
     storage_address: str
     state: str = ""
-    """Of the content, if it is known: lets others profit from what was read."""
+    """State of the content, if known; lets other requests use what this one reads."""
 
     @cached_property
     def identities(self) -> Identities:
@@ -66,11 +67,11 @@ class Reader:
 
     @cached_property
     def types(self) -> Mapping[str, ElementType]:
-        """By the ids of their rows, as texts."""
+        """Types by the ids of their rows, as texts."""
         return self.configuration.types_by_id
 
     def identity(self, of: Identity | VersionRow) -> Wire:
-        """The fields that are always there."""
+        """Return the fields that are always present."""
         type = self.types[of.type]
         found: Wire = {"facetName": type.facet, "id": of.element}
         if type.is_versioned:
@@ -88,35 +89,35 @@ class Reader:
         return prefix + (of.version if self.types[of.type].is_versioned else of.element)
 
     def reference(self, to: Identity) -> Wire:
-        """As it stands outside of elements, in records and tasks."""
+        """Return an element as it appears outside of elements, in the change history and in tasks."""
         return {**self.identity(to), "expandUri": self.address(self.addresses.detail(self.types[to.type]), to)}
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Everything that the elements of one batch are made of."""
+    """Everything that the elements of one batch are built from."""
 
-    links: Links
+    links: ReferenceLinks
     children: Mapping[str, Sequence[Identity]]
     shapes: Mapping[str, Sequence[ShapeRow]]
     parents: Mapping[str, str | None]
     expansions: Expansions
     below: Mapping[str, VersionRow] = field(default_factory=dict)
-    """For reporting: children and what diagrams show, by version, and what those refer to."""
-    links_below: Links = NO_LINKS
+    """For reporting: children and content by version, and their references."""
+    links_below: ReferenceLinks = NO_LINKS
 
     def drawn(self, row: VersionRow) -> list[Identity]:
-        """What the diagram of a version shows, as far as the reader gets to see it."""
+        """Return the elements that the diagram of a version shows, as far as the reader may see them."""
         identities = self.links.identities
         shapes = self.shapes.get(row.version, ())
         return [identities[shape.element] for shape in shapes if shape.element in identities]
 
 
 class Assembler:
-    """Elements as one view shows them, operations 3, 4, 9 and 13."""
+    """Builds elements as a view shows them, operations 3, 4, 9 and 13."""
 
     leads_to: ClassVar[str] = DETAIL
-    """What kind of address references have."""
+    """Kind of address that references have."""
 
     def __init__(self, reader: Reader, view: CompiledView, wanted: Wanted) -> None:
         self.reader = reader
@@ -126,12 +127,12 @@ class Assembler:
         self.view_address = reader.addresses.view(view)
         self.writer = ReferenceWriter(self.reference)
         self.writer_in_view = ReferenceWriter(self.reference_in_view)
-        # Of one batch, by version; and of references, by element.
+        # Values of one batch by version, and references by element.
         self._attributes: dict[str, dict[str, Values]] = {}
         self._texts: Texts = {}
 
     def read_in(self, state: str) -> None:
-        """From here on in another snapshot, of a content in this state."""
+        """Continue in another snapshot, whose content has this state."""
         self.reader = replace(self.reader, state=state)
 
     @property
@@ -139,12 +140,12 @@ class Assembler:
         return self.projection.stored
 
     def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
-        # Most of the work that needs nothing but the rows, done while the database looks for all the rest.
+        # Does most of the work that needs only the rows while the database reads everything else.
         gathered = self.gather(batch, lambda: self._write_attributes(batch))
         self.writer.begin()
         self.writer_in_view.begin()
         reader = self.reader
-        # Where references lead follows from the configuration and the address of the storage.
+        # The configuration and the address of the storage decide about the addresses of references.
         self._texts = reader.identities.texts((reader.configuration.revision, reader.storage_address, self.leads_to))
         return [self._element(row, gathered) for row in batch]
 
@@ -169,7 +170,7 @@ class Assembler:
 
     @cached_property
     def child_types(self) -> list[str]:
-        """What lives only in diagrams is content, not a child."""
+        """Elements that live only in diagrams are content, not children."""
         types = self.reader.types
         return [each for each in self.projection.shows if not types[each].lives_in_diagrams]
 
@@ -177,7 +178,7 @@ class Assembler:
         types = self.reader.types
         return [row.version for row in batch if types[row.type].has_diagram]
 
-    def _expand(self, batch: Sequence[VersionRow], links: Links) -> Expansions:
+    def _expand(self, batch: Sequence[VersionRow], links: ReferenceLinks) -> Expansions:
         if not self.wanted.expand:
             return {}
         targets = {
@@ -238,7 +239,7 @@ class Assembler:
         return self.reader.addresses.detail(type)
 
     def expanded(self, target: Identity, expansions: Expansions) -> Wire:
-        """An expanded reference holds what its address would lead to, and so needs none."""
+        """An expanded reference contains what its address would return, so it has no address."""
         found = self.reader.identity(target)
         add_part(found, RELATED, expansions.get(target.version))
         return found
@@ -253,7 +254,7 @@ class Assembler:
         return {**self.reader.identity(target), "expandUri": self.reader.address(self.view_address, target)}
 
     def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
-        """Nearest parent first; parents that the view does not contain, or the reader does not see, are passed over."""
+        """Return ancestors, nearest first, without those that the view does not contain or the reader must not see."""
         for element in ancestors(row.parent, gathered.parents):
             identity = gathered.links.identities.get(element)
             if identity is not None and identity.type in self.projection.shows:
@@ -267,13 +268,14 @@ def ancestors(parent: str | None, parents: Mapping[str, str | None]) -> Iterable
 
 
 def add_part(element: Wire, name: str, part: Any) -> None:
-    """What is empty is left out (D8)."""
+    """Leave out empty parts (D8)."""
     if part:
         element[name] = part
 
 
 def expand(reader: Reader, versions: Sequence[str], *, with_attributes: bool = False) -> Expansions:
-    """The related maps of targets, whose references have no address; for operation 8 they have attributes instead."""
+    """Return the related maps of targets. Their references have no address; in operation 8 they have attributes
+    instead."""
     whole = whole_projection(reader.configuration)
     found = rows.read_versions(versions, with_attributes=False)
     links = read_links(reader.identities, list(found.values()), whole)

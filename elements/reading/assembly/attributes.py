@@ -1,4 +1,4 @@
-"""The attributes of a version in wire form: those that are stored, and those that are derived from columns."""
+"""Attributes of a version in wire form: stored ones, and those derived from columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Values = Mapping[str, Any]
 INVARIANT = str(INVARIANT_CULTURE)
 
 Derive = Callable[[VersionRow], Values | None]
-"""The values that a row gives an attribute."""
+"""Returns the values of an attribute for a row."""
 Steps = list[tuple[str, Derive | None]]
 
 
 class AttributeWriter:
-    """For one request: the zone, the cultures and the addresses are the same for all of its elements."""
+    """Writes attributes for one request, in which zone, cultures and addresses are the same for all elements."""
 
     def __init__(self, addresses: Addresses, zone: ZoneInfo) -> None:
         self.addresses = addresses
@@ -37,10 +37,10 @@ class AttributeWriter:
         cultures = sorted(addresses.configuration.cultures.data)
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
-        # What to do for each attribute that a type shows, decided once and not again for each row; by the identity of
-        # the projection, which is kept with it so that no other can have the same.
+        # Steps for each attribute that a type shows, decided once instead of for each row; by the identity of the
+        # projection, which is kept here so that its id is not reused.
         self._steps: dict[int, tuple[TypeProjection, Steps]] = {}
-        # A version is changed, released and valid at one moment more often than not.
+        # A version is often changed, released and valid at the same time.
         self._last: datetime | None = None
         self._written: Values = {}
 
@@ -49,9 +49,10 @@ class AttributeWriter:
         return found if has_authors else without_author_note(found)
 
     def with_author_note(self, row: VersionRow, shown: TypeProjection) -> dict[str, Values]:
-        """As if the version had authors: for whoever learns that later and uses the time until then.
+        """Write attributes as if the version had authors, for callers that learn about authors later and use the time
+        until then.
 
-        Names ascend (D9). Cultures do, too: the database keeps shorter keys first, then in order.
+        Names ascend (D9). So do cultures: the database stores shorter keys first, and then in order.
         """
         stored: Mapping[str, Values] = {}
         if shown.stored:
@@ -68,7 +69,7 @@ class AttributeWriter:
         return found
 
     def _decide(self, shown: TypeProjection) -> Steps:
-        """In the order of names; those that are stored need nothing to be done."""
+        """Return the steps in the order of names; stored attributes need none."""
         steps = dict.fromkeys(shown.stored) | {name: self._derivation(name, shown) for name in shown.derived}
         found = sorted(steps.items(), key=lambda step: step[0])
         self._steps[id(shown)] = (shown, found)
@@ -100,7 +101,7 @@ class AttributeWriter:
         return derive
 
     def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
-        """Of the version's own page, unless another ending is given."""
+        """Return the address of the version's own page, or with another ending."""
         last = row.version if ending is None else ending
         return {lcid: prefix + last for lcid, prefix in self.addresses.pages(shown.type).items()}
 
@@ -115,13 +116,13 @@ def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def read_exactly(text: str) -> dict[str, dict[str, Any]]:
-    """Stored attributes with decimals of any length, which floats would cut."""
+    """Parse stored attributes with exact decimals, which floats would round."""
     found: dict[str, dict[str, Any]] = json.loads(text, parse_float=Decimal, parse_int=_integer)
     return found
 
 
 def _integer(digits: str) -> int | Decimal:
-    """Of any length, too: JSON is written from integers of up to 64 bits."""
+    """Parse integers of any size; the JSON writer accepts up to 64 bits."""
     return int(digits) if len(digits) < 19 else Decimal(digits)
 
 

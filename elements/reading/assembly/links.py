@@ -1,4 +1,4 @@
-"""What versions refer to: their related contexts, the derived ones among them, resolved for one audience."""
+"""References of versions: their related contexts, including derived ones, resolved for one audience."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.projection import Projection
 from elements.reading.identities import Identities
-from elements.reading.rows import Identity, KnownVersion, VersionRow
+from elements.reading.rows import Identity, VersionRow, VersionSummary
 from repository_site.core.database.statements import Inquiry
 
-# The columns of a row that hold callers, in the order of contexts.
+# Columns of a row that contain callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
 NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """`identities` holds every target that the reader gets to see; the others are passed over."""
+class ReferenceLinks:
+    """References of some versions. `identities` has the targets that the reader may see; other targets are left out."""
 
     references: Mapping[str, Mapping[str, Sequence[str]]]
-    known: Mapping[str, Sequence[KnownVersion]]
+    known: Mapping[str, Sequence[VersionSummary]]
     identities: Mapping[str, Identity]
 
     def related(self, row: VersionRow, contexts: Iterable[str]) -> dict[str, list[Identity]]:
-        """The contexts of a version that are not empty, in the order given."""
+        """Return the contexts of a version that are not empty, in the given order."""
         found: dict[str, list[Identity]] = {}
         held = self.references.get(row.version, {})
         for context in contexts:
@@ -50,11 +50,11 @@ class Links:
         return any(context in held for context in derived.AUTHOR_CONTEXTS)
 
 
-NO_LINKS = Links({}, {}, {})
+NO_LINKS = ReferenceLinks({}, {}, {})
 
 
-def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> Links:
-    """What these versions refer to, on its own."""
+def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> ReferenceLinks:
+    """Read the references of these versions in a trip of its own."""
     inquiry = Inquiry()
     links = ask_links(inquiry, identities, versions, projection)
     inquiry.ask()
@@ -68,21 +68,21 @@ def ask_links(
     projection: Projection,
     *,
     all_versions: bool = False,
-) -> Callable[[Iterable[str]], Links]:
-    """Two questions more. What to call, once they have been asked, asks a third: for the identities of all targets, and
-    of other elements that are given to it."""
+) -> Callable[[Iterable[str]], ReferenceLinks]:
+    """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
+    all targets and of the given other elements."""
     references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
-    # An element without versions has one row, which has its own id.
+    # An element without versions has one row, with its own id.
     versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
     known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
 
-    def find(others: Iterable[str]) -> Links:
+    def find(others: Iterable[str]) -> ReferenceLinks:
         held = references()
         targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-        return Links(held, known(), identities.read(targets))
+        return ReferenceLinks(held, known(), identities.read(targets))
 
     return find
 

@@ -1,4 +1,4 @@
-"""What of an element is shown (D7, D8): the view's properties, or those that `$select` names, and which resources."""
+"""Projection of elements (D7, D8): the properties of the view or of `$select`, and the resources."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DISPLAY_NAMES, ROOT_PATH, VERSIONS = "displayNames", "rootPath", "versions"
 RESOURCES = (ATTRIBUTES, RELATED, CHILDREN, CONTENT, DISPLAY_NAMES, ROOT_PATH, VERSIONS)
 USUAL_RESOURCES = frozenset(RESOURCES) - {VERSIONS}
 REPORTING_RESOURCES = frozenset(RESOURCES) - {ROOT_PATH}
-# Attributes that are made from other columns than the stored attributes.
+# Attributes that come from columns other than the stored attributes.
 DERIVED = frozenset(
     {
         *derived.STAMPS, derived.VERSION, derived.STATE, derived.IS_RELEASED, derived.STEREOTYPE, derived.PAGE_ADDRESS,
         derived.AUTHOR_NOTE,
     }
 )  # fmt: skip
-# With reporting versioned types have these, too (D14), with the data types that filters take them for.
+# In reporting, versioned types also have these (D14), with the data types that filters assume.
 REPORTING_ATTRIBUTES = {
     derived.MAJOR: DataType.INTEGER,
     derived.MINOR: DataType.INTEGER,
@@ -35,18 +35,18 @@ REPORTING_ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request asks to be shown. `select` None means what the view shows."""
+    """Parts that a request asks for. `select` None means the properties of the view."""
 
     resources: frozenset[str] = USUAL_RESOURCES
     select: frozenset[str] | None = None
     expand: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
-    """Properties that the operation adds to what the view shows."""
+    """Properties that the operation adds to those of the view."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeProjection:
-    """What is shown of elements of one type: attributes, in order, and contexts, in order."""
+    """Attributes and contexts that elements of one type show, in order."""
 
     type: ElementType
     display_names: Mapping[str, str]
@@ -54,14 +54,14 @@ class TypeProjection:
     derived: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    """Of the stored attributes those that hold files, whose fields have an order, too."""
+    """Stored attributes that contain files, whose fields also have an order."""
     is_exact: bool = False
-    """The type has decimals, shown or not: what is stored must be parsed by who can read numbers of any size."""
+    """Whether the type has decimals, shown or not: their stored values need a parser for numbers of any size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """By the id of the type's row, for all types of the storage; a type that is not in the view shows nothing."""
+    """Projections of all types of the storage, by the id of the type's row; types outside the view show nothing."""
 
     types: Mapping[str, TypeProjection]
     shows: frozenset[str]
@@ -76,7 +76,8 @@ class Projection:
 
 
 def view_projection(configuration: Configuration, view: CompiledView, wanted: Wanted) -> Projection:
-    """What a view shows, and `$select` and `$resources` leave of it. Kept with the configuration for usual requests."""
+    """Return the projection of a view after `$select` and `$resources`. Common ones are cached with the
+    configuration."""
     if wanted.select is None:
         key = ("projection", view.facet.name, view.view.name, wanted.resources, wanted.also)
         return configuration.keep(key, lambda: _view_projection(configuration, view, wanted))
@@ -94,7 +95,7 @@ def _view_projection(configuration: Configuration, view: CompiledView, wanted: W
 
 
 def whole_projection(configuration: Configuration) -> Projection:
-    """Every property of every type, as an expanded reference shows its target."""
+    """Return the projection of all properties of all types, as an expanded reference shows its target."""
 
     def make() -> Projection:
         resources = frozenset({ATTRIBUTES, RELATED})
@@ -109,7 +110,7 @@ def project(
     resources: frozenset[str],
     types: Iterable[str] | None = None,
 ) -> Projection:
-    """`shown` says which properties of a type are wanted; names that the type does not have are passed over."""
+    """Return the projection of one type. `shown` names the wanted properties; unknown names are ignored."""
     type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
     return Projection(
         {
@@ -140,7 +141,7 @@ def _type_projection(
 
 
 def type_names(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
-    """displayNames of each type; culture ids as texts, as in every other part of an element."""
+    """Return the displayNames of each type, with culture ids as texts, as in all other parts of an element."""
 
     def make() -> dict[str, Any]:
         names = {}

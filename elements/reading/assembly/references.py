@@ -1,7 +1,7 @@
-"""References as JSON that is made already: the same text for all that refer to a target.
+"""References as JSON texts that all elements with the same target share.
 
-Most of a list is references, and they differ in little but their ids. So one of each kind is made as every other part
-of an answer is, and the ids of the others are written into its text. Texts are kept with the identities of targets.
+References are most of a list and differ in little but their ids. One of each kind is built like every other part of a
+response; the ids of the others are inserted into its text. Texts are cached with the identities of targets.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from typing import Any
 import orjson
 
 from elements import derived
-from elements.reading.assembly.links import CALLER_FIELDS, NOT_STORED, Links
+from elements.reading.assembly.links import CALLER_FIELDS, NOT_STORED, ReferenceLinks
 from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.rows import Identity, VersionRow
 
-# Stand for the ids in texts of references. Nobody can know them, so nothing that is stored is like them.
+# Placeholders for ids in texts of references. They are random, so that no stored value equals them.
 IDS = Identity(token_hex(16), token_hex(16), "", token_hex(16), "", "")
 IDS_IN_TEXT = re.compile(f"({IDS.element}|{IDS.creation}|{IDS.version})")
-# The text of a reference with %s for each id, and what takes these from the identity of a target, in their order.
+# Text of a reference with %s for each id, and a function that takes these ids from the identity of a target.
 Form = tuple[str, Callable[[Identity], tuple[str, ...]]]
 NOTHING: Mapping[str, Sequence[str]] = {}
 
 
 class ReferenceWriter:
-    """`make` makes the reference to a target, as a plain dictionary."""
+    """Writes references. `make` builds the reference to a target as a plain dictionary."""
 
     def __init__(self, make: Callable[[Identity], dict[str, Any]]) -> None:
         self._make = make
         self._forms: dict[tuple[str, str, str], Form] = {}
 
     def begin(self) -> None:
-        """With the next batch: a list of any length must not fill the memory."""
+        """Forget the texts before the next batch, so that a list of any length does not fill the memory."""
         self._forms.clear()
 
     def references(self, targets: Iterable[Identity]) -> orjson.Fragment | None:
-        """None when there are none."""
+        """Return the references as JSON, or None if there are none."""
         texts = [self._text(each) for each in targets]
         return _list(texts) if texts else None
 
     def related(
-        self, row: VersionRow, contexts: Iterable[str], links: Links, texts: Texts
+        self, row: VersionRow, contexts: Iterable[str], links: ReferenceLinks, texts: Texts
     ) -> dict[str, orjson.Fragment]:
-        """What `Links.related` says of a version, written. `texts` are what was written before in the same way."""
+        """Write `ReferenceLinks.related` of a version. `texts` has the texts that were written before in this form."""
         found: dict[str, orjson.Fragment] = {}
         held, most = links.references.get(row.version, NOTHING), most_of_a_kind()
 
         def write(target: str) -> str:
-            """Empty for what the reader does not get to see."""
+            """Return the text of a reference; empty for a target that the reader must not see."""
             identity = links.identities.get(target)
             if identity is None:
                 return ""

@@ -1,1 +1,1 @@
-"""Forms and lists over a draft of the whole type configuration."""
+"""Forms and lists that edit a draft of the whole type configuration."""

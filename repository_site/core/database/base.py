@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError
@@ -22,7 +22,6 @@ from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
-from repository_site.core.metrics import LOOK_UP, STATEMENT, database_error, database_trip
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -39,16 +38,39 @@ LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 MOST_HELD = 2_000
 
 
-# Told the texts of the statements of each trip, without their values, when it began, and how it failed if it did. While
-# there is none, those who would tell it do not even list the texts.
-Watcher = Callable[[Sequence[str], float, BaseException | None], None]
-_watcher: Watcher | None = None
+class TripWatcher(Protocol):
+    """A function that is called after each trip to the database, for metrics and traces.
+
+    `kind` is `look_up`, `statement` or `connection` (only when it failed), `statements` are the texts without their
+    values, `started` is the value of `time.perf_counter` at the start.
+    """
+
+    def __call__(
+        self, kind: str, statements: Sequence[str], started: float, problem: BaseException | None, /
+    ) -> None: ...
 
 
-def watch_trips(watcher: Watcher | None) -> None:
-    """For traces. Django's own way of watching statements would send those that share a trip one by one."""
-    global _watcher
-    _watcher = watcher
+_watchers: tuple[TripWatcher, ...] = ()
+
+
+def watch_trips(watcher: TripWatcher) -> Callable[[], None]:
+    """Call the watcher after each trip, and return a function that ends this.
+
+    Django's `execute_wrapper` would send statements that share a trip one by one.
+    """
+    global _watchers
+    _watchers = (*_watchers, watcher)
+
+    def end() -> None:
+        global _watchers
+        _watchers = tuple(each for each in _watchers if each != watcher)
+
+    return end
+
+
+def _tell(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
+    for watcher in _watchers:
+        watcher(kind, statements, started, problem)
 
 
 def _never_seen(sql: str) -> str:
@@ -100,13 +122,9 @@ class MeasuredCursor(CursorWrapper):
         try:
             answer = send(sql, params)
         except DatabaseError as problem:
-            database_error(problem)
-            if _watcher is not None:
-                _watcher([sql], started, problem)
+            _tell("statement", [sql], started, problem)
             raise
-        database_trip(STATEMENT, started)
-        if _watcher is not None:
-            _watcher([sql], started, None)
+        _tell("statement", [sql], started, None)
         return answer
 
 
@@ -128,6 +146,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().pool
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        started = time.perf_counter()
         try:
             if self.pool:
                 return self._take_from_pool(conn_params)
@@ -135,7 +154,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 settings.EMBEDDED_POSTGRES.ensure_running()
             return super().get_new_connection(conn_params)
         except Exception as problem:
-            database_error(problem)
+            _tell("connection", [], started, problem)
             raise
 
     def make_cursor(self, cursor: Any) -> MeasuredCursor:
@@ -224,13 +243,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
                     else:
                         found = self._look_up_together(statements, cursors, meanwhile)
             except DatabaseError as problem:
-                database_error(problem)
-                if _watcher is not None:
-                    _watcher([sql for sql, _ in statements], started, problem)
+                if _watchers:
+                    _tell("look_up", [sql for sql, _ in statements], started, problem)
                 raise
-            database_trip(LOOK_UP, started)
-            if _watcher is not None:
-                _watcher([sql for sql, _ in statements], started, None)
+            if _watchers:
+                _tell("look_up", [sql for sql, _ in statements], started, None)
             if sum(map(len, found)) > MOST_HELD:
                 delattr(self.connection, KEPT)
             return found

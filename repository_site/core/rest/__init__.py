@@ -1,4 +1,1 @@
-"""The floor of every app's API: errors, envelopes, JSON in and out, api-versions, throttling, OpenAPI hooks.
-
-Imports no app, so that every app may import it.
-"""
+"""The parts that every API shares: errors, envelopes, JSON, api-versions, throttling, OpenAPI. Imports no app."""

@@ -1,7 +1,8 @@
-"""Answers of the API in fewer bytes, for clients that say they take them so (D138).
+"""Compresses successful responses of the API for clients that accept gzip (D138).
 
-Pages are left alone: they hold secrets of forms beside what a stranger can make a browser ask for, and the length of
-what is compressed would tell of them. So are errors. Successes of the API repeat nothing of what a GET asks for.
+Other pages stay uncompressed: they contain secrets of forms beside text that an attacker can influence, and the
+compressed length would reveal the secrets. Errors stay uncompressed, too. Successes of the API never repeat the
+request.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from repository_site.core.rest.negotiation import weights
 from repository_site.core.rest.rendering import HTML_TYPE, JSON_TYPE, SVG_TYPE
 
 GZIP = "gzip"
-# The one page below `_api` holds no secret (D142).
+# The only page below `_api` contains no secret (D142).
 TYPES = frozenset({JSON_TYPE, SVG_TYPE, HTML_TYPE})
-# The last level before the time doubles; of 450 KB it makes 27 KB in 1.7 ms.
+# The highest level before the time doubles: it compresses 450 KB to 27 KB in 1.7 ms.
 LEVEL = 3
-# What fits into one packet with its headers arrives no sooner for being smaller.
+# A response that fits into one packet does not arrive sooner if it is smaller.
 WORTHWHILE = 1_000
 WITH_GZIP_HEADER = zlib.MAX_WBITS | 16
-# Inside the quotes of a tag: other bytes are another representation, which a strong tag must tell apart.
+# Suffix inside the quotes of a strong entity tag: compressed bytes are another representation.
 MARK = f'-{GZIP}"'
 IF_MATCH, IF_NONE_MATCH = "HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"
 
@@ -38,7 +39,7 @@ class Codings(NamedTuple):
 
 @lru_cache(maxsize=256)
 def codings(header: str) -> Codings:
-    """What `Accept-Encoding` says. Who names neither gets what is plain, also when that is refused: it can be read."""
+    """Parse `Accept-Encoding`. Clients that accept neither coding get an uncompressed response, which all can read."""
     given = weights(header)
     others = given.get("*")
     gzip = given.get(GZIP, given.get("x-gzip", others or 0.0))
@@ -47,7 +48,7 @@ def codings(header: str) -> Codings:
 
 
 class CompressionMiddleware:
-    """Inside of what logs and counts requests, outside of all that makes answers: those know nothing of it."""
+    """Compresses responses below `_api`. Only the middleware that logs and counts requests is outside of it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -70,9 +71,9 @@ class CompressionMiddleware:
 
 
 def _take_marks(request: HttpRequest, wanted: Codings) -> str:
-    """Tags without our mark, for those who compare them; what the client said it has, with it.
+    """Remove our suffix from the entity tags of the request, and return the original `If-None-Match`.
 
-    Who does not take gzip now cannot use what was sent so before: to such a client the mark makes another tag.
+    A client that does not accept gzip now cannot use a compressed response of before, so its tags keep the suffix.
     """
     meta = request.META
     if IF_MATCH in meta:
@@ -93,7 +94,7 @@ def _marked(tag: str) -> str:
 
 
 def _mark_tag(response: HttpResponseBase) -> None:
-    """A weak tag stands for the content, in whatever bytes it comes."""
+    """Add our suffix to a strong entity tag. A weak tag is the same for all codings."""
     tag = response.get("ETag", "")
     if tag.startswith('"'):
         response["ETag"] = _marked(tag)
@@ -118,7 +119,7 @@ def compress(body: bytes) -> bytes:
 
 
 def compress_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Each as a piece of its own: it goes out when it is made, and no other is held."""
+    """Compress and flush each piece by itself, so that it is sent at once."""
     packer = zlib.compressobj(LEVEL, wbits=WITH_GZIP_HEADER)
     for piece in pieces:
         yield packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)

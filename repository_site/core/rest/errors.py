@@ -1,6 +1,6 @@
-"""Every failure below `_api` in one body (D3): `message`, `output`, `type`, `data`.
+"""The error responses of the API (D3): status, and a body with `message`, `output`, `type` and `data`.
 
-The only map from a problem to a status.
+This module alone maps problems to statuses.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ErrorKind:
     status: int
     type: str
     output: str
 
 
-BY_PROBLEM: dict[type[problems.Problem], Kind] = {
-    problems.Unreadable: Kind(400, "error", "inline"),
-    problems.Unauthenticated: Kind(401, "unauthorized", "volatile"),
-    problems.Forbidden: Kind(403, "unauthorized", "volatile"),
-    problems.NotFound: Kind(404, "error", "volatile"),
-    problems.Conflict: Kind(409, "error", "dialog"),
-    problems.PreconditionFailed: Kind(412, "error", "dialog"),
-    problems.TooLarge: Kind(413, "error", "volatile"),
-    problems.Invalid: Kind(422, "error", "inline"),
-    problems.Warned: Kind(422, "warning", "dialog"),
-    problems.Busy: Kind(503, "critical", "permanent"),
-    problems.TooManyRequests: Kind(429, "error", "volatile"),
+BY_PROBLEM: dict[type[problems.Problem], ErrorKind] = {
+    problems.Unreadable: ErrorKind(400, "error", "inline"),
+    problems.Unauthenticated: ErrorKind(401, "unauthorized", "volatile"),
+    problems.Forbidden: ErrorKind(403, "unauthorized", "volatile"),
+    problems.NotFound: ErrorKind(404, "error", "volatile"),
+    problems.Conflict: ErrorKind(409, "error", "dialog"),
+    problems.PreconditionFailed: ErrorKind(412, "error", "dialog"),
+    problems.TooLarge: ErrorKind(413, "error", "volatile"),
+    problems.Invalid: ErrorKind(422, "error", "inline"),
+    problems.Warned: ErrorKind(422, "warning", "dialog"),
+    problems.Busy: ErrorKind(503, "critical", "permanent"),
+    problems.TooManyRequests: ErrorKind(429, "error", "volatile"),
 }
 CRITICAL = "critical"
-# What a request meets when the database is away, goes away, or cannot do what it is asked to.
+# Errors of a database that is unreachable, shuts down, or has no resources left.
 AWAY = (OperationalError, InterfaceError, PoolTimeout, EmbeddedPostgresError)
-UNREACHABLE = "The service cannot reach its database; try again shortly."
+UNREACHABLE = "The service cannot reach its database; try again in a few seconds."
 NO_ROOM = (
-    "The database has no room left, so nothing was changed; reading goes on. Whoever runs the installation has to make"
-    " room, then try again."
+    "The disk of the database is full, so nothing was changed; reading is still possible. Ask the operator of the"
+    " installation to free disk space, then try again."
 )
 
 
@@ -65,17 +65,17 @@ def error_body(message: str, output: str, type: str, details: tuple[str, ...]) -
 
 
 def error_answer(
-    kind: Kind, message: str, details: tuple[str, ...] = (), headers: dict[str, str] | None = None
+    kind: ErrorKind, message: str, details: tuple[str, ...] = (), headers: dict[str, str] | None = None
 ) -> HttpResponse:
     return answer(error_body(message, kind.output, kind.type, details or (message,)), kind.status, headers)
 
 
 def status_of(problem: problems.Problem) -> int:
-    """The same for the API and for pages."""
+    """Return the status of a problem, for the API and for pages."""
     return _kind(problem).status
 
 
-def _kind(problem: problems.Problem) -> Kind:
+def _kind(problem: problems.Problem) -> ErrorKind:
     return next(kind for cls, kind in BY_PROBLEM.items() if isinstance(problem, cls))
 
 
@@ -89,43 +89,45 @@ def problem_answer(problem: problems.Problem) -> HttpResponse:
 
 
 def handle_exception(error: Exception, context: dict[str, Any] | None = None) -> HttpResponse | None:
-    """DRF's exception hook; None lets an unexpected error rise to `server_error`, logged with its traceback."""
+    """DRF's exception handler. An unexpected error returns None, and Django logs it and calls `server_error`."""
     if isinstance(error, problems.Problem):
         return problem_answer(error)
     if isinstance(error, exceptions.MethodNotAllowed):
-        return error_answer(Kind(405, "error", "volatile"), _method_message(error, context))
+        return error_answer(ErrorKind(405, "error", "volatile"), _method_message(error, context))
     if isinstance(error, exceptions.NotAcceptable):
-        return error_answer(Kind(406, "error", "volatile"), _answers_message(context))
+        return error_answer(ErrorKind(406, "error", "volatile"), _answers_message(context))
     if isinstance(error, exceptions.UnsupportedMediaType):
-        return error_answer(Kind(415, "error", "volatile"), "Bodies must be application/json.")
+        return error_answer(
+            ErrorKind(415, "error", "volatile"), "The request body must have the Content-Type application/json."
+        )
     if isinstance(error, exceptions.PermissionDenied | PermissionDenied):
         return problem_answer(problems.Forbidden(str(error) or "This is not permitted."))
     if isinstance(error, Http404):
         return problem_answer(problems.NotFound("There is nothing at this address."))
     if isinstance(error, RequestDataTooBig):
-        return problem_answer(problems.TooLarge("The body is too large."))
+        return problem_answer(problems.TooLarge("The request body is too large."))
     if isinstance(error, BadRequest | SuspiciousOperation | UnreadablePostError):
-        return problem_answer(problems.Unreadable("The request cannot be read."))
+        return problem_answer(problems.Unreadable("The request is malformed."))
     if isinstance(error, AWAY):
         return unavailable(error, context.get("request") if context else None)
     if isinstance(error, exceptions.APIException):
-        return error_answer(Kind(error.status_code, "error", "volatile"), str(error.detail))
+        return error_answer(ErrorKind(error.status_code, "error", "volatile"), str(error.detail))
     return None
 
 
 def unavailable(error: Exception, request: Any) -> HttpResponse:
-    """The database is away or at its limits: not the client's fault, and worth trying again (D153)."""
+    """Return 503: the database is unreachable or out of resources, and the client can try again (D153)."""
     away = note_that_it_is_away(error)
     request_id = getattr(request, "request_id", "unknown")
     return error_answer(
-        Kind(503, CRITICAL, "permanent"),
+        ErrorKind(503, CRITICAL, "permanent"),
         f"{away.message} The request id is {request_id}.",
         headers={"Retry-After": str(away.retry_after)},
     )
 
 
 def note_that_it_is_away(error: BaseException) -> problems.Busy:
-    """For the log and the pool; answers what to tell whoever asked."""
+    """Log the error, renew the pool, and return the problem to report."""
     log.error("database unavailable", error=str(error).splitlines()[0] if str(error) else type(error).__name__)
     renew_pool()
     if isinstance(error.__cause__, DiskFull):
@@ -137,12 +139,13 @@ def _method_message(error: exceptions.MethodNotAllowed, context: dict[str, Any] 
     view = context.get("view") if context else None
     request = context.get("request") if context else None
     allowed = ", ".join(view.allowed_methods) if view else ""
-    return f"{request.method if request else 'This method'} is not possible here; allowed: {allowed}."
+    return f"{request.method if request else 'This method'} is not allowed at this address; use {allowed}."
 
 
 def _answers_message(context: dict[str, Any] | None) -> str:
-    media_type = getattr(context.get("view") if context else None, "answers", (JSON_TYPE,))[0]
-    return f"Answers are {media_type} only."
+    view = context.get("view") if context else None
+    media_type = view.operation.media_types[0] if view else JSON_TYPE
+    return f"Accept: this operation responds with {media_type} only."
 
 
 def is_api_path(path: str) -> bool:
@@ -152,5 +155,6 @@ def is_api_path(path: str) -> bool:
 def server_error(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     request_id = getattr(request, "request_id", "unknown")
     return error_answer(
-        Kind(500, CRITICAL, "permanent"), f"Something went wrong on our side; the request id is {request_id}."
+        ErrorKind(500, CRITICAL, "permanent"),
+        f"Internal error. Report the request id {request_id} to the operator.",
     )

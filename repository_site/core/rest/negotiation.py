@@ -1,5 +1,4 @@
-"""What a client accepts: we speak JSON, and SVG for pictures; parameters of a media type (charset, odata) are nobody's
-obstacle."""
+"""Content negotiation: which media types a client accepts. Parameters of a media type (charset, odata) are ignored."""
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ class JSONNegotiation(BaseContentNegotiation):
 
 
 def accepts(header: str, media_types: Sequence[str]) -> bool:
-    """Whether a client takes the first media type, or names one of the others, which stand for the first.
+    """Return whether a client accepts the first media type, or names one of the others.
 
-    The most specific range decides, as RFC 9110 says: `application/json;q=0, */*` refuses JSON.
+    The most specific range decides (RFC 9110): `application/json;q=0, */*` refuses JSON.
     """
     if not header.strip():
         return True
@@ -40,7 +39,7 @@ def accepts(header: str, media_types: Sequence[str]) -> bool:
 
 
 def weights(header: str) -> dict[str, float]:
-    """How much a client wants each of what it names; of what stands there twice, the more counts."""
+    """Return the weight of each name in the header; of a repeated name, the highest."""
     found: dict[str, float] = {}
     for part in header.split(","):
         name, *parameters = (piece.strip().lower() for piece in part.split(";"))

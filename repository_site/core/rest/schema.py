@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot see: the errors, headers, credentials and api-versions every operation shares."""
+"""Parts of the OpenAPI document that all operations share: errors, headers, credentials and api-versions."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
+from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.versioning import ApiVersions
 
 ERRORS = {
-    "400": "The request cannot be read; `data` says where.",
-    "401": "No credential, or one that does not hold here.",
-    "403": "The caller lacks a permission, which the message names.",
+    "400": "The request is malformed; `data` lists the problems.",
+    "401": "Missing or invalid credential.",
+    "403": "The caller lacks a permission; `message` names it.",
     "404": "Unknown collection, storage or resource.",
-    "405": "The method is not possible here.",
-    "406": "The client does not accept what the operation answers.",
-    "413": "The body is too large.",
-    "415": "The body is not JSON.",
-    "429": "Too many requests.",
-    "500": "A fault of the service; the message holds the request id.",
-    "503": "The database cannot be reached; try again shortly.",
+    "405": "Method not allowed; the header `Allow` lists the methods of this address.",
+    "406": "The `Accept` header excludes the media type of the response.",
+    "413": "The request body is too large.",
+    "415": "The request body is not `application/json`.",
+    "429": "Too many requests; `Retry-After` tells when to try again.",
+    "500": "Internal error; `message` contains the request id, for support.",
+    "503": "Temporarily unavailable; try again after the seconds in `Retry-After`.",
 }
-# What only an operation that writes can answer.
+# Errors of operations that write.
 WRITING_ERRORS = {
-    "409": "The request contradicts the state of what it addresses.",
-    "412": "`If-Match` does not match.",
-    "422": "Readable, but against the configuration; `data` names element, property and culture.",
+    "409": "The request conflicts with the current state of the resource.",
+    "412": "The resource has changed since it was read: `If-Match` does not match.",
+    "422": "The content violates the configuration; each item of `data` names element, property and culture.",
 }
-# `type` and `output` of each status (D3), where they are not error and volatile.
+# `type` and `output` of each status (D3); the others have error and volatile.
 ERROR_KINDS = {
     "400": ("error", "inline"),
     "401": ("unauthorized", "volatile"),
@@ -40,7 +41,7 @@ ERROR_KINDS = {
     "500": ("critical", "permanent"),
     "503": ("critical", "permanent"),
 }
-# The schema of each kind of failure.
+# Component of each combination of `type` and `output`.
 KIND_NAMES = {
     ("error", "inline"): "InlineError",
     ("error", "volatile"): "VolatileError",
@@ -49,20 +50,31 @@ KIND_NAMES = {
     ("warning", "dialog"): "Warnings",
     ("critical", "permanent"): "CriticalError",
 }
-# Of operations that warn before they go on.
+# The 422 of operations that can answer with warnings.
 WARNING = "Error422OrWarning"
-WARNING_TEXT = "Against the configuration; or warnings, which `ignoreWarnings=true` passes over. `data` lists all."
+WARNING_TEXT = (
+    "The content violates the configuration (`type` is `error`), or validation rules warn (`type` is `warning`). To"
+    " apply the transition in spite of warnings, send `ignoreWarnings=true`. `data` lists all problems."
+)
 WARNING_KIND = ("warning", "dialog")
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "The body of every failure.",
+    "description": "Body of every error response.",
     "properties": {
-        "message": {"type": "string", "description": "One sentence for a person."},
-        "output": {"type": "string", "enum": ["volatile", "permanent", "dialog", "inline"]},
-        "type": {"type": "string", "enum": ["critical", "error", "warning", "success", "unauthorized"]},
+        "message": {"type": "string", "description": "The problem in one or two sentences, for a person."},
+        "output": {
+            "type": "string",
+            "description": "Suggestion how a user interface shows the message.",
+            "enum": ["volatile", "permanent", "dialog", "inline"],
+        },
+        "type": {
+            "type": "string",
+            "description": "Severity.",
+            "enum": ["critical", "error", "warning", "success", "unauthorized"],
+        },
         "data": {
             "type": "array",
-            "description": "One item a problem.",
+            "description": "One item for each problem.",
             "minItems": 1,
             "items": {
                 "type": "object",
@@ -76,7 +88,7 @@ ERROR_SCHEMA: dict[str, Any] = {
 }
 REQUEST_ID = {
     "X-Request-ID": {
-        "description": "The id of this request in the logs.",
+        "description": "Id of this request in the logs.",
         "schema": {"type": "string"},
         "required": True,
     }
@@ -88,94 +100,120 @@ ERROR_HEADERS: dict[str, dict[str, Any]] = {
     "503": {"Retry-After": {"schema": {"type": "string"}, "required": True}},
 }
 SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "An API token of the addressed context."},
-    "tokenHeader": {"type": "apiKey", "in": "header", "name": "symbio-auth-token"},
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "API token of the addressed storage or context.",
+    },
+    "tokenHeader": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "symbio-auth-token",
+        "description": "API token in a header of its own, for clients that cannot set `Authorization`.",
+    },
     "tokenQuery": {
         "type": "apiKey",
         "in": "query",
         "name": "symbio-auth-token",
-        "description": "Only where the storage allows it.",
+        "description": "API token as a query parameter, if the storage allows it.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": "sessionid",
-        "description": "Staff of the back office, from the same browser; writing also needs the header `X-CSRFToken`.",
+        "description": "Session of the back office. Requests that write also need the header `X-CSRFToken`.",
     },
 }
 PATH_PARAMETERS = {
-    "collectionId": (OpenApiTypes.STR, "Id of the storage collection; `_sysadmin` for the whole site."),
-    "storageId": (OpenApiTypes.STR, "Id of the storage, or `_admin` for an administrative context."),
-    "facetId": (OpenApiTypes.STR, "Name of the facet, in any letter case."),
-    "viewId": (OpenApiTypes.STR, "Name of the view, in any letter case."),
-    "elementId": (OpenApiTypes.UUID, "Id of an element or of a version."),
-    "attributeName": (OpenApiTypes.STR, "Name of the attribute."),
-    "relatedId": (OpenApiTypes.STR, "Name of the related context."),
-    "shapeId": (OpenApiTypes.UUID, "Id of a shape of the diagram."),
+    "collectionId": (OpenApiTypes.STR, "Key of the collection, or `_sysadmin` for the site."),
+    "storageId": (OpenApiTypes.STR, "Key of the storage, or `_admin` for an administrative context."),
+    "facetId": (OpenApiTypes.STR, "Name of the facet, case-insensitive."),
+    "viewId": (OpenApiTypes.STR, "Name of the view, case-insensitive."),
+    "elementId": (OpenApiTypes.UUID, "Id of an element, or of one of its versions."),
+    "attributeName": (OpenApiTypes.STR, "Key of the attribute, such as `name`."),
+    "relatedId": (OpenApiTypes.STR, "Key of the related context."),
+    "shapeId": (OpenApiTypes.UUID, "Id of a shape in the diagram."),
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
-    "transitionId": (OpenApiTypes.STR, "Name of the transition, in any letter case."),
-    "type": (OpenApiTypes.STR, "Name of the type, in any letter case."),
-    "ignoreWarnings": (OpenApiTypes.BOOL, "Whether to go on although the validation rules warn."),
+    "transitionId": (OpenApiTypes.STR, "Name of the transition, case-insensitive."),
+    "type": (OpenApiTypes.STR, "Key of the type, case-insensitive."),
+    "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition although validation rules warn."),
 }
-# What POST may carry where it has nothing to say.
+# Request body of a POST that takes none.
 NO_BODY: dict[str, Any] = {
-    "description": "Nothing, or an empty object.",
+    "description": "Empty, or an empty object.",
     "content": {"application/json": {"schema": {"type": "object", "maxProperties": 0}}},
 }
-REQUEST_ID_TEXT = "Chosen by the client, for the logs: up to 128 letters, digits and `._:-`. Others are replaced."
-LANGUAGE_TEXT = "Languages that the client prefers; names and messages follow it where they stand in one language only."
+REQUEST_ID_TEXT = (
+    "Id of the request for the logs, chosen by the client: up to 128 letters, digits and `._:-`. The server replaces an"
+    " invalid id."
+)
+LANGUAGE_TEXT = "Preferred languages, for names and messages that the response contains in one language only."
 
 
 WRITING_HEADERS = {
-    "If-Match": "The `ETag` of what was read; 412 when it has changed since. For requests that change one element.",
-    "Idempotency-Key": "Chosen by the client: the same request with the same key within a day is done once.",
+    "If-Match": (
+        "Entity tag of the version that the client has read; 412 if the version has changed since. Only for requests"
+        " that change one element."
+    ),
+    "Idempotency-Key": (
+        "Key chosen by the client. For a day the server executes requests with the same key only once, and repeats the"
+        " response."
+    ),
 }
 
 
-CONDITION_TEXT = "The `ETag` of an earlier answer; 304 while the answer would be the same."
-ETAG: dict[str, Any] = {"description": "Stands for this answer.", "schema": {"type": "string"}, "required": True}
-NOT_MODIFIED = {"description": "What the client has is what there is.", "headers": {**REQUEST_ID, "ETag": ETAG}}
+CONDITION_TEXT = "Entity tag of an earlier response; 304 if the response would be the same."
+ETAG: dict[str, Any] = {"description": "Entity tag of this response.", "schema": {"type": "string"}, "required": True}
+NOT_MODIFIED = {"description": "Not modified.", "headers": {**REQUEST_ID, "ETag": ETAG}}
 
 
 class OperationSchema(AutoSchema):
-    """Names each operation as its view does, and adds the parameters that stand on every one."""
+    """Describes an operation by the facts of its decorator, and adds the parameters that all operations have."""
+
+    view: Any
+
+    @property
+    def operation(self) -> Operation:
+        found: Operation = getattr(self.view, self.view.action).operation
+        return found
+
+    @property
+    def is_conditional(self) -> bool:
+        """Conditions are for GET; POST also reads, for clients that cannot do better."""
+        return self.method == "GET" and self.operation.is_conditional
 
     def get_operation_id(self) -> str:
-        if self._writes():
-            return self._writing_ids[self.method]
-        name = str(getattr(self.view, "operation_id", ""))
-        return f"{name}ByPost" if self.method == "POST" else name
+        name = self.operation.id + self.view.id_suffix
+        return f"{name}ByPost" if self.method == "POST" and not self.operation.writes else name
+
+    def get_summary(self) -> str:
+        return self.operation.summary
+
+    def get_tags(self) -> list[str]:
+        return [self.operation.tag]
 
     def get_request_serializer(self) -> Any:
-        has_body = self._writes() and self.method != "DELETE"
-        return getattr(self.view, "writing_body", None) if has_body else None
+        return self.operation.body
+
+    def get_response_serializers(self) -> Any:
+        """A success is 200 by default, for POST and DELETE, too."""
+        responses = self.operation.responses
+        return responses if isinstance(responses, dict) else {200: responses}
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        """Lists come in an envelope, so no response is a bare array, not even that of an action called `list`."""
+        return False
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
-        operation = super().get_operation(*args, **kwargs)
-        if operation and self.method == "POST" and "requestBody" not in operation:
-            operation["requestBody"] = NO_BODY
-        if operation and self._writes():
-            operation["x-writes"] = True
-        if operation and self._writes() and not getattr(self.view, "reads_without_body", False):
-            operation["x-needs-credential"] = True
-        if operation and self._is_conditional:
-            operation["x-conditional"] = True
-        if operation and getattr(self.view, "warns", False):
-            operation["x-warns"] = True
-        return operation
-
-    @property
-    def _is_conditional(self) -> bool:
-        """POST reads, too, for clients that know no better; conditions are for GET."""
-        return self.method == "GET" and getattr(self.view, "is_conditional", False)
-
-    def _writes(self) -> bool:
-        return self.method in self._writing_ids
-
-    @property
-    def _writing_ids(self) -> dict[str, str]:
-        """The operations of a view that write, by method; all others read."""
-        return getattr(self.view, "writing_ids", {})
+        described: Any = super().get_operation(*args, **kwargs)
+        operation = self.operation
+        if self.method == "POST" and "requestBody" not in described:
+            described["requestBody"] = NO_BODY
+        described["x-writes"] = operation.writes
+        described["x-needs-credential"] = operation.writes and not operation.reads_without_body
+        described["x-conditional"] = self.is_conditional
+        described["x-warns"] = operation.warns
+        return described
 
     def get_override_parameters(self) -> list[Any]:
         parameters = [
@@ -183,40 +221,30 @@ class OperationSchema(AutoSchema):
             for name, (kind, text) in PATH_PARAMETERS.items()
             if f"{{{name}}}" in self.path
         ]
-        versions = getattr(self.view, "versions", None)
-        if self._writes():
-            versions = getattr(self.view, "writing_versions", None) or versions
-        if isinstance(versions, ApiVersions):
-            text = f"Absent means {versions.default}."
-            parameters += [
-                OpenApiParameter("api-version", str, place, enum=versions.supported, description=text)
-                for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
-            ]
-        parameters.append(OpenApiParameter("X-Request-ID", str, OpenApiParameter.HEADER, description=REQUEST_ID_TEXT))
-        if getattr(self.view, "speaks", False):
-            parameters.append(
-                OpenApiParameter("Accept-Language", str, OpenApiParameter.HEADER, description=LANGUAGE_TEXT)
-            )
-        if self._is_conditional:
-            parameters.append(
-                OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description=CONDITION_TEXT)
-            )
-        if self._writes():
-            parameters += [
-                OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text)
-                for name, text in WRITING_HEADERS.items()
-            ]
-        return parameters
+        versions = self.operation.versions
+        parameters += [
+            OpenApiParameter("api-version", str, place, enum=versions.supported, description=version_text(versions))
+            for place in (OpenApiParameter.HEADER, OpenApiParameter.QUERY)
+        ]
+        headers = {"X-Request-ID": REQUEST_ID_TEXT}
+        if self.operation.uses_language:
+            headers["Accept-Language"] = LANGUAGE_TEXT
+        if self.is_conditional:
+            headers["If-None-Match"] = CONDITION_TEXT
+        if self.operation.writes:
+            headers |= WRITING_HEADERS
+        parameters += [
+            OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text) for name, text in headers.items()
+        ]
+        return [*parameters, *self.operation.parameters]
 
 
-# Schemas of which exactly one of the two named fields is there; apps add theirs.
-EXACTLY_ONE: dict[str, tuple[str, str]] = {}
-# How long lists in schemas may be.
-MOST_ITEMS: dict[str, dict[str, int]] = {}
+def version_text(versions: ApiVersions) -> str:
+    return f"Version of the response format. The default is {versions.default}."
 
 
 def close_objects(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Make the document exact: objects have no further fields, every operation names its errors and headers."""
+    """Complete the document: close objects, and add errors, headers and credentials to every operation."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
     for kind, name in KIND_NAMES.items():
@@ -227,21 +255,12 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
         for status, text in {**ERRORS, **WRITING_ERRORS}.items()
     }
     components["responses"][WARNING] = _error_response("422", WARNING_TEXT, [ERROR_KINDS["422"], WARNING_KIND])
-    for name, schema in components["schemas"].items():
+    for schema in components["schemas"].values():
         _close(schema)
-        if name in EXACTLY_ONE:
-            schema |= _exactly_one(*EXACTLY_ONE[name])
-        for field, most in MOST_ITEMS.get(name, {}).items():
-            schema["properties"][field]["maxItems"] = most
     for path in result["paths"].values():
         for operation in path.values():
             _complete(operation)
     return result
-
-
-def _exactly_one(first: str, second: str) -> dict[str, Any]:
-    """Not by `oneOf`, which generators of clients take for a choice of types."""
-    return {"if": {"required": [first]}, "then": {"not": {"required": [second]}}, "else": {"required": [second]}}
 
 
 def _complete(operation: dict[str, Any]) -> None:
@@ -249,12 +268,12 @@ def _complete(operation: dict[str, Any]) -> None:
     operation["security"] = [{name: []} for name in SECURITY_SCHEMES] + anonymous
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "query" and parameter["schema"].get("type") != "boolean":
-            # As if it were not given.
+            # An empty value counts as absent.
             parameter["allowEmptyValue"] = True
     has_version = any(parameter["name"] == "api-version" for parameter in operation.get("parameters", []))
     for status, response in operation["responses"].items():
         if status.startswith("2"):
-            response["description"] = response.get("description") or "Done."
+            response["description"] = response.get("description") or "Success."
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
@@ -279,7 +298,7 @@ def _error_response(status: str, text: str, kinds: list[tuple[str, str]]) -> dic
 
 
 def _error_schema(type: str, output: str) -> dict[str, Any]:
-    """Written out, since generators of clients do not narrow a schema by another one."""
+    """Return a complete schema: generators of clients cannot narrow one schema by another."""
     narrowed = {"output": {"type": "string", "enum": [output]}, "type": {"type": "string", "enum": [type]}}
     return {**ERROR_SCHEMA, "properties": {**ERROR_SCHEMA["properties"], **narrowed}}
 

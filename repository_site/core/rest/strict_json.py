@@ -1,46 +1,34 @@
-"""JSON in (D16): UTF-8, no NaN or Infinity, no key twice, no NUL or lone surrogate, nesting to 64, exact numbers."""
+"""Parses JSON strictly (D16): UTF-8, no NaN, duplicate keys, NUL or lone surrogates, 64 levels, exact numbers."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import IO, Any
+from typing import Any
 
 import orjson
-from rest_framework.parsers import BaseParser
 
 from repository_site.core.problems import Unreadable
-from repository_site.core.rest.rendering import JSON_TYPE
 
 MAX_NESTING = 64
-# Beyond this a number is no figure of any business, and turning it into digits could fill the memory.
+# Larger numbers have no business meaning, and their digits could fill the memory.
 MAX_EXPONENT = 400
 MAX_DIGITS = 1_000
 FRACTION = re.compile(rb"[0-9][.eE]")
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 INNERMOST = re.compile(rb"\[\]|\{\}")
-# Only a text written with one of these escapes can hold a NUL or a lone surrogate; all others need no second look.
+# Only texts with one of these escapes can contain a NUL or a lone surrogate.
 SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
 
-class StrictJSONParser(BaseParser):
-    media_type = JSON_TYPE
-
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> Any:
-        return parse_json(stream.read())
-
-
 def parse_json(content: bytes, noun: str = "The body") -> Any:
-    """The value, or Unreadable saying what is wrong with `noun` and where."""
+    """Return the value, or raise Unreadable with the problem and its place in `noun`."""
     try:
         return _parse(content)
     except UnicodeDecodeError as problem:
-        raise Unreadable(f"{noun} is not UTF-8: byte {problem.start + 1} is wrong.") from None
+        raise Unreadable(f"{noun} is not UTF-8: byte {problem.start + 1} is invalid.") from None
     except json.JSONDecodeError as problem:
         text = problem.msg.lower().removesuffix(" at")
         raise Unreadable(f"{noun} is not JSON: {text} at line {problem.lineno}, column {problem.colno}.") from None
@@ -51,7 +39,7 @@ def parse_json(content: bytes, noun: str = "The body") -> Any:
 
 
 class _Refused(Exception):
-    """JSON that is well-formed and still not taken; the text goes on after the noun."""
+    """Well-formed JSON that violates our rules. The text continues a sentence after the noun."""
 
 
 def _parse(content: bytes) -> Any:
@@ -63,11 +51,10 @@ def _parse(content: bytes) -> Any:
 
 
 def _parse_compact(content: bytes) -> Any:
-    """Several times faster, for objects and lists written without white space, as our own transfer files are.
+    """Parse objects and lists without white space, such as our own transfer files, several times faster.
 
-    When writing the value again gives the same bytes, reading has lost nothing: no key stood twice, no number was
-    rounded. What is left is what this parser does not mind and we do: NUL, and fractions, which it reads as floats.
-    None when it is not certain.
+    If writing the value again yields the same bytes, parsing has lost nothing: no duplicate key, no rounded number. NUL
+    and fractions, which orjson reads as floats, need the other parser. None means that the other parser must decide.
     """
     if b"\\u0000" in content:
         return None
@@ -97,36 +84,36 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise _Refused(f"is ambiguous: the key {twice[:100]!r} stands twice in one object")
+        raise _Refused(f"is ambiguous: the key {twice[:100]!r} occurs twice in one object")
     return result
 
 
 def _constant(name: str) -> Any:
-    raise _Refused(f"is not JSON: {name} is no JSON number")
+    raise _Refused(f"is not JSON: {name} is not a JSON number")
 
 
 def _decimal(digits: str) -> Decimal:
     exponent = re.split("[eE]", digits)[1] if "e" in digits.lower() else "0"
     if len(digits) > MAX_DIGITS or len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT:
-        raise _Refused(f"holds a number out of all bounds: {digits[:40]}")
+        raise _Refused(f"contains a number that is too long: {digits[:40]}")
     return Decimal(digits)
 
 
 def _integer(digits: str) -> int | Decimal:
-    """What has more than 64 bits is a decimal: JSON is written from integers of up to 64."""
+    """Return an integer, or a decimal beyond 64 bits, since orjson writes integers of at most 64 bits."""
     if len(digits) > MAX_DIGITS:
-        raise _Refused(f"holds a number out of all bounds: {digits[:40]}")
+        raise _Refused(f"contains a number that is too long: {digits[:40]}")
     number = int(digits)
     return number if -(2**63) <= number < 2**64 else Decimal(digits)
 
 
 def _outside_texts(content: bytes) -> bytes:
-    """Of well-formed JSON what does not stand in quotes: numbers, words, brackets and what is between them."""
+    """Return well-formed JSON without its strings: numbers, literals, brackets and separators."""
     return b"".join(content.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
 
 
 def _check_nesting(content: bytes) -> None:
-    """Of well-formed JSON only the brackets are left; each round takes the innermost pairs away."""
+    """Reduce well-formed JSON to its brackets, and remove the innermost pairs in each round."""
     if content.count(b"[") + content.count(b"{") <= MAX_NESTING:
         return
     brackets = _outside_texts(content).translate(None, NO_BRACKETS)
@@ -143,7 +130,7 @@ def _check_texts(value: Any) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _Refused("holds half of a surrogate pair, which is no character") from None
-    # dumps writes a NUL as an escape; a backslash before it would make it the text of an escape instead.
+        raise _Refused("contains half of a surrogate pair, which is not a character") from None
+    # dumps writes a NUL as an escape. After a backslash it is only the text of an escape.
     if re.search(r"(?<!\\)(?:\\\\)*\\u0000", text):
-        raise _Refused("holds a NUL character")
+        raise _Refused("contains a NUL character")

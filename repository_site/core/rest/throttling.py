@@ -1,7 +1,7 @@
-"""Throttling (D28): a token bucket for each token and each anonymous address, kept in the process.
+"""Throttling (D28): a token bucket for each API token and each anonymous address.
 
-Each server process counts on its own: no shared store on the hot path, and N processes let through at most N times
-the configured rate.
+Each server process has its own buckets, so N processes allow at most N times the configured rate. That avoids a shared
+store on the hot path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_BUCKETS = 10_000
 
 
 class Throttle:
-    """Buckets fill at `per_second` up to `burst`; the longest unused are dropped, so memory stays bounded."""
+    """Buckets that fill at `per_second` up to `burst`. The least recently used are dropped, to bound the memory."""
 
     def __init__(self, rate: Rate | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = rate
@@ -28,7 +28,7 @@ class Throttle:
         self._lock = threading.Lock()
 
     def take(self, key: str) -> None:
-        """Raises TooManyRequests with the seconds after which one more request will pass."""
+        """Count a request, or raise TooManyRequests with the seconds until the next one is allowed."""
         if self.rate is None:
             return
         now = self._clock()

@@ -1,4 +1,4 @@
-"""api-version (D5): a header, or a query parameter of the same name; absent means the operation's own label."""
+"""api-version (D5): a header or query parameter; each operation has its own default."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from repository_site.core.problems import Unreadable
+from repository_site.core.wording import listed, printable
 
 NAME = "api-version"
 ALL = ("1.0", "2.0", "3.0", "4.0")
@@ -14,7 +15,7 @@ ALL = ("1.0", "2.0", "3.0", "4.0")
 
 @dataclass(frozen=True, slots=True)
 class ApiVersions:
-    """Which versions an operation can render, oldest first, and which one it answers when none is asked for."""
+    """The versions that an operation supports, oldest first, and its default."""
 
     supported: tuple[str, ...]
     default: str
@@ -27,6 +28,6 @@ class ApiVersions:
         asked = request.headers.get(NAME) or request.GET.get(NAME) or self.default
         if asked not in self.supported:
             raise Unreadable(
-                f"{NAME} {asked[:20]!r} is not supported by this operation; supported: {', '.join(self.supported)}."
+                f"{NAME}: this operation does not support {printable(asked, 20)!r}; use {listed(self.supported, 'or')}."
             )
         return asked

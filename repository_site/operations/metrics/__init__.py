@@ -1,1 +1,1 @@
-"""Numbers for Prometheus: taken in each worker process, kept in memory that all of them share, shown at `/metrics`."""
+"""Prometheus metrics of all worker processes: recording, and the page `/metrics` (D159)."""

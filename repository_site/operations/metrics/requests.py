@@ -1,4 +1,4 @@
-"""Counts and times every request, by what it asked for."""
+"""Counts and times every request once, for `/metrics` and for the traffic of the storages."""
 
 from __future__ import annotations
 
@@ -8,47 +8,56 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from repository_site.core import metrics as board
 from repository_site.core.middleware import GetResponse
+from repository_site.operations.metrics.instruments import RequestLabels, instruments
+from storage import traffic
 
-IN_FLIGHT = board.GAUGES.index("in_flight")
-# Whatever else a client writes there must not become a label.
+# Other methods share one label, so that clients cannot add series.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class MetricsMiddleware:
-    """Outermost, so that it sees what everything together takes. A list that is streamed is timed to its beginning."""
+class RequestCountMiddleware:
+    """The outermost middleware, so that it measures all others. A streamed list is timed until it begins.
+
+    `StoragePathMiddleware` and the API set `request.storage`; requests without a storage are no traffic of any.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        part = board.own()
+        recorded = instruments()
+        if recorded is not None:
+            recorded.request_began()
         started = time.perf_counter()
-        part.add(IN_FLIGHT, 1)
-        # It does not raise: Django answers for whatever is raised inside.
+        # Django turns every exception into a response, so this does not raise.
         response = self.get_response(request)
-        board.request_ended(part, _label(request, response.status_code), time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        storage = getattr(request, "storage", None)
+        if storage is not None:
+            traffic.counter.count(storage.id, response.status_code, seconds)
+        if recorded is not None:
+            recorded.request_ended(_labels(request, response.status_code), seconds)
         return response
 
 
-def _label(request: HttpRequest, status: int) -> board.Label:
+def _labels(request: HttpRequest, status: int) -> RequestLabels:
     method = request.method if request.method in METHODS else "other"
-    label = ("request", operation_name(request), str(method), f"{status // 100}xx")
+    labels = (operation_name(request), str(method), f"{status // 100}xx")
     if settings.METRICS_STORAGES:
         storage = getattr(request, "storage", None)
-        return (*label, str(storage) if storage is not None else "")
-    return label
+        return (*labels, str(storage) if storage is not None else "")
+    return labels
 
 
 def operation_name(request: HttpRequest) -> str:
-    """As the OpenAPI document calls it; pages by the name of their address, which are as few."""
+    """Return the operation id of the OpenAPI document, or the name of a page's address."""
     match = request.resolver_match
     if match is None:
         return request.path_info[1:] if request.path_info in ("/healthz", "/readyz", "/metrics") else "none"
-    view = getattr(match.func, "view_class", None)
-    operation = getattr(view, "operation_id", None)
-    if operation is not None:
-        return str(view.writing_ids.get(request.method, operation))  # type: ignore[union-attr]  # an Operation
-    # Of an address without a name it is the path of the function.
+    actions = getattr(match.func, "actions", None)  # a viewset of the API
+    if actions:
+        action = actions.get(str(request.method).lower()) or next(iter(actions.values()))
+        return str(getattr(match.func.cls, action).operation.id)  # type: ignore[attr-defined]  # the viewset
+    # For an address without a name, this is the dotted path of the view.
     return match.view_name.rpartition(".")[2]

@@ -1,10 +1,12 @@
-"""`/metrics`: what it says, and to whom."""
+"""The page `/metrics`: its numbers, and who may read it."""
 
 from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from ipaddress import ip_network
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -13,8 +15,9 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.core import metrics as board
-from repository_site.operations.metrics import page
+from repository_site.operations.metrics import instruments, page
+from repository_site.operations.metrics.folder import MetricsFolder
+from repository_site.operations.metrics.instruments import BUCKETS, Instruments, start_recording, stop_recording
 from storage.models import LifecycleRun, Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
@@ -26,12 +29,14 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "_part", None)
+def recorded(tmp_path: Path) -> Iterator[Instruments]:
+    """Metrics of this test alone."""
+    yield start_recording(MetricsFolder.make(tmp_path))
+    stop_recording()
 
 
 def samples(api: ApiClient) -> dict[str, float]:
-    """By name and labels; every line must be one that Prometheus takes."""
+    """Return the samples by name and labels; every line must be valid for Prometheus."""
     response = api.get("/metrics")
     assert response.status_code == 200
     assert response["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -56,7 +61,7 @@ def requests(api: ApiClient) -> dict[str, float]:
 
 
 class TestNumbers:
-    def test_requests_by_operation_method_and_class(self, api: ApiClient, storage: Storage) -> None:
+    def test_requests_by_operation_method_and_class_of_status(self, api: ApiClient, storage: Storage) -> None:
         token = token_for(storage, Role.VIEWER)
         for _ in range(2):
             assert api.get(INFO, headers={"authorization": f"Bearer {token}"}).status_code == 200
@@ -67,54 +72,70 @@ class TestNumbers:
         assert api.get("/wp-login.php").status_code == 404
         assert api.generic("BREW", "/healthz").status_code == 405
         assert requests(api) == {
-            '{operation="getStorageInfo",method="GET",status="2xx"}': 2,
-            '{operation="getStorageInfo",method="POST",status="4xx"}': 1,
-            '{operation="unknown_address",method="GET",status="4xx"}': 1,
-            '{operation="healthz",method="GET",status="2xx"}': 1,
-            '{operation="healthz",method="other",status="4xx"}': 1,
-            '{operation="admin:index",method="GET",status="3xx"}': 1,
-            '{operation="none",method="GET",status="4xx"}': 1,
+            '{method="GET",operation="getStorageInfo",status="2xx"}': 2,
+            '{method="POST",operation="getStorageInfo",status="4xx"}': 1,
+            '{method="GET",operation="unknown_address",status="4xx"}': 1,
+            '{method="GET",operation="healthz",status="2xx"}': 1,
+            '{method="other",operation="healthz",status="4xx"}': 1,
+            '{method="GET",operation="admin:index",status="3xx"}': 1,
+            '{method="GET",operation="none",status="4xx"}': 1,
         }
 
-    def test_writing_has_its_own_name(self, api: ApiClient, storage: Storage) -> None:
+    def test_a_writing_operation_has_its_own_name(self, api: ApiClient, storage: Storage) -> None:
         address = "/acme/handbook/_api/rest/facets/x/views/y/elements"
         assert api.get(address).status_code == 401
         assert api.post(address, {"elements": []}, content_type="application/json").status_code == 401
         assert requests(api) == {
-            '{operation="listElements",method="GET",status="4xx"}': 1,
-            '{operation="updateElements",method="POST",status="4xx"}': 1,
+            '{method="GET",operation="listElements",status="4xx"}': 1,
+            '{method="POST",operation="updateElements",status="4xx"}': 1,
         }
 
-    def test_storages_are_named_only_when_that_is_set(
-        self, api: ApiClient, storage: Storage, other_storage: Storage, settings: ChangedSettings
-    ) -> None:
+    def test_storages_are_not_named_by_default(self, api: ApiClient, storage: Storage) -> None:
         assert api.get(INFO).status_code == 401
         assert "handbook" not in api.get("/metrics").content.decode()
+
+    def test_storages_are_named_when_that_is_set(
+        self, api: ApiClient, storage: Storage, other_storage: Storage, settings: ChangedSettings, tmp_path: Path
+    ) -> None:
+        stop_recording()
         settings.METRICS_STORAGES = True
+        start_recording(MetricsFolder.make(tmp_path))
         assert api.get(INFO).status_code == 401
         assert api.get("/healthz").status_code == 200
-        found = requests(api)
-        assert found['{operation="getStorageInfo",method="GET",status="4xx",storage="acme/handbook"}'] == 1
-        assert found['{operation="healthz",method="GET",status="2xx",storage=""}'] == 1
+        assert requests(api) == {
+            '{method="GET",operation="getStorageInfo",status="4xx",storage="acme/handbook"}': 1,
+            '{method="GET",operation="healthz",status="2xx",storage=""}': 1,
+        }
+
+    def test_series_are_limited(self, recorded: Instruments, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(instruments, "MOST_SERIES", 2)
+        for operation in "abcda":
+            recorded.request_began()
+            recorded.request_ended((operation, "GET", "2xx"), 0.1)
+        assert requests(api) == {
+            '{method="GET",operation="a",status="2xx"}': 2,
+            '{method="GET",operation="b",status="2xx"}': 1,
+            '{method="other",operation="other",status="other"}': 2,
+        }
 
     def test_buckets_grow_to_the_count(self, api: ApiClient) -> None:
         api.get("/healthz")
         found = samples(api)
-        start = 'repository_request_duration_seconds_bucket{operation="healthz",method="GET",status="2xx",le='
-        values = [value for name, value in found.items() if name.startswith(start)]
-        assert len(values) == len(board.BUCKETS) + 1
+        start = "repository_request_duration_seconds_bucket{"
+        values = [value for name, value in found.items() if name.startswith(start) and 'operation="healthz"' in name]
+        assert len(values) == len(BUCKETS) + 1
         assert values == sorted(values)
         assert values[-1] == 1
 
-    def test_the_database(self, api: ApiClient, storage: Storage) -> None:
+    def test_database_trips_and_errors(self, api: ApiClient, storage: Storage) -> None:
         assert api.get(INFO).status_code == 401
         with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT 1/0")
-        found = board.everybody().rows
-        assert sum(found[("database", "look_up")].counts) > 0
-        assert sum(found[("database_error", "DataError")].counts) == 1
+        found = samples(api)
+        assert found['repository_database_duration_seconds_count{kind="look_up"}'] > 0
+        assert found['repository_database_errors_total{kind="DataError"}'] == 1
 
-    def test_a_pool_that_has_none_left(self) -> None:
+    def test_an_exhausted_pool(self, api: ApiClient) -> None:
         other = connection.copy()
         with (
             mock.patch(
@@ -123,9 +144,9 @@ class TestNumbers:
             pytest.raises(PoolTimeout),
         ):
             other.get_new_connection({})
-        assert sum(board.everybody().rows[("database_error", "PoolTimeout")].counts) == 1
+        assert samples(api)['repository_database_errors_total{kind="PoolTimeout"}'] == 1
 
-    def test_tasks_and_runs_of_all_storages_together(self, api: ApiClient, storage: Storage) -> None:
+    def test_tasks_and_lifecycle_runs_of_all_storages(self, api: ApiClient, storage: Storage) -> None:
         now = timezone.now()
         LifecycleRun.objects.create(
             storage=storage, ended_on=now, milliseconds=1500, open_tasks=7, overdue_tasks=2, stuck_tasks=3
@@ -147,7 +168,7 @@ class TestNumbers:
         }
         assert {name: found.get(name) for name in wanted} == wanted
 
-    def test_a_database_that_is_away(self, api: ApiClient) -> None:
+    def test_an_unreachable_database(self, api: ApiClient) -> None:
         with mock.patch("repository_site.operations.metrics.page.connection.cursor", side_effect=OperationalError):
             found = samples(api)
         assert found["repository_database_up"] == 0
@@ -185,7 +206,7 @@ class TestReaders:
             unknown = api.get("/nothing-here", headers={"host": "localhost", **headers}, REMOTE_ADDR=address)
             assert response.content == unknown.content.replace(b"nothing-here", b"metrics")
 
-    def test_without_a_secret_there_is_none_to_guess(self, api: ApiClient) -> None:
+    def test_no_header_is_accepted_without_a_secret(self, api: ApiClient) -> None:
         for given in ("Bearer ", "Bearer", ""):
             response = api.get("/metrics", headers={"authorization": given}, REMOTE_ADDR="10.1.2.3")
             assert response.status_code == 404
@@ -195,17 +216,22 @@ class TestReaders:
         assert api.get("/metrics", REMOTE_ADDR="10.1.2.3").status_code == 200
         assert api.get("/metrics", REMOTE_ADDR="127.0.0.1").status_code == 404
 
-    def test_only_reading_and_under_any_name(self, api: ApiClient) -> None:
+    def test_read_only_and_under_any_host(self, api: ApiClient) -> None:
         assert api.post("/metrics").status_code == 405
         assert api.get("/metrics", headers={"host": "10.9.9.9"}).status_code == 200
         assert api.head("/metrics").content == b""
 
 
-def test_what_publishes_the_pool_ends_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "PUBLISH_SECONDS", 60)
+def test_nothing_is_answered_where_nothing_is_recorded(api: ApiClient) -> None:
+    stop_recording()
+    assert api.get("/metrics").status_code == 404
+
+
+def test_measuring_ends_with_the_process(recorded: Instruments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MEASURE_SECONDS", 60)
     others = set(threading.enumerate())
     with mock.patch.object(page, "Finalize") as at_the_end:
-        page.start_publishing()
+        page.start_measuring(recorded)
     (thread,) = set(threading.enumerate()) - others
     at_the_end.call_args.args[1]()
     thread.join(5)

@@ -15,7 +15,7 @@ from tests.server_process import DataFolders, Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 HEALTH = "/healthz"
-COUNT = 'repository_request_duration_seconds_count{operation="healthz",method="GET",status="2xx"}'
+COUNT = 'repository_request_duration_seconds_count{method="GET",operation="healthz",status="2xx"}'
 
 
 def read(server: Server) -> dict[str, float]:

@@ -4,7 +4,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
     """A column with a default, which stands in the catalogue and in no row."""
 
-    dependencies = [("elements", "0013_fill_version_names")]
+    dependencies = [("elements", "0001_initial")]
     operations = [
         migrations.RunSQL("ALTER TABLE elements_elementversion ADD COLUMN upgraded integer NOT NULL DEFAULT 7")
     ]

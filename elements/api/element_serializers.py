@@ -1,0 +1,323 @@
+"""Bodies of the operations on elements, for the OpenAPI document."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema_field
+from rest_framework import serializers
+
+from elements.locks import Lock
+from elements.models import ElementChange as ChangeModel
+from elements.permissions import Permission
+from elements.schemas.types import DIALECT
+from elements.writing.drawing import MAX_INDEX
+from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
+from repository_site.core.rest.rendering import SVG_TYPE
+from repository_site.core.rest.serializers import BodySerializer, envelope
+
+
+def attribute_map(*, required: bool = False) -> serializers.DictField:
+    values = serializers.DictField(
+        child=serializers.JSONField(), help_text="Values by culture id; 127 means all cultures."
+    )
+    return serializers.DictField(child=values, required=required)
+
+
+class IdentifiedSerializer(BodySerializer):
+    """Identity of an element."""
+
+    facetName = serializers.CharField()
+    id = serializers.UUIDField()
+    versionId = serializers.UUIDField(required=False, help_text="Id of the version; present for versioned types.")
+    creationId = serializers.UUIDField(
+        required=False, help_text="Usually equals `id`; present for types without versions."
+    )
+    type = serializers.CharField()
+    state = serializers.CharField(required=False)
+    stereotype = serializers.CharField(required=False)
+
+
+class ShapePropertiesSerializer(BodySerializer):
+    shapeId = serializers.UUIDField()
+
+
+class NestedReferenceSerializer(IdentifiedSerializer):
+    """Reference below an expanded reference."""
+
+    exactly_one = ("versionId", "creationId")
+
+    attributes = attribute_map()
+
+
+class ReferenceSerializer(IdentifiedSerializer):
+    """Reference to an element. `related` is present if the reference is expanded."""
+
+    exactly_one = ("versionId", "creationId")
+
+    properties = ShapePropertiesSerializer(required=False)
+    expandUri = serializers.CharField(required=False)
+    related = serializers.DictField(child=NestedReferenceSerializer(many=True), required=False)
+
+
+class BelowElementSerializer(IdentifiedSerializer):
+    """Child or content of an element: a reference, or with reporting the element itself."""
+
+    expandUri = serializers.CharField(required=False)
+    attributes = attribute_map()
+    related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
+
+
+class VersionElementSerializer(IdentifiedSerializer):
+    """Version of an element: a reference, or with reporting the version itself."""
+
+    displayNames = serializers.DictField(child=serializers.CharField(), required=False)
+    expandUri = serializers.CharField(required=False)
+    attributes = attribute_map()
+    related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
+    children = BelowElementSerializer(many=True, required=False)
+    content = BelowElementSerializer(many=True, required=False)
+    rootPath = ReferenceSerializer(many=True, required=False)
+
+
+class ElementSerializer(VersionElementSerializer):
+    """Element in one of its versions."""
+
+    exactly_one = ("versionId", "creationId")
+
+    versions = VersionElementSerializer(many=True, required=False)
+
+
+class ElementsSerializer(BodySerializer):
+    exactly_one = ("elements", "values")
+
+    count = serializers.IntegerField()
+    elements = ElementSerializer(many=True, required=False, help_text="At 4.0.")
+    values = ElementSerializer(many=True, required=False, help_text="Below 4.0.")
+
+
+ReportSerializer = envelope("Report", ElementSerializer)
+
+
+ELEMENT_LIST = OpenApiResponse(ElementsSerializer)
+PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
+
+
+class AttributeMapSerializer(BodySerializer):
+    count = serializers.IntegerField(help_text="Number of attributes.")
+    values = attribute_map(required=True)
+
+
+class RelatedMapSerializer(BodySerializer):
+    count = serializers.IntegerField(help_text="Number of related contexts.")
+    values = serializers.DictField(child=ReferenceSerializer(many=True))
+
+
+class ContentPropertiesSerializer(BodySerializer):
+    predecessors = ReferenceSerializer(many=True)
+    shapeId = serializers.UUIDField()
+
+
+class ContentElementSerializer(IdentifiedSerializer):
+    properties = ContentPropertiesSerializer()
+    attributes = attribute_map(required=True)
+    related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
+
+
+ContentSerializer = envelope("Content", ContentElementSerializer, key="elements")
+
+
+class ElementInfoSerializer(BodySerializer):
+    elementTypeName = serializers.CharField()
+    entityIds = serializers.ListField(child=serializers.UUIDField())
+    entityTypeName = serializers.CharField()
+    facetTypeName = serializers.CharField()
+    facetViewKey = serializers.CharField()
+    hasDiagram = serializers.BooleanField()
+    hasEditPermission = serializers.BooleanField()
+    id = serializers.UUIDField()
+    insertableDynamicTypes = serializers.DictField()
+    isCurrentCopyable = serializers.BooleanField()
+    isCurrentInsertable = serializers.BooleanField()
+    isCurrentMovable = serializers.BooleanField()
+    isCurrentRemovable = serializers.BooleanField()
+    isReadOnly = serializers.BooleanField()
+    isReadOnlyCollection = serializers.BooleanField()
+    name = serializers.CharField(allow_blank=True)
+    permissions = serializers.ListField(child=serializers.ChoiceField(choices=[each.value for each in Permission]))
+    readOnlyCollectionContext = serializers.ChoiceField(choices=[each.value for each in Lock])
+    readOnlyContext = serializers.ChoiceField(choices=[each.value for each in Lock])
+    rootPath = serializers.ListField(child=serializers.UUIDField())
+    shapeId = serializers.UUIDField()
+    typeColor = serializers.CharField()
+    uid = serializers.CharField()
+
+
+ElementInfosSerializer = envelope("ElementInfos", ElementInfoSerializer)
+
+
+@extend_schema_field({"description": "Read-only; ignored on write."})
+class IgnoredOnWriteField(serializers.JSONField):
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+
+@extend_schema_field(
+    {
+        "type": ["object", "null"],
+        "description": "Values by attribute and culture id; `null` removes a value. Read-only attributes are ignored.",
+        "patternProperties": {f"^({'|'.join(sorted(SERVER_ATTRIBUTES))})$": {"readOnly": True}},
+        "additionalProperties": {"type": "object", "additionalProperties": True},
+    }
+)
+class AttributesToWriteField(serializers.DictField):
+    """Attributes of a request; `attribute_map` has those of a response."""
+
+
+@extend_schema_field(
+    {
+        "type": ["object", "null"],
+        "description": (
+            "References by related context. The list of a context replaces all its references. Read-only contexts are"
+            " ignored."
+        ),
+        "patternProperties": {f"^({'|'.join(sorted(SERVER_CONTEXTS))})$": {"readOnly": True}},
+        "additionalProperties": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/ReferenceToWriteRequest"},
+        },
+    }
+)
+class RelatedToWriteField(serializers.DictField):
+    """References of a request, by related context."""
+
+
+class ElementInputSerializer(BodySerializer):
+    """Fields of an element in a request. Clients can send back an element as they read it."""
+
+    id = serializers.UUIDField(required=False, allow_null=True)
+    versionId = serializers.UUIDField(required=False, allow_null=True)
+    type = serializers.CharField(required=False, allow_null=True, help_text="Case-insensitive.")
+    facetName = serializers.CharField(required=False, allow_null=True, help_text="Case-insensitive.")
+    stereotype = serializers.CharField(required=False, allow_null=True, allow_blank=True)
+    attributes = AttributesToWriteField(required=False)
+    creationId = IgnoredOnWriteField()
+    displayNames = IgnoredOnWriteField()
+    expandUri = IgnoredOnWriteField()
+    children = IgnoredOnWriteField()
+    content = IgnoredOnWriteField()
+    versions = IgnoredOnWriteField()
+    properties = IgnoredOnWriteField()
+    setReadOnly = IgnoredOnWriteField()
+
+
+class ReferenceToWriteSerializer(ElementInputSerializer):
+    """Reference to an element by its id or the id of one of its versions. Where the related context allows new
+    elements, `type` and `attributes` without an id create one. Read-only fields are ignored."""
+
+    state = IgnoredOnWriteField()
+    related = IgnoredOnWriteField()
+    rootPath = IgnoredOnWriteField()
+
+
+class ElementToWriteSerializer(ElementInputSerializer):
+    """Element to update (with `id`) or to create (without). Clients can send back an element as they read it: read-only
+    fields are ignored. The JSON Schemas at `schema/types` have the exact rules of each type."""
+
+    state = serializers.CharField(
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="If present, the current state; only transitions change it.",
+    )
+    related = RelatedToWriteField(required=False)
+    rootPath = ReferenceToWriteSerializer(
+        many=True, required=False, allow_null=True, help_text="The first item is the parent."
+    )
+
+
+class UpdateSerializer(BodySerializer):
+    """Elements to update and create. With an empty body or `{}` the operation reads."""
+
+    exactly_one = ("elements", "values")
+    most_items = {"elements": settings.MAX_ELEMENTS, "values": settings.MAX_ELEMENTS}
+
+    count = serializers.IntegerField(required=False, allow_null=True, help_text="If present, the number of elements.")
+    elements = ElementToWriteSerializer(many=True, required=False)
+    values = ElementToWriteSerializer(many=True, required=False, help_text="Name of `elements` below 4.0.")
+
+
+class SuccessSerializer(BodySerializer):
+    message = serializers.CharField()
+    output = serializers.ChoiceField(choices=["volatile"])
+    type = serializers.ChoiceField(choices=["success"])
+
+
+class ShapeInfoSerializer(BodySerializer):
+    index = serializers.IntegerField(min_value=0, max_value=MAX_INDEX, help_text="Number of the item in this request.")
+    id = serializers.UUIDField(
+        required=False, allow_null=True, help_text="Existing shape, as a predecessor of new shapes."
+    )
+    predecessors = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_INDEX), required=False, allow_null=True
+    )
+
+
+class ContentItemSerializer(BodySerializer):
+    shapeInfo = ShapeInfoSerializer()
+    element = ReferenceToWriteSerializer(required=False, allow_null=True)
+
+
+class ContentToDrawSerializer(BodySerializer):
+    most_items = {"values": settings.MAX_ELEMENTS}
+
+    count = serializers.IntegerField(required=False, allow_null=True, help_text="If present, the number of values.")
+    values = ContentItemSerializer(many=True)
+
+
+class DrawnShapeSerializer(BodySerializer):
+    id = serializers.UUIDField()
+    index = serializers.IntegerField()
+
+
+class DrawnContentSerializer(BodySerializer):
+    values = DrawnShapeSerializer(many=True)
+
+
+class ElementChangeSerializer(BodySerializer):
+    versionId = serializers.UUIDField()
+    action = serializers.ChoiceField(choices=[each.value for each in ChangeModel.Action])
+    changedOn = serializers.CharField()
+    caller = serializers.CharField()
+    requestId = serializers.CharField()
+    before = serializers.DictField()
+    after = serializers.DictField()
+    changedBy = ReferenceSerializer(required=False)
+
+
+ChangesSerializer = envelope("Changes", ElementChangeSerializer)
+
+
+TYPE_SCHEMA = {
+    "type": "object",
+    "description": "A JSON Schema, draft 2020-12.",
+    "properties": {
+        "$schema": {"const": DIALECT},
+        "title": {"type": "string"},
+        "x-type": {"type": "object", "additionalProperties": True},
+        "properties": {"type": "object", "additionalProperties": True},
+        "$defs": {"type": "object", "additionalProperties": True},
+    },
+    "required": ["$schema", "title", "x-type", "properties", "$defs"],
+    "additionalProperties": True,
+}
+
+
+@extend_schema_field(TYPE_SCHEMA)
+class TypeSchemaField(serializers.JSONField):
+    """Item of the list of schemas."""
+
+
+class TypeSchemasSerializer(BodySerializer):
+    count = serializers.IntegerField()
+    values = serializers.ListField(child=TypeSchemaField())

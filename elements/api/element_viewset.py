@@ -1,0 +1,281 @@
+"""Elements: reading, writing, deleting, and their children, versions, changes and permissions.
+
+Operations 3, 4, 5, 9, 12 and 13.
+"""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+from elements import derived
+from elements.api import query_parameters
+from elements.api.element_serializers import (
+    ELEMENT_LIST,
+    ChangesSerializer,
+    ElementInfosSerializer,
+    ElementsSerializer,
+    SuccessSerializer,
+    UpdateSerializer,
+)
+from elements.api.entity_tags import entity_tag
+from elements.api.query import Query
+from elements.api.reading_viewset import view_names, view_vocabulary
+from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
+from elements.info import element_info
+from elements.permissions import Permission, needs_permission, require_history
+from elements.reading import selection as selecting
+from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.history import count_changes, read_changes
+from elements.writing.deleting import delete_element
+from elements.writing.findings import Findings
+from elements.writing.inputs import InputReader
+from elements.writing.updating import Writer, update_elements
+from repository_site.core.problems import Forbidden, Problem
+from repository_site.core.rest.operation import Operation
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
+from storage.api.conditional_requests import Prepared
+from storage.localisation.cultures import preferred_culture
+
+
+class ElementViewSet(ElementWritingViewSet):
+    @Operation(
+        "listElements",
+        tag="elements",
+        summary="List elements of a view",
+        versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.LIST,
+        is_conditional=True,
+        responses=ELEMENT_LIST,
+    )
+    def list(self, request: Request, **names: str) -> Prepared:
+        """Return the root elements of a hierarchical view, or all elements of a flat view.
+
+        `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
+        """
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        paging = query.paging()
+        query.finish()
+
+        def list_elements() -> HttpResponseBase:
+            selection = self.list_selection(view).matching(condition)
+            return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
+
+        return Prepared(list_elements, is_whole=paging is None)
+
+    @Operation(
+        "updateElements",
+        tag="elements",
+        summary="Update and create elements",
+        versions=ApiVersions.up_to("4.0"),
+        parameters=[*query_parameters.LIST, *query_parameters.WRITTEN],
+        writes=True,
+        reads_without_body=True,
+        body=UpdateSerializer,
+        responses=ELEMENT_LIST,
+    )
+    def update_elements(self, request: Request, **names: str) -> HttpResponse:
+        """Update elements that have an `id` and create elements that have none, in one transaction.
+
+        Needs the permission EditElement, or NewElement to create. Absent fields stay unchanged. The response has the
+        elements as they are stored, in the order of the request. If any element is invalid, nothing is changed, and
+        `data` lists all problems. With an empty body this operation reads, as GET does; `$` parameters are only for
+        that.
+        """
+        writer = self._updater(request)
+        view = self.view_of(names)
+        Query(request._request.GET, ()).finish()
+        findings = Findings()
+        given = InputReader(findings).elements(request.data)
+        refuse_many(sum(1 + each.makes for each in given), "elements")
+        versions = update_elements(writer, view, given, findings, lambda rows: self.check_match(request, rows))
+        return self.answer_versions(view, versions)
+
+    def _updater(self, request: Request) -> Writer:
+        try:
+            return self.writer(request)
+        except Forbidden:
+            raise Forbidden(needs_permission(Permission.NEW if _only_creates(request) else Permission.EDIT)) from None
+
+    @Operation(
+        "getElement",
+        tag="elements",
+        summary="Get an element",
+        versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.ONE,
+        is_conditional=True,
+        body_hint="To update the element, send it to POST .../elements/, without the id in the address.",
+        responses=ElementsSerializer,
+    )
+    def retrieve(self, request: Request, **names: str) -> Prepared:
+        """Return one element by its id, or one of its versions by the id of the version.
+
+        If the element does not match `$filter`, the list is empty.
+        """
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+
+        def show() -> HttpResponse:
+            rows = [row] if self.matches(row, condition) else []
+            return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+
+        return Prepared(show, entity_tag(row))
+
+    @Operation(
+        "deleteElement",
+        tag="elements",
+        summary="Delete an element or a draft",
+        versions=ApiVersions.up_to("4.0"),
+        writes=True,
+        responses=SuccessSerializer,
+    )
+    def destroy(self, request: Request, **names: str) -> HttpResponse:
+        """Delete an element without versions, or a draft. Needs the permission DeleteElement.
+
+        A draft that has other versions is deleted alone, otherwise the element is deleted with it. The response is 409
+        if the element has children, if other elements refer to it or show it in a diagram, or if it was released.
+        """
+        return self._delete(request, names)
+
+    @Operation(
+        "deleteElementByPost",
+        tag="elements",
+        summary="Delete an element or a draft (POST)",
+        versions=ApiVersions.up_to("4.0"),
+        writes=True,
+        responses=SuccessSerializer,
+    )
+    def delete_element_by_post(self, request: Request, **names: str) -> HttpResponse:
+        """Same as DELETE of the element, for clients that cannot send DELETE."""
+        return self._delete(request, names)
+
+    def _delete(self, request: Request, names: dict[str, str]) -> HttpResponse:
+        writer = self.writer(request, Permission.DELETE)
+        view = self.view_of(names)
+        self.refuse_parameters_and_body(request)
+        found = self.element_in(view, names["elementId"])
+        deletion = delete_element(writer, view, found, Findings(), lambda rows: self.check_match(request, rows))
+        what = "element" if deletion.is_whole else "draft"
+        return success(f"The {what} {found.version} has been deleted.")
+
+    @Operation(
+        "listChildren",
+        tag="elements",
+        summary="List the children of an element",
+        versions=ApiVersions.up_to("4.0"),
+        is_conditional=True,
+        responses=ELEMENT_LIST,
+    )
+    def list_children(self, request: Request, **names: str) -> Prepared:
+        """Return the children in order, each as the view shows it. The list has only types that the view contains."""
+        view = self.view_of(names)
+        self.query(request).finish()
+        row = self.element_in(view, names["elementId"])
+
+        def list_children() -> HttpResponseBase:
+            assembler = Assembler(self.reader, view, Wanted())
+            selection = selecting.children_of(self.reader.audience, row.element, assembler.child_types)
+            return self.answer_list(assembler, selection, None)
+
+        return Prepared(list_children, is_whole=True)
+
+    @Operation(
+        "listVersions",
+        tag="elements",
+        summary="List the versions of an element",
+        versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.ONE,
+        is_conditional=True,
+        responses=ELEMENT_LIST,
+    )
+    def list_versions(self, request: Request, **names: str) -> Prepared:
+        """Return all versions that the caller can see, oldest first, each with its release history."""
+        view = self.view_of(names)
+        query = self.query(request)
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(
+            query.resources(USUAL_RESOURCES),
+            query.select(allowed),
+            query.expand(allowed),
+            also=frozenset({derived.RELEASE_HISTORY}),
+        )
+        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+
+        def list_versions() -> HttpResponseBase:
+            selection = selecting.versions_of(self.reader.audience, row.element).matching(condition)
+            return self.answer_list(Assembler(self.reader, view, wanted), selection, None)
+
+        return Prepared(list_versions, is_whole=True)
+
+    @Operation(
+        "getElementInfo",
+        tag="elements",
+        summary="Get permissions and capabilities for an element",
+        versions=ApiVersions.up_to("1.0"),
+        uses_language=True,
+        responses=ElementInfosSerializer,
+    )
+    def get_element_info(self, request: Request, **names: str) -> HttpResponse:
+        """Return the permissions of the caller on the element, and the changes that its state and type allow.
+
+        Writing enforces the same rules.
+        """
+        view = self.view_of(names)
+        self.query(request).finish()
+        row = self.element_in(view, names["elementId"])
+        cultures = self.configuration.cultures
+        self.varies_by_language = True
+        accepted = request.headers.get("Accept-Language", "")
+        culture = preferred_culture(accepted, cultures.data, cultures.default)
+        return answer(counted("values", [element_info(self.reader, self.caller, view, row, culture)]))
+
+    @Operation(
+        "listChanges",
+        tag="elements",
+        summary="List the changes of an element",
+        versions=ApiVersions.up_to("1.0"),
+        parameters=query_parameters.PAGES,
+        responses=ChangesSerializer,
+    )
+    def list_changes(self, request: Request, **names: str) -> HttpResponse:
+        """Return the change history of the element, newest first, in pages: author, time, and values before and after.
+
+        Requires the role Analyzer or a higher one.
+        """
+        view = self.view_of(names)
+        require_history(self.caller)
+        query = self.query(request)
+        paging = query.page()
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+        changes = read_changes(self.reader, row.element, paging.size, (paging.page - 1) * paging.size)
+        response = answer(counted("values", changes))
+        self.add_page_headers(response, paging.page, paging.size, count_changes(row.element))
+        return response
+
+
+def _only_creates(request: Request) -> bool:
+    """Return whether the body consists of elements without an id. A malformed body does not."""
+    try:
+        document = request.data
+    except (Problem, APIException):
+        return False
+    items = document.get("elements", document.get("values")) if isinstance(document, dict) else None
+    if not isinstance(items, list) or not items:
+        return False
+    return all(isinstance(each, dict) and not (each.get("id") or each.get("versionId")) for each in items)

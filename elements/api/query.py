@@ -1,0 +1,132 @@
+"""Reads the `$` parameters of an operation (D8, D12), and reports all problems at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.conf import settings
+from django.http import QueryDict
+
+from elements.reading.assembly.projection import RESOURCES
+from repository_site.core.problems import Unreadable
+from repository_site.core.wording import GUID, listed, printable, similar_hint
+
+T = TypeVar("T")
+FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
+PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
+DEFAULT_PAGE_SIZE = 100
+# No list has as many pages; larger numbers would overflow in the database.
+MAX_PAGE = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """A page of a list. `key` is the id of an element: the page that contains it replaces `page`."""
+
+    page: int
+    size: int
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names for `$select` and `$expandRelated`: the properties of the types in a view."""
+
+    properties: frozenset[str]
+    contexts: frozenset[str]
+
+
+@dataclass(slots=True)
+class Query:
+    """Reads parameters one by one and collects problems, which `finish` raises."""
+
+    given: QueryDict
+    allowed: tuple[str, ...]
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name in self.given:
+            shown = printable(name, 40)
+            if not name.startswith("$"):
+                if self.is_dollar_name(name):
+                    self.problems.append(f"{shown}: the $ is missing; write ${shown}.")
+            elif name not in self.allowed:
+                known = f"takes {listed(self.allowed)}" if self.allowed else "takes no $ parameters"
+                self.problems.append(f"{shown}: this operation {known}.")
+            elif len(self.given.getlist(name)) > 1:
+                self.problems.append(f"{shown}: is given more than once.")
+
+    def is_dollar_name(self, name: str) -> bool:
+        """Return whether a name is that of a `$` parameter, with the `$` or without it."""
+        return name.startswith("$") or f"${name}" in self.allowed
+
+    def text(self, name: str) -> str | None:
+        """Return the value of a parameter; an empty value counts as absent."""
+        if name not in self.allowed or len(self.given.getlist(name)) > 1:
+            return None
+        return self.given.get(name) or None
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """Return the result of `read`, or collect its problems."""
+        try:
+            return read()
+        except Unreadable as problem:
+            self.problems.extend(problem.details)
+            return None
+
+    def finish(self) -> None:
+        if len(self.problems) == 1:
+            raise Unreadable(self.problems[0])
+        if self.problems:
+            raise Unreadable(f"{len(self.problems)} parameters are invalid.", self.problems)
+
+    def resources(self, usual: frozenset[str]) -> frozenset[str]:
+        names = self._names(RESOURCES_NAME)
+        return usual if names is None else self._known(RESOURCES_NAME, names, RESOURCES, "a resource")
+
+    def select(self, names: Names) -> frozenset[str] | None:
+        wanted = self._names(SELECT)
+        if wanted is None:
+            return None
+        return self._known(SELECT, wanted, names.properties, "an attribute or related context of this view's types")
+
+    def expand(self, names: Names) -> frozenset[str]:
+        wanted = self._names(EXPAND) or []
+        return self._known(EXPAND, wanted, names.contexts, "a related context of this view's types")
+
+    def paging(self) -> Paging | None:
+        """Return the requested page, None for the whole list."""
+        page, size = self._number(PAGE, MAX_PAGE), self._number(PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        key = self.text(PAGE_SELECTION_KEY)
+        if key is not None and not GUID.fullmatch(key):
+            self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is not a GUID.")
+        if page is None and size is None and key is None:
+            return None
+        return Paging(page or 1, size or min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE), key and key.lower())
+
+    def page(self) -> Paging:
+        """Return the requested page of a list that is always paged, by default the first."""
+        return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
+
+    def _number(self, name: str, most: int) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        if re.fullmatch(r"[0-9]{1,10}", text) and 1 <= int(text) <= most:
+            return int(text)
+        self.problems.append(f"{name}: expected a whole number from 1 to {most}, not {printable(text, 40)!r}.")
+        return None
+
+    def _names(self, name: str) -> list[str] | None:
+        text = self.text(name)
+        return None if text is None else [each.strip() for each in text.split(",")]
+
+    def _known(self, name: str, wanted: list[str], known: Iterable[str], kind: str) -> frozenset[str]:
+        for each in wanted:
+            if each not in known:
+                hint = f"; use {listed(RESOURCES, 'or')}" if known is RESOURCES else similar_hint(each, known)
+                self.problems.append(f"{name}: {printable(each, 40)!r} is not {kind}{hint}.")
+        return frozenset(wanted)

@@ -1,0 +1,70 @@
+"""The query parameters and response headers of operations on elements, for decorators and the OpenAPI document."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiParameter
+
+from elements.api.query import (
+    DEFAULT_PAGE_SIZE,
+    EXPAND,
+    FILTER,
+    MAX_PAGE,
+    PAGE,
+    PAGE_SELECTION_KEY,
+    PAGE_SIZE,
+    RESOURCES_NAME,
+    SELECT,
+)
+from elements.diagrams.layout import Direction
+from elements.filters.parsing import MAX_LENGTH
+from elements.reading.assembly.projection import RESOURCES
+
+
+def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
+    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
+
+
+def _number(name: str, text: str, most: int) -> OpenApiParameter:
+    return _query(name, text, type="integer", minimum=1, maximum=most)
+
+
+def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=text, response=[200])
+
+
+_RESOURCE = rf"\s*({'|'.join(RESOURCES)})\s*"
+_FILTER = _query(
+    FILTER,
+    "Filter expression, such as `name -eq 'Order parts'`; see the reference of the filter language.",
+    maxLength=MAX_LENGTH,
+)
+_RESOURCES = _query(
+    RESOURCES_NAME,
+    f"Parts of an element to include, separated by commas: {', '.join(RESOURCES)}.",
+    pattern=f"^{_RESOURCE}(,{_RESOURCE})*$",
+)
+_SELECT = _query(SELECT, "Attributes and related contexts to include, separated by commas.")
+_EXPAND = _query(EXPAND, "Related contexts whose references include their own references, separated by commas.")
+_PAGE = _number(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
+_PAGE_SIZE = _number(PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE)
+_PAGE_SELECTION_KEY = _query(
+    PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
+)
+_PAGE_HEADERS = [
+    _header("X-Total-Count", "Number of items on all pages; only in paged responses.", int),
+    _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
+]
+WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in responses with one element.")]
+ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
+PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
+LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
+REPORT = [*ONE, *PAGES]
+ATTRIBUTES = [_FILTER, _SELECT]
+ONE_ATTRIBUTE = [_FILTER]
+RELATED = [_FILTER, _SELECT, _EXPAND]
+ONE_RELATED = [_FILTER, _EXPAND]
+PICTURE = [
+    OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="Data culture for the names in the diagram."),
+    OpenApiParameter("layoutKey", str, OpenApiParameter.PATH, description=" or ".join(Direction)),
+]

@@ -1,0 +1,229 @@
+"""The base of viewsets that read elements: the view of the address, the reader, filters, lists and entity tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.encoding import iri_to_uri
+from rest_framework.request import Request
+
+from elements.api.entity_tags import code_digest
+from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
+from elements.filters import read_filter
+from elements.filters.binding import Vocabulary
+from elements.filters.compiling import FilterCompiler
+from elements.filters.conditions import Condition
+from elements.permissions import sees_drafts
+from elements.reading import selection as selecting
+from elements.reading.assembly.assembler import Assembler, Reader
+from elements.reading.rows import Audience, VersionRow, find_version, read_versions
+from elements.reading.selection import Milestone, Selection
+from elements.reading.state import content_state, milestone_before, total_of
+from elements.reading.streams import Stream, limit_idleness
+from facets.api.facet_viewset import ConfiguredViewSet
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledView, Configuration
+from repository_site.core.database.statements import begun_with_current_plans
+from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
+from repository_site.core.wording import GUID, printable
+from storage.api.conditional_requests import asks_for_any
+from storage.tenancy.scope import tenant_scope
+
+# Elements in one batch of a streamed list.
+BATCH = 500
+
+
+class ElementReadingViewSet(ConfiguredViewSet):
+    content_state: str = ""
+    """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
+
+    @cached_property
+    def reader(self) -> Reader:
+        audience = Audience(sees_drafts(self.caller))
+        zone = ZoneInfo(self.storage.time_zone)
+        return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
+
+    def begin_conditional_read(self) -> None:
+        self.content_state = content_state()
+        # A failed attempt before this one has read an earlier snapshot.
+        self.__dict__.pop("reader", None)
+
+    def state_digest(self, size: int) -> str:
+        storage, request = self.storage, self.request._request
+        parts = (
+            storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
+            request.get_full_path(), self.api_version, self.reader.audience.sees_drafts, settings.MAX_PAGE_SIZE,
+            code_digest(),
+        )  # fmt: skip
+        return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
+
+    @property
+    def storage_address(self) -> str:
+        return f"{self.base}{self.context.path}"
+
+    def query(self, request: Request) -> Query:
+        """Return the `$` parameters. The operation refuses those that it does not declare."""
+        return Query(request._request.GET, self.operation.dollar_names)
+
+    def view_of(self, names: dict[str, str]) -> CompiledView:
+        return self.view(names["facetId"], names["viewId"])
+
+    def element_in(self, view: CompiledView, element_id: str) -> VersionRow:
+        """Return the version in the address, if the view contains its type."""
+        row = self.find_element(element_id)
+        if row is None or self.reader.types[row.type].key not in view.types:
+            where = f"the view {view.view.name} of the facet {view.facet.name}"
+            raise NotFound(f"There is no element {element_id.lower()} in {where}.")
+        return row
+
+    def find_element(self, element_id: str) -> VersionRow | None:
+        """Return the version with this id that the caller can see, of any type."""
+        if not GUID.fullmatch(element_id):
+            raise Unreadable(f"{printable(element_id, 80)!r} is not a GUID.")
+        return find_version(self.reader.audience, element_id)
+
+    def element(self, element_id: str) -> VersionRow:
+        found = self.find_element(element_id)
+        if found is None:
+            raise NotFound(f"There is no element {element_id.lower()}.")
+        return found
+
+    def list_selection(self, view: CompiledView) -> Selection:
+        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""
+        audience, ids = self.reader.audience, self.configuration.type_ids
+        if view.view.is_hierarchical:
+            roots = [str(ids[key]) for key, each in view.types.items() if each.is_root]
+            return selecting.roots_of_types(audience, roots)
+        return selecting.of_types(audience, [str(ids[key]) for key in view.types])
+
+    def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
+        """Return the condition of `$filter`, if present."""
+        text = query.text(FILTER)
+        if text is None:
+            return None
+        reader = self.reader
+        compiler = FilterCompiler(
+            reader.configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
+        )
+        return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
+
+    def matches(self, row: VersionRow, condition: Condition | None) -> bool:
+        if condition is None:
+            return True
+        return bool(selecting.version_ids(selecting.these_versions([row.version]).matching(condition)))
+
+    @property
+    def list_name(self) -> str:
+        """Name of a list of elements at this api-version (D5)."""
+        return "elements" if self.api_version == "4.0" else "values"
+
+    def answer_list(
+        self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
+    ) -> HttpResponseBase:
+        if paging is not None:
+            return self._answer_page(assembler, selection, paging, for_reporting)
+        rows = self._read_page(assembler, selection, BATCH + 1, 0, for_reporting)
+        if len(rows) <= BATCH:
+            return answer(counted(self.list_name, assembler.elements(rows)))
+        if self.request.method == "HEAD" or asks_for_any(self.request):
+            # The headers need no content. As with GET, there is no length.
+            return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
+        batches = begun_with_current_plans(lambda: self._batches(assembler, selection, for_reporting))
+        stream = Stream(stream_counted(self.list_name, batches))
+        return StreamingHttpResponse(stream, content_type=JSON_TYPE)
+
+    def _answer_page(
+        self, assembler: Assembler, selection: Selection, paging: Paging, for_reporting: bool
+    ) -> HttpResponseBase:
+        page = paging.page
+        if paging.key is not None:
+            place = selecting.place_of(selection, self.reader.audience, paging.key)
+            if place is None:
+                raise NotFound(f"There is no element {paging.key} in this list.")
+            page = place // paging.size + 1
+        total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
+        rows: list[VersionRow] = []
+        if offset < total:
+            start = milestone_before(selection, self.content_state, offset)
+            rows = self._read_page(assembler, selection, paging.size, offset, for_reporting, start)
+        response = answer(counted(self.list_name, assembler.elements(rows)))
+        self.add_page_headers(response, page, paging.size, total)
+        return response
+
+    def _read_page(
+        self,
+        assembler: Assembler,
+        selection: Selection,
+        limit: int,
+        offset: int,
+        for_reporting: bool,
+        start: Milestone | None = None,
+    ) -> list[VersionRow]:
+        with_attributes = assembler.needs_attributes
+        return selecting.read_page(
+            selection, limit, offset, start=start, with_attributes=with_attributes, for_reporting=for_reporting
+        )
+
+    def add_page_headers(self, response: HttpResponse, page: int, size: int, total: int) -> None:
+        response["X-Total-Count"] = str(total)
+        response["Link"] = self._links(page, size, total)
+
+    def _batches(
+        self, assembler: Assembler, selection: Selection, for_reporting: bool
+    ) -> Iterator[tuple[int, Iterable[Any]]]:
+        """Yield batches in a scope of their own: the scope of the request has ended by then. Closing ends the scope."""
+        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            assembler.read_in(content_state())
+            for total, versions in selecting.stream_keys(selection, BATCH):
+                found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
+                elements = assembler.elements([found[version] for version in versions])
+                # Again for each batch: the driver ends a pipeline with a message that resets the timer.
+                limit_idleness(settings.STREAM_TIMEOUT)
+                yield total, elements
+
+    def _links(self, page: int, size: int, total: int) -> str:
+        last = max(1, -(-total // size))
+        pages = {"first": 1, "last": last}
+        if page > 1:
+            pages["prev"] = min(page - 1, last)
+        if page < last:
+            pages["next"] = page + 1
+        request = self.request._request
+        parameters = request.GET.copy()
+        parameters.pop(PAGE_SELECTION_KEY, None)
+        links = []
+        for relation in ("first", "prev", "next", "last"):
+            if relation in pages:
+                parameters[PAGE], parameters[PAGE_SIZE] = str(pages[relation]), str(size)
+                address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
+                links.append(f'<{address}>; rel="{relation}"')
+        return ", ".join(links)
+
+
+def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:
+    key = ("vocabulary", view.facet.name, view.view.name)
+    types = [each.type for each in view.types.values()]
+    return configuration.keep(key, lambda: vocabulary_of(configuration, types))
+
+
+def vocabulary_of(configuration: Configuration, types: Iterable[ElementType]) -> Vocabulary:
+    return Vocabulary.of(types, configuration.cultures.data)
+
+
+def view_names(configuration: Configuration, view: CompiledView) -> Names:
+    """Return the names for `$select` and `$expandRelated`: all properties of the types in the view."""
+
+    def make() -> Names:
+        properties = [each for shown in view.types.values() for each in shown.type.properties]
+        contexts = frozenset(each.key for each in properties if each.related)
+        return Names(frozenset(each.key for each in properties), contexts)
+
+    return configuration.keep(("names", view.facet.name, view.view.name), make)

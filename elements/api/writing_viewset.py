@@ -1,0 +1,83 @@
+"""The base of viewsets that change elements: the writer, the limit of a request, and optimistic locking (D15)."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from elements.api.entity_tags import entity_tag, is_tag_of
+from elements.api.reading_viewset import ElementReadingViewSet
+from elements.permissions import Permission
+from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.projection import Wanted
+from elements.reading.rows import VersionRow, read_versions
+from elements.writing.updating import Writer
+from elements.writing.writers import require_changing, settled_writer
+from facets.configuration import CompiledView
+from repository_site.core.problems import PreconditionFailed, TooLarge, Unreadable
+from repository_site.core.rest.rendering import answer, counted
+from storage.api.conditional_requests import ANY, given_tags
+from storage.api.viewset import has_no_body
+
+
+class ElementWritingViewSet(ElementReadingViewSet):
+    def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
+        """Return the writer for a change of content, which needs a permission to change anything at all."""
+        require_changing(self.caller, needed)
+        return self.settled_writer(request)
+
+    def settled_writer(self, request: Request) -> Writer:
+        before = self.storage.configuration_revision
+        writer = settled_writer(self.storage, self.caller, getattr(request._request, "request_id", ""))
+        if self.storage.configuration_revision != before:
+            for name in ("configuration", "reader"):
+                self.__dict__.pop(name, None)
+        return writer
+
+    def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
+        """Compare `If-Match` with the version. Call it while the element is locked: of many requests, one succeeds.
+
+        The tag covers the version only; children, targets and the configuration may have changed (D135).
+        """
+        header = request.headers.get("If-Match")
+        if header is None:
+            return
+        if len(rows) != 1:
+            raise Unreadable("If-Match: only a request with one element can have this header.")
+        row = rows[0]
+        if header.strip() == ANY:
+            matches = row is not None
+        else:
+            tags = given_tags(header, "If-Match")
+            matches = row is not None and any(is_tag_of(each, row) for each in tags)
+        if not matches:
+            raise PreconditionFailed("The element has changed since it was read; read it again.")
+
+    def answer_versions(self, view: CompiledView, versions: list[str]) -> HttpResponse:
+        """Return elements as operation 4 shows them, in this order.
+
+        The entity tag is that of the version alone: it is for `If-Match`, not for conditional reads (D135).
+        """
+        found = read_versions(versions)
+        rows = [found[version] for version in versions]
+        response = answer(counted(self.list_name, Assembler(self.reader, view, Wanted()).elements(rows)))
+        if len(rows) == 1:
+            response["ETag"] = entity_tag(rows[0])
+        return response
+
+    def refuse_parameters_and_body(self, request: Request) -> None:
+        self.query(request).finish()
+        if not has_no_body(request):
+            raise Unreadable("This operation takes no body.")
+
+
+def success(message: str) -> HttpResponse:
+    return answer({"message": message, "output": "volatile", "type": "success"})
+
+
+def refuse_many(number: int, what: str) -> None:
+    if number > settings.MAX_ELEMENTS:
+        raise TooLarge(
+            f"{number} {what} are too many for one request. Split it into requests of at most {settings.MAX_ELEMENTS}."
+        )

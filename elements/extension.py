@@ -1,0 +1,30 @@
+"""The extension point of this app: `release` adds the lifecycle to the element pages of the back office."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.safestring import SafeString
+
+from repository_site.core.extension_point import ExtensionPoint
+
+if TYPE_CHECKING:
+    from elements.admin.filters import ElementFilter
+    from elements.admin.panels import ElementPage, Panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementsExtension:
+    """Additions of one higher app."""
+
+    panels: tuple[Panel, ...] = ()
+    """Tabs of the element page."""
+    cards: tuple[Callable[[ElementPage], SafeString | str], ...] = ()
+    """Cards beside the tabs, above the facts; an empty text shows no card."""
+    filters: tuple[type[ElementFilter], ...] = ()
+    """Filters of the element list, after those of the state."""
+
+
+elements_extensions: ExtensionPoint[ElementsExtension] = ExtensionPoint()

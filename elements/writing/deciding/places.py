@@ -1,0 +1,73 @@
+"""Decisions about the place of elements in the tree: allowed parents (D15, D46), and no cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.utils.translation import gettext as _
+
+from elements.writing.changes import PlannedChange
+from elements.writing.deciding.lookups import named_target
+from elements.writing.findings import Findings, invalid
+from elements.writing.inputs import ReferenceInput
+from elements.writing.stored import Ancestry, ReferenceTarget
+from facets.configuration import CompiledView, Configuration
+from repository_site.core.wording import listed
+
+
+class PlaceRules:
+    """Moves elements to the parents that a request names."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        view: CompiledView,
+        targets: Mapping[str, ReferenceTarget],
+        ancestry: Ancestry,
+    ) -> None:
+        self.configuration = configuration
+        self.view = view
+        self.targets = targets
+        self.ancestry = Ancestry(dict(ancestry.parents), ancestry.types)
+
+    def apply(self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None) -> None:
+        """Move the element, unless the request is silent about its place or names the present one."""
+        if root_path is None:
+            return
+        target = named_target(self.configuration, root_path[0], self.targets) if root_path else None
+        parent = target.element if target else None
+        if parent in ({None} if change.is_new else self._present(change)):
+            return
+        place = f"{change.place}: rootPath"
+        if change.type.lives_in_diagrams:
+            text = _("a %(type)s has its place in a diagram and cannot be moved") % {"type": change.type.key}
+            raise invalid(place, text)
+        if target is not None:
+            self._check_parent(change, target, place)
+        change.changed.add("rootPath")
+        change.move(parent)
+        self.ancestry.parents[change.element] = parent
+
+    def _present(self, change: PlannedChange) -> set[str | None]:
+        """Return the parent and its nearest ancestor that the view shows: a read puts that one first in rootPath."""
+        own = change.parent
+        shown = (each for each in self.ancestry.above(own) if self._is_in_view(each))
+        return {own, next(shown, own)}
+
+    def _is_in_view(self, element: str) -> bool:
+        type = self.ancestry.types.get(element)
+        return type is not None and self.configuration.types_by_id[type].key in self.view.types
+
+    def _check_parent(self, change: PlannedChange, parent: ReferenceTarget, place: str) -> None:
+        type = self.configuration.types_by_id[parent.type]
+        if type.key not in change.type.parents:
+            allowed = listed(change.type.parents, _("or")) if change.type.parents else _("nothing")
+            text = _("a %(type)s cannot be placed below a %(parent)s; possible parents: %(allowed)s")
+            raise invalid(place, text % {"type": change.type.key, "parent": type.key, "allowed": allowed})
+
+    def check_cycles(self, changes: Iterable[PlannedChange], findings: Findings) -> None:
+        """Refuse cycles once all moves of the request are known; a move may be valid only together with others."""
+        for change in changes:
+            if change.is_moved and change.element in self.ancestry.above(change.parent):
+                text = _("%(id)s is the element itself or below it; choose another parent") % {"id": change.parent}
+                findings.note(invalid(f"{change.place}: rootPath", text))

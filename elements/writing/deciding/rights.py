@@ -1,0 +1,97 @@
+"""Decisions about what a caller may change, by permissions and by the states of versions (D15, D20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
+from elements.naming import NAME
+from elements.permissions import Permission, authors_in
+from elements.reading.rows import VersionRow
+from elements.related_contexts import TOKEN_TYPE
+from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
+from elements.writing.changes import PlannedChange
+from elements.writing.findings import Finding, conflict, forbidden
+from elements.writing.stored import Stored
+from elements.writing.writers import Writer
+from facets.blueprint.cycles import Category
+from facets.blueprint.definitions import ElementType
+from repository_site.core.wording import listed
+from storage.models.roles import Role
+
+GRANTING = frozenset({INACTIVE, *ROLE_ATTRIBUTES})
+# Properties that the element of a token copies from the token (D4).
+MIRRORED = GRANTING | {NAME, "validFrom", "validUntil"}
+
+
+class Rights:
+    """Rights of one caller on stored elements."""
+
+    def __init__(self, writer: Writer, stored: Stored) -> None:
+        self.writer = writer
+        self.stored = stored
+
+    def refusals(self, change: PlannedChange) -> Iterator[Finding]:
+        """Return the reasons for which the caller may not make this change."""
+        yield from self._role_refusals(change)
+        if change.row is None:
+            return
+        if change.type.key == TOKEN_TYPE:
+            for name in sorted(change.changed & MIRRORED):
+                text = _("%(name)s comes from the token; change the token instead") % {"name": name}
+                yield conflict(change.place, text)
+        lock = self.lock_of(change.type, change.row)
+        if lock in (Lock.ALL, Lock.DIAGRAM):
+            yield from self._state_refusals(change, change.row, lock)
+        elif lock is not Lock.NONE:
+            yield lock_refusal(change.place, change.type, lock)
+
+    def _role_refusals(self, change: PlannedChange) -> Iterator[Finding]:
+        """Roles of users limit tokens and staff, so users who could set their own roles could grant themselves anything
+        (D125)."""
+        if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
+            for name in sorted(change.changed & GRANTING):
+                text = _("only administrators can change %(name)s; this needs the role %(role)s")
+                yield forbidden(change.place, text % {"name": name, "role": Role.ADMINISTRATOR})
+
+    def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Finding]:
+        """A published version allows changes of some properties; other versions that are not drafts allow none."""
+        own = {(row.state, row.category)}
+        diagrams = {(each.state, each.category) for each in self.stored.diagrams(row.element)}
+        locking = {each for each in (diagrams if lock is Lock.DIAGRAM else own) if each[1] not in CHANGEABLE}
+        categories = [category for _state, category in locking]
+        states = listed(sorted(state for state, _category in locking), _("and"))
+        for name in sorted(change.changed - open_properties(change.type, categories)):
+            text = _("%(name)s cannot be changed in the state %(state)s; %(way_out)s")
+            words = {"name": name, "state": states, "way_out": way_out(categories)}
+            yield conflict(change.place, text % words)
+
+    def lock_of(self, type: ElementType, row: VersionRow) -> Lock:
+        diagrams = [each.category for each in self.stored.diagrams(row.element)]
+        return find_lock(self.writer.caller, type, row.category, self.authors(row), diagrams)
+
+    def authors(self, row: VersionRow) -> set[UUID]:
+        """Return the authors of a version. Elements that live in a diagram also have the diagram's authors, because
+        changing them changes the diagram."""
+        versions = [row.version]
+        if self.writer.configuration.types_by_id[row.type].lives_in_diagrams:
+            versions += [each.version for each in self.stored.diagrams(row.element)]
+        return authors_in(self.stored.references.get(version, {}) for version in versions)
+
+
+def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> Finding:
+    reasons = {
+        Lock.ARCHITECT: _("only architects can change a %(type)s") % {"type": type.key},
+        Lock.NOT_CURRENT_USER: _("only its authors and architects may change it"),
+    }
+    reason = reasons.get(lock, _("it cannot be changed by this caller"))
+    text = _("%(reason)s; this needs the permission %(permission)s")
+    return forbidden(place, text % {"reason": reason, "permission": permission})
+
+
+def way_out(categories: Iterable[str]) -> str:
+    """Return the next step for a version whose state does not allow the change."""
+    return _("send it back first") if Category.REVIEW in categories else _("create a new version")

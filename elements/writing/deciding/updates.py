@@ -1,0 +1,160 @@
+"""Decisions about an update: which elements a request creates and changes, and how (D15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from elements.reading.assembly.attributes import read_exactly
+from elements.related_contexts import TOKEN_TYPE
+from elements.writing.changes import PlannedChange
+from elements.writing.deciding.attributes import AttributeRules
+from elements.writing.deciding.lookups import is_named, type_called
+from elements.writing.deciding.making import AUTHOR, described_change, first_state, new_change, set_author
+from elements.writing.deciding.places import PlaceRules
+from elements.writing.deciding.references import ReferenceRules
+from elements.writing.deciding.rights import Rights
+from elements.writing.findings import Findings, conflict, invalid, not_found
+from elements.writing.inputs import ElementInput, ReferenceInput
+from elements.writing.stored import CurrentState
+from elements.writing.writers import Writer
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledView
+from repository_site.core.wording import listed, printable
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    changes: Sequence[PlannedChange]
+    """Everything to write; new elements that a reference describes come before the element that refers to them."""
+    versions: Sequence[str]
+    """Versions of the elements of the request, in its order."""
+
+
+def decide_update(
+    writer: Writer, view: CompiledView, given: Sequence[ElementInput], current: CurrentState, findings: Findings
+) -> UpdatePlan:
+    """Return the plan of an update. It is complete only if there are no findings."""
+    return _UpdateDecision(writer, view, current, findings).plan(given)
+
+
+class _UpdateDecision:
+    def __init__(self, writer: Writer, view: CompiledView, current: CurrentState, findings: Findings) -> None:
+        self.writer = writer
+        self.configuration = writer.configuration
+        self.view = view
+        self.stored = current.stored
+        self.findings = findings
+        self.attributes = AttributeRules(self.configuration, writer.zone, findings)
+        self.references = ReferenceRules(self.configuration, current.targets, self._make_target, findings)
+        self.places = PlaceRules(self.configuration, view, current.targets, current.ancestry)
+        self.rights = Rights(writer, current.stored)
+        self.changes: list[PlannedChange] = []
+
+    def plan(self, given: Sequence[ElementInput]) -> UpdatePlan:
+        found = [self.findings.attempt(self._change, each) for each in given]
+        changes = [change for change in found if change is not None]
+        self.places.check_cycles(changes, self.findings)
+        self._refuse_twice(changes)
+        return UpdatePlan(self.changes, [change.version for change in changes])
+
+    def _change(self, given: ElementInput) -> PlannedChange:
+        change = self._new(given) if given.is_new else self._existing(given)
+        self.attributes.apply(change, given.stereotype, given.attributes)
+        self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
+        self.findings.attempt(self.places.apply, change, given.root_path)
+        for refusal in self.rights.refusals(change):
+            self.findings.note(refusal)
+        if change.is_new and AUTHOR not in given.related:
+            set_author(self.writer, change)
+        self.changes.append(change)
+        return change
+
+    def _existing(self, given: ElementInput) -> PlannedChange:
+        row = self.stored.version_of(given.id, given.version)
+        type = self.configuration.types_by_id[row.type] if row else None
+        if row is None or type is None or type.key not in self.view.types:
+            words = {"view": self.view.view.name, "facet": self.view.facet.name}
+            text = _("there is no such element in the view %(view)s of the facet %(facet)s") % words
+            raise not_found(given.place, text)
+        if given.id is not None and given.id != row.element:
+            words = {"version": row.version, "element": row.element, "wrong": given.id}
+            self._invalid(given, _("%(version)s is a version of %(element)s, not of %(wrong)s") % words)
+        if not is_named(type.key, given.type):
+            self._invalid(given, _("the element is a %(type)s; its type cannot change") % {"type": type.key})
+        if not is_named(type.facet, given.facet):
+            text = _("the element is in the facet %(facet)s; its facet cannot change") % {"facet": type.facet}
+            self._invalid(given, text)
+        if given.state is not None and given.state != (row.state if type.is_versioned else ""):
+            text = (
+                _("the element is in the state %(state)s; apply a transition to change its state")
+                if type.is_versioned
+                else _("a %(type)s has no states; leave out state")
+            )
+            self.findings.note(conflict(given.place, text % {"state": row.state, "type": type.key}))
+        return PlannedChange(
+            given.place,
+            type,
+            row.element,
+            row.version,
+            row,
+            read_exactly(row.attributes),
+            row.stereotype,
+            row.valid_from,
+            row.valid_until,
+            parent=row.parent,
+        )
+
+    def _new(self, given: ElementInput) -> PlannedChange:
+        type = self._new_type(given)
+        if not is_named(type.facet, given.facet):
+            words = {"type": given.type, "facet": type.facet}
+            self._invalid(given, _("a %(type)s is in the facet %(facet)s") % words)
+        first = first_state(self.configuration, type)
+        if given.state is not None and given.state != first:
+            text = (
+                _("a new %(type)s starts in the state %(state)s; leave out state")
+                if first
+                else _("a %(type)s has no states; leave out state")
+            )
+            self.findings.note(conflict(given.place, text % {"type": given.type, "state": first}))
+        return new_change(self.writer, type, given.place)
+
+    def _new_type(self, given: ElementInput) -> ElementType:
+        possible = [key for key, each in self.view.types.items() if not each.type.lives_in_diagrams]
+        words = {"view": self.view.view.name, "known": listed(possible, _("and")) if possible else _("nothing")}
+        if given.type is None:
+            raise invalid(given.place, _("a new element needs a type; the view %(view)s has %(known)s") % words)
+        named = type_called(self.configuration, given.type)
+        shown = self.view.types.get(named.key) if named else None
+        if shown is None:
+            text = _("the view %(view)s has no type %(wrong)s; it has %(known)s")
+            raise invalid(given.place, text % {**words, "wrong": printable(given.type, 100)})
+        if shown.type.lives_in_diagrams:
+            text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
+            raise invalid(given.place, text % {"type": given.type})
+        if shown.type.key == TOKEN_TYPE:
+            raise invalid(given.place, _("an %(type)s is created by issuing a token") % {"type": TOKEN_TYPE})
+        return shown.type
+
+    def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
+        """Plan the new element that a reference describes."""
+        if type.lives_in_diagrams:
+            text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
+            raise invalid(reference.place, text % {"type": type.key})
+        change = described_change(self.writer, self.attributes, reference, type)
+        self.changes.append(change)
+        return change.element
+
+    def _refuse_twice(self, changes: Sequence[PlannedChange]) -> None:
+        seen: set[str] = set()
+        for change in changes:
+            if change.version in seen:
+                text = _("the request contains this version twice; send each version once")
+                self.findings.note(invalid(change.place, text))
+            seen.add(change.version)
+
+    def _invalid(self, given: ElementInput, text: str) -> None:
+        self.findings.note(invalid(given.place, text))

@@ -1,0 +1,139 @@
+"""Choices among rows of the configuration: one in a select, or several in an ordered list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget
+
+NOTHING = _("Select value")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option. A list can show the options of one `group` only, such as the id of a facet."""
+
+    value: str
+    label: str
+    group: str = ""
+    heading: str = ""
+
+
+class Select(UnfoldAdminSelectWidget):
+    """The select of unfold, without a template per option: some forms have very many."""
+
+    template_name = "back_office/configuration/select.html"
+
+
+class RowField(forms.ChoiceField):
+    """One of the options from `offer`; the cleaned value is None if nothing is chosen."""
+
+    widget = Select
+
+    def __init__(self, *, empty: Any = NOTHING, **options: Any) -> None:
+        super().__init__(**options)
+        self.empty = empty
+
+    def offer(self, options: Iterable[Option]) -> None:
+        grouped: dict[str, list[tuple[str, str]]] = {}
+        for option in options:
+            grouped.setdefault(option.heading, []).append((option.value, option.label))
+        plain: list[Any] = [("", self.empty)]
+        for heading, found in grouped.items():
+            plain += [(heading, found)] if heading else found
+        self.choices = plain
+
+    def clean(self, value: Any) -> str | None:
+        return super().clean(value) or None
+
+
+class OpenRowField(RowField):
+    """Also accepts values that are not among the options, such as a row that the same form adds."""
+
+    def validate(self, value: Any) -> None:
+        forms.Field.validate(self, value)
+
+
+class ListWidget(forms.Widget):
+    """Check boxes; the checked ones come in the order of the list.
+
+    With `depends_on`, the list shows only options of the group that this field of the same form selects.
+    """
+
+    template_name = "back_office/configuration/list.html"
+
+    def __init__(self, *, is_ordered: bool, depends_on: str = "") -> None:
+        super().__init__()
+        self.is_ordered = is_ordered
+        self.depends_on = depends_on
+        self.label: Any = ""
+        self.options: Sequence[Option] = ()
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        chosen = [str(each) for each in value or ()]
+        by_value = {option.value: option for option in self.options}
+        ticked = [by_value[each] for each in chosen if each in by_value]
+        rest = [option for option in self.options if option.value not in chosen]
+        shown = [*ticked, *rest] if self.is_ordered else list(self.options)
+        return {
+            **context,
+            "options": [{"option": option, "is_chosen": option.value in chosen} for option in shown],
+            "count": len(ticked),
+            "label": self.label,
+            "is_ordered": self.is_ordered,
+            "depends_on": self.depends_on,
+        }
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        return list(data.getlist(name)) if hasattr(data, "getlist") else list(data.get(name, []))
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        # Browsers post nothing if no box is checked.
+        return False
+
+    def use_required_attribute(self, initial: Any) -> bool:
+        return False
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+
+class ListField(forms.Field):
+    """Several of the options from `offer`, in their order."""
+
+    widget: ListWidget
+
+    def __init__(self, *, is_ordered: bool = True, depends_on: str = "", **options: Any) -> None:
+        super().__init__(required=False, widget=ListWidget(is_ordered=is_ordered, depends_on=depends_on), **options)
+        self.widget.label = self.label
+
+    def offer(self, options: Iterable[Option]) -> None:
+        self.widget.options = tuple(options)
+
+    def clean(self, value: Any) -> list[str]:
+        chosen = list(dict.fromkeys(value or ()))
+        known = {option.value for option in self.widget.options}
+        for each in chosen:
+            if each not in known:
+                raise ValidationError(
+                    forms.ChoiceField.default_error_messages["invalid_choice"],
+                    code="invalid_choice",
+                    params={"value": each},
+                )
+        return chosen
+
+    def arrange(self, chosen: list[str], before: Sequence[str] | None) -> list[str]:
+        """Keep the previous order of a list that cannot be ordered."""
+        if self.widget.is_ordered:
+            return chosen
+        kept = [each for each in before or () if each in chosen]
+        return [*kept, *(each for each in chosen if each not in kept)]
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return [str(each) for each in initial or ()] != [str(each) for each in data or ()]

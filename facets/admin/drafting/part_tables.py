@@ -1,0 +1,60 @@
+"""Tables of parts inside the form of their owner, which people order by dragging.
+
+They have their own templates, because unfold renders several templates per cell, which is slow for a type with forty
+properties. The templates keep the structure that unfold's script for adding rows expects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import Model
+from django.http import HttpRequest
+from unfold.admin import StackedInline, TabularInline
+
+from facets.admin.drafting.admin_mixin import ConfigurationFields
+from facets.admin.drafting.row_forms import PartForm, PartFormSet
+from facets.admin.drafting.row_links import change_address
+from facets.admin.drafting.snapshot import snapshot_of
+
+
+class _Parts(ConfigurationFields):
+    """An inline. `link` is the text of the link to the page of a row; `folded` fields open below the row."""
+
+    form = PartForm
+    formset = PartFormSet
+    extra = 0
+    columns: ClassVar[tuple[str, ...]] = ()
+    folded: ClassVar[tuple[str, ...]] = ()
+    link: ClassVar[Any] = ""
+    texts_kind = "cell"
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        return [*self.columns, *self.folded, "position"]
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True
+
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **options: Any) -> Any:
+        found = super().get_formset(request, obj, **options)  # type: ignore[misc]
+        found.form.snapshot = snapshot_of(request)
+        found.columns, found.folded = self.columns, self.folded
+        found.address = staticmethod(self.address)
+        found.title = staticmethod(self.title)
+        return found
+
+    def address(self, form: PartForm) -> str:
+        return change_address(form.instance) if self.link else ""
+
+    def title(self, form: PartForm) -> str:
+        return str(form.instance)
+
+
+class PartTable(_Parts, TabularInline):
+    template = "back_office/configuration/part_table.html"
+
+
+class PartList(_Parts, StackedInline):
+    """A list for parts that need more space than a table row."""
+
+    template = "back_office/configuration/part_list.html"

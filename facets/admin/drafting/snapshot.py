@@ -1,0 +1,117 @@
+"""The whole configuration, read once per request, for the forms and lists of the back office.
+
+Labels, options and counts come from here, so no row of a form or list queries the database for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, cast
+
+from django.http import HttpRequest
+from django.utils.translation import get_language
+
+from facets import models
+from facets.admin.drafting.choice_fields import Option
+from facets.blueprint.definitions import Blueprint, Property
+from facets.blueprint.texts import texts
+from facets.rendering import display_names
+from facets.rows.drafts import Draft
+from facets.rows.reading import Row, StoredRows, blueprint_of, read_rows
+from storage.localisation.cultures import CultureSet, preferred_culture
+from storage.models import Storage
+from storage.pages import storage_of
+
+FormErrors = dict[str | None, list[tuple[str | None, str]]]
+"""By the prefix of a form (None for the main form): the field (None for the form as a whole) and the message."""
+
+
+class ConfigurationSnapshot:
+    """The configuration that a form or list shows. With `errors`, a posted form is shown again instead of saved."""
+
+    def __init__(self, storage: Storage, stored: StoredRows) -> None:
+        self.storage = storage
+        self.stored = stored
+        self.rows = Draft(stored.rows)
+        self.errors: FormErrors | None = None
+
+    @property
+    def cultures(self) -> CultureSet:
+        return self.stored.cultures
+
+    @cached_property
+    def blueprint(self) -> Blueprint:
+        return blueprint_of(self.stored.rows)
+
+    @cached_property
+    def culture(self) -> int:
+        """The data culture for the language of the pages."""
+        return preferred_culture(get_language() or "", self.cultures.data, self.cultures.default)
+
+    def text(self, by_culture: Mapping[str, str], fallback: str = "") -> str:
+        return display_names(texts(by_culture), self.cultures, fallback)[self.culture]
+
+    def label(self, row: Row) -> str:
+        """Return key and name of a row, or the key alone if they are equal."""
+        key = name_of(row)
+        name = self.text(row.display_names, key)
+        return key if name.casefold() == key.casefold() else f"{key} – {name}"
+
+    def options(self, rows: Iterable[Row]) -> list[Option]:
+        return [Option(row.id, self.label(row)) for row in rows]
+
+    def options_by_facet(self, rows: Iterable[Row], prefix: str = "") -> list[Option]:
+        """Group options by facet; the group is the id of the facet after `prefix`."""
+        return [
+            Option(row.id, self.label(row), f"{prefix}{row.facet_id}", self.facets[row.facet_id].name) for row in rows
+        ]
+
+    @cached_property
+    def facets(self) -> dict[str, Row]:
+        return _by_id(self.rows.table(models.Facet))
+
+    @cached_property
+    def types(self) -> dict[str, Row]:
+        return _by_id(self.rows.table(models.ElementType))
+
+    @cached_property
+    def views(self) -> dict[str, Row]:
+        return _by_id(self.rows.table(models.FacetView))
+
+    @cached_property
+    def cycles(self) -> dict[str, Row]:
+        return _by_id(self.rows.table(models.ReleaseCycle))
+
+    @cached_property
+    def properties(self) -> dict[str, Row]:
+        return _by_id(self.rows.table(models.Property))
+
+    @cached_property
+    def definitions(self) -> dict[str, Property]:
+        """Definitions of properties by row id."""
+        by_key = {type.key: type for type in self.blueprint.types}
+        return {
+            row.id: definition
+            for type in self.types.values()
+            for row, definition in zip(
+                self.rows.owned(models.Property, type.id), by_key[type.key].properties, strict=True
+            )
+        }
+
+
+def name_of(row: Any) -> str:
+    """Return the name of a facet or view, else the key."""
+    return str(getattr(row, "name", None) or row.key)
+
+
+def _by_id(table: list[Row]) -> dict[str, Row]:
+    return {row.id: row for row in table}
+
+
+def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
+    found: Any = getattr(request, "configuration_snapshot", None)
+    if found is None:
+        found = ConfigurationSnapshot(storage_of(request), read_rows())
+        request.configuration_snapshot = found  # type: ignore[attr-defined]  # read once a request
+    return cast("ConfigurationSnapshot", found)

@@ -1,0 +1,20 @@
+"""The extension point of this app: `elements` reports the content that a configuration change would orphan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from facets.blueprint.differences import Hazard
+from repository_site.core.extension_point import ExtensionPoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetsExtension:
+    """Additions of one higher app."""
+
+    describe_use: Callable[[Hazard], str | None] | None = None
+    """Returns a clause such as "12 elements are of this type", or None; called in the scope of the storage."""
+
+
+facets_extensions: ExtensionPoint[FacetsExtension] = ExtensionPoint()

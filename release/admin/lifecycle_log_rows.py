@@ -1,0 +1,90 @@
+"""Rows of the lifecycle log with names and texts, for the page of a task and for the log of the storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from elements.admin.labels import Labels, Named, labels_of
+from release.admin.task_rows import Directory, PersonLink, transition_text
+from release.models import LifecycleEntry
+
+Step = LifecycleEntry.Step
+STEP_TEXTS: dict[str, str | Promise] = {
+    Step.VERSION: gettext_lazy("New version"),
+    Step.TRANSITION: gettext_lazy("Transition"),
+    Step.SUCCESSION: gettext_lazy("Replaced by a newer version"),
+    Step.EFFECT: gettext_lazy("Took effect"),
+    Step.EXPIRY: gettext_lazy("Expired"),
+    Step.REQUEST: gettext_lazy("Task created"),
+    Step.REJECTION: gettext_lazy("Task rejected"),
+    Step.WITHDRAWAL: gettext_lazy("Task withdrawn"),
+    Step.DELEGATION: gettext_lazy("Task reassigned"),
+    Step.REMINDER: gettext_lazy("Reminded"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    entry: LifecycleEntry
+    what: Named | None
+    """The element as it is now; None if it was deleted."""
+    words: str
+    source: str
+    target: str
+    """Names of the states; equal for steps about a task."""
+    transition: str
+    """Name of the transition; empty for scheduled jobs and new versions."""
+    who: PersonLink
+    other: str
+    """The new assignee of a task, the approver on whose behalf it was decided, or the reminded assignee."""
+
+    @property
+    def has_moved(self) -> bool:
+        return self.entry.from_state != self.entry.to_state
+
+    @property
+    def task_address(self) -> str:
+        return reverse("admin:release_task_change", args=[self.entry.task_id]) if self.entry.task_id else ""
+
+
+def log_rows(request: HttpRequest, entries: Sequence[LifecycleEntry]) -> list[LogRow]:
+    """Return the rows of any number of entries, in their order, with at most three statements."""
+    labels = labels_of(request)
+    elements = labels.elements({str(each.element_id) for each in entries})
+    people = [one for each in entries for one in (each.caller_id, each.assignee_id)]
+    directory = Directory(labels, people, [each.caller_label for each in entries])
+    return [_row(each, elements.get(str(each.element_id)), labels, directory) for each in entries]
+
+
+def _row(entry: LifecycleEntry, what: Named | None, labels: Labels, directory: Directory) -> LogRow:
+    return LogRow(
+        entry,
+        what,
+        str(STEP_TEXTS[entry.step]),
+        _state(labels, what, entry.from_state),
+        _state(labels, what, entry.to_state),
+        transition_text(labels, what, entry.transition),
+        directory.caller(entry.caller_id, entry.caller_label),
+        _other(entry, directory),
+    )
+
+
+def _state(labels: Labels, what: Named | None, state: str) -> str:
+    return labels.state(what.type, state) if what else state
+
+
+def _other(entry: LifecycleEntry, directory: Directory) -> str:
+    """Return the text about the other person of a step."""
+    if entry.assignee_id is None:
+        return _("every approver") if entry.step == Step.REMINDER else ""
+    name = directory.person(entry.assignee_id).name or _("deleted user")
+    if entry.step == Step.DELEGATION:
+        return _("to %(name)s") % {"name": name}
+    return name if entry.step == Step.REMINDER else _("on behalf of %(name)s") % {"name": name}

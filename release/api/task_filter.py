@@ -1,0 +1,113 @@
+"""The filters of the task list: state, type, element, assignee, requester, and stuck tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import django_filters
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+
+from elements.permissions import Permission, granted_to
+from release.models import Task
+from release.tasks.approvers import administers, groups_of
+from repository_site.core.wording import GUID
+from storage.access.callers import Caller
+
+ME, ALL = "me", "all"
+Tasks = QuerySet[Task]
+
+
+def check_guid(text: str) -> None:
+    if not GUID.fullmatch(text):
+        raise ValidationError("expected the id of an element or a version")
+
+
+def check_person(text: str) -> None:
+    if text not in (ME, ALL) and not GUID.fullmatch(text):
+        raise ValidationError(f"expected {ME}, {ALL} or the id of a user or group")
+
+
+class ChoicesFilter(django_filters.BaseInFilter, django_filters.ChoiceFilter):
+    """One or more of the known values, separated by commas."""
+
+
+class TextsFilter(django_filters.BaseInFilter, django_filters.CharFilter):
+    """One or more texts, separated by commas."""
+
+
+class GuidFilter(django_filters.CharFilter):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(validators=[check_guid], **options)
+
+
+class PersonFilter(django_filters.CharFilter):
+    """`me`, `all`, or the id of a user or group."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(validators=[check_person], **options)
+
+
+class TaskFilter(django_filters.FilterSet):
+    """The default is the open tasks that the caller can decide."""
+
+    state = ChoicesFilter(choices=Task.State.choices, help_text="States, separated by commas. The default is `open`.")
+    type = TextsFilter(help_text="Types, separated by commas, such as `Approve expiry`.")
+    element = GuidFilter(method="about", help_text="Id of an element or a version.")
+    assignee = PersonFilter(method="for_whom", help_text="`me` (the default), `all`, or the id of a user or group.")
+    requester = PersonFilter(method="from_whom", help_text="`me`, `all`, or the id of a user.")
+    stuck = django_filters.ChoiceFilter(
+        choices=[("true", "true"), ("false", "false")],
+        method="which_is_stuck",
+        help_text="`true`: only stuck tasks; `false`: only others.",
+    )
+
+    class Meta:
+        model = Task
+        fields: list[str] = []
+
+    def __init__(self, *args: Any, caller: Caller, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.caller = caller
+
+    def filter_queryset(self, queryset: Tasks) -> Tasks:
+        found = super().filter_queryset(queryset)
+        said = {name for name, value in self.form.cleaned_data.items() if value}
+        if "state" not in said:
+            found = found.filter(state=Task.State.OPEN)
+        if not said & {"assignee", "requester"}:
+            found = self.for_whom(found, "assignee", ME)
+        return found
+
+    def about(self, queryset: Tasks, name: str, value: str) -> Tasks:
+        return queryset.filter(Q(element_id=UUID(value)) | Q(version_id=UUID(value)))
+
+    def for_whom(self, queryset: Tasks, name: str, value: str) -> Tasks:
+        if value == ALL:
+            return queryset
+        if value != ME:
+            return queryset.filter(assignee_id=UUID(value))
+        own = [self.caller.element_id, *groups_of(self.caller.element_id)]
+        mine = Q(assignee_id__in=[each for each in own if each is not None])
+        found = queryset.filter(mine | Q(assignee_id=None) if approves(self.caller) else mine)
+        return found if administers(self.caller) else found.exclude(self.own_requests())
+
+    def from_whom(self, queryset: Tasks, name: str, value: str) -> Tasks:
+        if value == ALL:
+            return queryset
+        if value != ME:
+            return queryset.filter(requester_id=UUID(value))
+        return queryset.filter(self.own_requests())
+
+    def own_requests(self) -> Q:
+        if self.caller.element_id is not None:
+            return Q(requester_id=self.caller.element_id)
+        return Q(requester_id=None, requester_label=self.caller.label)
+
+    def which_is_stuck(self, queryset: Tasks, name: str, value: str) -> Tasks:
+        return queryset.filter(stuck_on__isnull=value == "false")
+
+
+def approves(caller: Caller) -> bool:
+    return Permission.APPROVE in granted_to(caller)

@@ -1,0 +1,95 @@
+"""A version locked for a lifecycle change, with the permissions of the caller.
+
+Every change of a state and every new version takes the lock of the element first, so that concurrent callers see each
+other's changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from elements.permissions import Permission, authors_in, permissions, sees_drafts
+from elements.reading.rows import VersionRow, read_references
+from elements.writing.findings import no_element
+from elements.writing.stored import lock_elements
+from elements.writing.updating import Writer
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledCycle, Configuration
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import NotFound
+from storage.access.callers import Caller
+
+# Called with the locked version; may raise a Problem before anything else is checked.
+OnLocked = Callable[[VersionRow], None]
+
+
+@dataclass(frozen=True)
+class LifecycleVersion:
+    """A version with its type, its references and the caller's permissions."""
+
+    configuration: Configuration
+    caller: Caller
+    row: VersionRow
+    related: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def type(self) -> ElementType:
+        return self.configuration.types_by_id[self.row.type]
+
+    @property
+    def cycle(self) -> CompiledCycle | None:
+        """The release cycle; None for types without versions."""
+        return self.configuration.cycles.get(self.type.key)
+
+    @cached_property
+    def granted(self) -> frozenset[Permission]:
+        return permissions(self.caller, self.type, authors_in([self.related]))
+
+    @property
+    def label(self) -> str:
+        """The name of the version in messages."""
+        return f"{self.type.key} {self.row.version}"
+
+
+def read_unlocked(configuration: Configuration, caller: Caller, row: VersionRow) -> LifecycleVersion:
+    """Return a version without locking it."""
+    return LifecycleVersion(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
+
+
+def lock_version(
+    writer: Writer, found: VersionRow, *, named: str | None = None, on_locked: OnLocked | None = None
+) -> LifecycleVersion:
+    """Lock the element and return its version as it is then.
+
+    `named` is the id in the request. The id of an element means its newest version, which may have changed meanwhile.
+    """
+    stored = lock_elements({found.element}, {found.version})
+    by_element = named == found.element and sees_drafts(writer.caller)
+    row = stored.version_of(found.element, None if by_element else found.version)
+    if row is None:
+        raise NotFound(no_element(named or found.version))
+    if on_locked is not None:
+        on_locked(row)
+    return LifecycleVersion(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class VersionNumber:
+    version: str
+    category: str
+    state: str
+    major: int
+    minor: int
+
+    @property
+    def number(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+def read_numbers(element: str) -> list[VersionNumber]:
+    """Return the versions of an element, oldest first."""
+    sql = """SELECT v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
+        WHERE v.element_id = %s::uuid ORDER BY v.major, v.minor"""
+    return [VersionNumber(*row) for row in fetch(sql, [element])]

@@ -1,0 +1,152 @@
+"""Status of tasks for the back office: age, due date, state of the assignee, and reasons for being stuck.
+
+`run_lifecycle` marks stuck tasks for the API. The back office computes the reasons for each page instead, so that they
+are never out of date (D115).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.utils import timezone
+
+from release.models import LifecycleEntry, Task
+from release.tasks.approvers import People, look_up_approvers
+from repository_site.core.database.statements import fetch
+from storage.models import Storage
+
+# A task that is due within this time is highlighted.
+SOON = timedelta(days=3)
+# The columns that decide whether a task is stuck. Every page of the back office reads all open tasks.
+DECISIVE = ("state", "element_id", "assignee_id", "requester_id", "requested_on")
+
+
+class AssigneeStatus(StrEnum):
+    """Ability of the assignee to decide."""
+
+    EVERYBODY = "everybody"
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+    NO_ROLE = "noRole"
+    GROUP = "group"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Reminders:
+    count: int = 0
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """A task with its derived status, without names."""
+
+    task: Task
+    assignee_status: AssigneeStatus
+    reasons: Sequence[Task.Stuck]
+    reminders: Reminders
+    due: datetime
+    now: datetime
+
+    @property
+    def is_open(self) -> bool:
+        return self.task.state == Task.State.OPEN
+
+    @property
+    def age(self) -> int:
+        """Days for which the task was or is open."""
+        return ((self.task.decided_on or self.now) - self.task.requested_on).days
+
+    @property
+    def is_overdue(self) -> bool:
+        return self.is_open and self.now > self.due
+
+    @property
+    def is_due_soon(self) -> bool:
+        return self.is_open and not self.is_overdue and self.due - self.now <= SOON
+
+    @property
+    def was_decided_for_another(self) -> bool:
+        """Whether an administrator decided on behalf of the assignee."""
+        task = self.task
+        decided = task.state in (Task.State.ACCEPTED, Task.State.REJECTED)
+        return (
+            decided
+            and self.assignee_status is not AssigneeStatus.GROUP
+            and task.assignee_id not in (None, task.decider_id)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTasks:
+    """The open tasks of a storage, which are few, and the reasons why some are stuck."""
+
+    tasks: Sequence[Task]
+    """Only some columns are loaded."""
+    reasons: Mapping[UUID, Sequence[Task.Stuck]]
+
+    @property
+    def stuck(self) -> list[UUID]:
+        return [each for each, reasons in self.reasons.items() if reasons]
+
+    def stuck_by(self, reason: Task.Stuck) -> list[UUID]:
+        return [each for each, reasons in self.reasons.items() if reason in reasons]
+
+
+def read_open_tasks(storage: Storage) -> OpenTasks:
+    """Return the open tasks, oldest first.
+
+    Whether a task is stuck depends on attributes of people. A condition in SQL would repeat that rule, so it is
+    computed for every open task, and lists filter by the resulting ids.
+    """
+    tasks = list(Task.objects.filter(state=Task.State.OPEN).only(*DECISIVE))
+    lookup = look_up_approvers(tasks, storage.stuck_after_days, timezone.now())
+    return OpenTasks(tasks, {each.id: lookup.reasons(each) for each in tasks})
+
+
+def read_task_statuses(storage: Storage, tasks: Sequence[Task]) -> list[TaskStatus]:
+    """Return the status of any number of tasks, in their order, with at most five statements."""
+    now = timezone.now()
+    limit = timedelta(days=storage.stuck_after_days)
+    lookup = look_up_approvers(tasks, storage.stuck_after_days, now)
+    reminders = read_reminders(tasks)
+    return [
+        TaskStatus(
+            task,
+            _assignee_status(task.assignee_id, lookup.people),
+            lookup.reasons(task),
+            reminders.get(task.id, Reminders()),
+            task.requested_on + limit,
+            now,
+        )
+        for task in tasks
+    ]
+
+
+def _assignee_status(assignee: UUID | None, people: People) -> AssigneeStatus:
+    if assignee is None:
+        return AssigneeStatus.EVERYBODY
+    if assignee in people.groups:
+        return AssigneeStatus.GROUP
+    person = people.users.get(assignee)
+    if person is None:
+        return AssigneeStatus.GONE
+    if not person.is_active:
+        return AssigneeStatus.INACTIVE
+    return AssigneeStatus.ACTIVE if person.may_approve else AssigneeStatus.NO_ROLE
+
+
+def read_reminders(tasks: Collection[Task]) -> dict[UUID, Reminders]:
+    """Return the reminders by task, without tasks that have none. The log is indexed by element."""
+    if not tasks:
+        return {}
+    sql = """SELECT l.task_id, count(*), max(l.changed_on) FROM release_lifecycleentry l
+        WHERE l.element_id = ANY(%s) AND l.step = %s AND l.task_id = ANY(%s) GROUP BY l.task_id"""
+    elements = list({each.element_id for each in tasks})
+    rows = fetch(sql, [elements, LifecycleEntry.Step.REMINDER.value, [each.id for each in tasks]])
+    return {task: Reminders(count, last) for task, count, last in rows}

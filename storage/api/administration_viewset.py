@@ -1,0 +1,113 @@
+"""The administrative contexts: the storages of a collection and the collections of the site, as elements."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.operation import Operation
+from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.versioning import ApiVersions
+from repository_site.core.wording import printable
+from storage.api.storage_serializers import AdministrationElementsSerializer, FacetsSerializer, FacetViewsSerializer
+from storage.api.viewset import ApiViewSet
+from storage.provisioning import administrative_elements
+from storage.tenancy.contexts import ContextType
+
+ADMINISTRATION = frozenset({ContextType.COLLECTION, ContextType.SITE})
+
+
+class AdministrationViewSet(ApiViewSet):
+    @Operation(
+        "listAdministrationFacets",
+        tag="administration",
+        summary="List the facets of an administrative context",
+        versions=ApiVersions.up_to("4.0"),
+        contexts=ADMINISTRATION,
+        uses_language=True,
+        responses=FacetsSerializer,
+    )
+    def list_administration_facets(self, request: Request, **names: str) -> HttpResponse:
+        """Return the only facet of the context: `storages` in a collection, `collections` in the site.
+
+        Requires an administrator.
+        """
+        facet = administrative_elements.facet_of(self.context)
+        shown = self.named(facet.display_names, administrative_elements.ENGLISH)
+        return answer(
+            counted("values", [{"name": facet.name, **shown, "views": f"{self.facets_address}/{facet.name}/views"}])
+        )
+
+    @Operation(
+        "listAdministrationViews",
+        tag="administration",
+        summary="List the views of an administrative facet",
+        versions=ApiVersions.up_to("4.0", default="1.0"),
+        contexts=ADMINISTRATION,
+        uses_language=True,
+        responses=FacetViewsSerializer,
+    )
+    def list_administration_views(self, request: Request, **names: str) -> HttpResponse:
+        """Return the views `detail` and `list` of the facet. Requires an administrator."""
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
+        address = f"{self.facets_address}/{facet.name}/views"
+        values = [
+            {
+                "name": view.name,
+                **self.named(view.display_names, administrative_elements.ENGLISH),
+                "isHierarchical": False,
+                "elements": f"{address}/{view.name}/elements",
+            }
+            for view in facet.views
+        ]
+        return answer(counted("values", values))
+
+    @Operation(
+        "listAdministrationElements",
+        tag="administration",
+        summary="List storages or collections",
+        versions=ApiVersions.up_to("4.0"),
+        contexts=ADMINISTRATION,
+        responses=AdministrationElementsSerializer,
+    )
+    def list(self, request: Request, **names: str) -> HttpResponse:
+        """Return all storages of the collection, or all collections of the site, by name.
+
+        Requires an administrator. There is no paging and no filter.
+        """
+        self._refuse_parameters(request)
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
+        view = administrative_elements.view_of(facet, names["viewId"])
+        return self._answer_elements(administrative_elements.list_elements(self.context, facet, view, self.base))
+
+    @Operation(
+        "getAdministrationElement",
+        tag="administration",
+        summary="Get a storage or collection",
+        versions=ApiVersions.up_to("4.0"),
+        contexts=ADMINISTRATION,
+        responses=AdministrationElementsSerializer,
+    )
+    def retrieve(self, request: Request, **names: str) -> HttpResponse:
+        """Return one storage or collection by its id. Requires an administrator."""
+        self._refuse_parameters(request)
+        facet = administrative_elements.facet_of(self.context, names["facetId"])
+        view = administrative_elements.view_of(facet, names["viewId"])
+        try:
+            identity = UUID(names["elementId"])
+        except ValueError:
+            raise Unreadable(f"{printable(names['elementId'], 80)!r} is not a GUID.") from None
+        element = administrative_elements.get_element(self.context, facet, view, identity, self.base)
+        return self._answer_elements([element])
+
+    def _refuse_parameters(self, request: Request) -> None:
+        given = sorted(name for name in request.query_params if name.startswith("$"))
+        if given:
+            raise Unreadable(f"Administrative contexts do not support {', '.join(given)}; leave it out.")
+
+    def _answer_elements(self, found: Any) -> HttpResponse:
+        return answer(counted("elements" if self.api_version == "4.0" else "values", found))

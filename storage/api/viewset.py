@@ -1,0 +1,255 @@
+"""The base of every viewset of the API: the steps that all operations share.
+
+Context, method, media type, api-version, caller, throttle, tenant scope, retries, idempotency and conditional reads, in
+this order. It replaces DRF's own dispatch, which has steps that this API does not need.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import structlog
+from django.conf import settings
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from psycopg.errors import DeadlockDetected, QueryCanceled
+from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
+from rest_framework.request import Request
+from rest_framework.viewsets import ViewSet
+
+from repository_site.core.database.statements import with_current_plans
+from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.negotiation import accepts
+from repository_site.core.rest.operation import Operation
+from repository_site.core.rest.rendering import JSON_TYPE
+from repository_site.core.rest.versioning import NAME as VERSION_HEADER
+from storage.access.callers import Caller, CallerKind
+from storage.api.authentication import authenticate, digest_in_header
+from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified
+from storage.api.throttling import throttle_address, throttle_caller
+from storage.idempotency import claim_key, keep_answer, request_digest
+from storage.localisation.cultures import preferred_culture
+from storage.models import Storage
+from storage.models.roles import Role
+from storage.tenancy.addresses import public_base
+from storage.tenancy.contexts import Context, ContextType, find_context
+from storage.tenancy.scope import tenant_scope
+
+# Attempts at a change that deadlocks with another one.
+ATTEMPTS = 4
+IN_USE = "Other requests are changing the same elements; send the request again."
+TOO_LONG = (
+    "The request takes too long. Ask for less: fewer or simpler conditions in $filter, a smaller page, or fewer"
+    " resources."
+)
+NAMELESS = (
+    "A query parameter has no name. Put the address in single quotes, so that the shell keeps names such as $select:"
+    " '...?$select=name'."
+)
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+KEPT_HEADERS = ("ETag",)
+STORAGES = frozenset({ContextType.STORAGE})
+EVERYWHERE = frozenset(ContextType)
+
+
+class ApiViewSet(ViewSet):
+    """Viewsets map methods to actions in their urls. Each action is decorated with its `Operation`."""
+
+    id_suffix: ClassVar[str] = ""
+    """Distinguishes the operation ids of a second address of the same actions."""
+
+    operation: Operation
+    context: Context
+    caller: Caller
+    api_version: str = ""
+    varies_by_language = False
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        self.args, self.kwargs = args, kwargs
+        self.request = self.initialize_request(request, *args, **kwargs)
+        try:
+            response = self._run(self.request, **kwargs)
+        except Forbidden as problem:
+            # Authenticated callers get 403, anonymous callers 401.
+            is_anonymous = self.caller.kind is CallerKind.ANONYMOUS
+            response = self.handle_exception(Unauthenticated(problem.message) if is_anonymous else problem)
+        except Exception as error:
+            response = self.handle_exception(error)
+            if response.status_code == 405:
+                response["Allow"] = ", ".join(self.allowed_methods)
+        if self.api_version:
+            response[VERSION_HEADER] = self.api_version
+        if self.varies_by_language:
+            patch_vary_headers(response, ["Accept-Language"])
+        # Responses depend on the caller: shared caches must not store them, private caches must revalidate them.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+
+    def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
+        try:
+            self.context = find_context(collectionId, storageId, digest_in_header(request))
+        except NotFound:
+            throttle_address(request._request)
+            raise
+        request._request.storage = self.context.storage  # type: ignore[attr-defined]  # storage.traffic counts for it
+        structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
+        action = self.action_map.get(str(request.method).lower())
+        self.operation = self._operation_of(action or next(iter(self.action_map.values())))
+        if self.context.type not in (self.operation.contexts or STORAGES):
+            raise NotFound("There is nothing at this address.")
+        if action is None:
+            raise MethodNotAllowed(str(request.method))
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.operation.media_types):
+            raise NotAcceptable
+        self.api_version = self.operation.versions.choose(request._request)
+        try:
+            self.caller = authenticate(request, self.context)
+        except Unauthenticated:
+            throttle_address(request._request)
+            raise
+        structlog.contextvars.bind_contextvars(caller=self.caller.label)
+        throttle_caller(self.caller)
+        if not self.caller.roles:
+            raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
+        return self._answer(request, **names)
+
+    def _operation_of(self, action: str) -> Operation:
+        found: Operation = getattr(self, action).operation
+        return found
+
+    def _answer(self, request: Request, **names: str) -> HttpResponseBase:
+        if self.context.storage is None:
+            self.caller.require_role(Role.ADMINISTRATOR)
+            return self._perform(request, names)
+        if self.operation.reads_without_body and has_no_body(request):
+            self.action = self.action_map["get"]
+            self.operation = self._operation_of(self.action)
+        only_reads = not self.operation.writes
+
+        def work() -> HttpResponseBase:
+            # One snapshot for all statements of a read.
+            with tenant_scope(self.storage, snapshot=only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                return self._perform(request, names)
+
+        for attempts_left in reversed(range(ATTEMPTS)):
+            try:
+                return with_current_plans(work)
+            except OperationalError as problem:
+                is_cancelled = isinstance(problem.__cause__, QueryCanceled)
+                if is_cancelled and only_reads:
+                    raise Unreadable(TOO_LONG) from problem
+                if not is_cancelled and not isinstance(problem.__cause__, DeadlockDetected):
+                    raise
+                if is_cancelled or not attempts_left:
+                    raise Busy(IN_USE, retry_after=1) from problem
+                time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
+        raise AssertionError("the last attempt answers or raises")
+
+    def _perform(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
+        action: Any = getattr(self, self.action)
+        if "" in request._request.GET:
+            raise Unreadable(NAMELESS)
+        if self.operation.writes:
+            return self._once(request, lambda: action(request, **names))
+        # Ignoring a body silently would lose a change that the client meant to make.
+        if request.method == "POST" and not has_no_body(request):
+            raise Unreadable(f"This operation only reads and takes no body. {self.operation.body_hint}".strip())
+        if self.operation.is_conditional:
+            return self._read_conditionally(request, lambda: action(request, **names))
+        response: HttpResponseBase = action(request, **names)
+        return response
+
+    def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+        """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15)."""
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return change()
+        if not KEY.fullmatch(key):
+            raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
+        plain = request._request
+        parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
+        digest = request_digest(parts, plain.body)
+        kept = claim_key(self.caller.label, key, digest, timezone.now())
+        if kept is not None:
+            return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
+        response = change()
+        keep_answer(
+            self.caller.label,
+            key,
+            response.content,
+            {name: response[name] for name in KEPT_HEADERS if name in response},
+        )
+        return response
+
+    def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:
+        """Validate the read before looking at entity tags: 304 must not tell more than a plain read does."""
+        self.begin_conditional_read()
+        prepared = prepare()
+        tag = self._entity_tag(prepared)
+        if is_known(request, tag):
+            return not_modified(tag)
+        response = prepared.answer()
+        if asks_for_any(request):
+            # Only now is it certain that the resource exists.
+            return not_modified(tag)
+        response["ETag"] = tag
+        return response
+
+    def _entity_tag(self, prepared: Prepared) -> str:
+        if prepared.version_tag:
+            return f'{prepared.version_tag[:-1]}.{self.state_digest(8)}"'
+        tag = f'"{self.state_digest(16)}"'
+        return WEAK + tag if prepared.is_whole else tag
+
+    def begin_conditional_read(self) -> None:
+        """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""
+        raise NotImplementedError
+
+    def state_digest(self, size: int) -> str:
+        """Return a digest of everything that the response of a conditional read depends on."""
+        raise NotImplementedError
+
+    @property
+    def storage(self) -> Storage:
+        """The storage of an operation that exists in storages only."""
+        if self.context.storage is None:
+            raise NotFound("There is nothing at this address.")
+        return self.context.storage
+
+    def named(self, names: dict[int, str], default: int) -> dict[str, object]:
+        """Return all names at 4.0, below it the one name in the language that the client prefers (D5)."""
+        if self.api_version == "4.0":
+            return {"displayNames": names}
+        self.varies_by_language = True
+        accepted = self.request.headers.get("Accept-Language", "")
+        return {"displayName": names[preferred_culture(accepted, tuple(names), default)]}
+
+    @cached_property
+    def base(self) -> str:
+        """Scheme and host of every address in the response."""
+        return public_base(self.request._request)
+
+    @property
+    def facets_address(self) -> str:
+        return f"{self.base}{self.context.path}/_api/rest/facets"
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        return sorted(name.upper() for name in self.action_map)
+
+
+def reads(action: str) -> dict[str, Any]:
+    """Return the methods of an action that only reads: GET, HEAD, and POST with an empty body (D2)."""
+    return {"get": action, "head": action, "post": action}
+
+
+def has_no_body(request: Request) -> bool:
+    return request._request.body.strip() in (b"", b"{}")

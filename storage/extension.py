@@ -1,0 +1,52 @@
+"""The extension point of this app: everything that `facets` and `elements` add to storages and access.
+
+Without an extension a storage works alone: it has no users, no configuration and no content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from repository_site.core.extension_point import ExtensionPoint
+from storage.models import ApiToken, Storage, TenantModel
+from storage.models.roles import Role
+
+
+@dataclass(frozen=True, slots=True)
+class UserGrant:
+    """The roles that a user element grants to tokens and memberships of that user."""
+
+    roles: frozenset[Role]
+    is_inactive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserDirectory:
+    """Names of user elements, and the address of the back-office page that suggests users while somebody types."""
+
+    names: Callable[[Storage, Collection[UUID]], dict[UUID, str]]
+    choices: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageExtension:
+    """Additions of one higher app. Where only one can apply, the app that was registered last wins."""
+
+    template_sections: frozenset[str] = frozenset()
+    """Names of the template sections that `provision` reads."""
+    provision: Callable[[Storage, Mapping[str, Any]], None] | None = None
+    """Fills a new storage from the sections of its template, in the scope and the transaction of the storage."""
+    find_user: Callable[[Storage, UUID], UserGrant | None] | None = None
+    user_directory: UserDirectory | None = None
+    mirror_token: Callable[[Storage, ApiToken], None] | None = None
+    """Keeps the element of a token up to date; called in the transaction that issues or revokes the token."""
+    counted_models: Mapping[str, type[TenantModel]] = field(default_factory=dict)
+    """Models that a measurement counts, by field of `StorageSize`."""
+    derived_models: tuple[type[TenantModel], ...] = ()
+    """Models that triggers fill from other tables; backups leave them out."""
+
+
+storage_extensions: ExtensionPoint[StorageExtension] = ExtensionPoint()

@@ -1,0 +1,104 @@
+"""Databases of a test run: one is migrated and kept as a template, each process of the run gets a copy of it.
+
+The template is found by a digest of everything that decides about the schema, so a second run migrates nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+import django
+import psycopg
+from django.conf import settings
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from psycopg import sql
+
+from repository_site.core.embedded_postgres import EmbeddedPostgres
+from repository_site.core.embedded_postgres.server import SUPERUSER
+
+PREFIX = "test_template_"
+SCHEMA_SOURCES = ("*/migrations/*.py", "storage/tenancy/migration_operations.py", "tests/shelves/**/*.py")
+# A crash of the machine may destroy the cluster; the next run makes a new one. Commits wait for no disk.
+NOT_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
+
+
+def make_database(name: str) -> None:
+    """Create the database with this name as a copy of the migrated template, and connect to it."""
+    with _only_process():
+        make_undurable()
+        template = PREFIX + _schema_digest()
+        with connection._nodb_cursor() as cursor:
+            cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}%"])
+            templates = {row[0] for row in cursor.fetchall()}
+            for old in templates - {template}:
+                _drop(cursor, old)
+        if template not in templates:
+            _migrate(template)
+        with connection._nodb_cursor() as cursor:
+            _drop(cursor, name)
+            cursor.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+            )
+    _connect(name)
+
+
+def drop_database(name: str, original: str) -> None:
+    _connect(original)
+    with connection._nodb_cursor() as cursor:
+        _drop(cursor, name)
+
+
+def make_undurable() -> None:
+    """Turn durability off where the cluster belongs to the tests. Elsewhere an operator decides."""
+    if settings.DATABASE_ADDRESS:
+        return
+    server = EmbeddedPostgres(settings.DATA_DIR / "postgres")
+    server.ensure_running()
+    with psycopg.connect(
+        host=str(server.socket_dir), port=server.PORT, dbname="postgres", user=SUPERUSER, autocommit=True
+    ) as superuser:
+        for name in NOT_DURABLE:
+            superuser.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
+        superuser.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
+def _only_process() -> Iterator[None]:
+    """Let one process at a time look for the template."""
+    settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+    with (settings.DATA_DIR / "test-databases.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _migrate(template: str) -> None:
+    """Migrate under another name first: an interrupted run must not leave a template with half of the tables."""
+    unfinished = f"{template}_unfinished"
+    connection.settings_dict["TEST"]["NAME"] = unfinished
+    original = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    _connect(original)
+    with connection._nodb_cursor() as cursor:
+        rename = "ALTER DATABASE {} RENAME TO {}"
+        cursor.execute(sql.SQL(rename).format(sql.Identifier(unfinished), sql.Identifier(template)))
+
+
+def _schema_digest() -> str:
+    digest = sha256(django.get_version().encode())
+    for pattern in SCHEMA_SOURCES:
+        for path in sorted(settings.PROJECT_DIR.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _drop(cursor: CursorWrapper, name: str) -> None:
+    cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _connect(name: str) -> None:
+    connection.close()
+    settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = name
