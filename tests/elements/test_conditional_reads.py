@@ -22,36 +22,12 @@ from repository_site.api_document.document import openapi_document
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.conditional_reads import ORDER, PROCESSES, READS, REST, headers_of
 from tests.elements.handbook import ID
 from tests.factories import token_for
 from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-REST = "/acme/handbook/_api/rest"
-PROCESSES = f"{REST}/facets/processes/views/detail/elements"
-ORDER = f"{PROCESSES}/{ID['order']}"
-# What the tag of each read looks like: of a list or a part, of a list that may be streamed, of a single element.
-STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
-READS = {
-    PROCESSES: WHOLE,
-    f"{PROCESSES}?$filter=StartsWith(name,'o')": WHOLE,
-    f"{PROCESSES}?$pageSize=2": STATE,
-    f"{PROCESSES}?$page=2&$pageSize=2": STATE,
-    f"{PROCESSES}?$pageSelectionKey={ID['order']}": STATE,
-    ORDER: SINGLE,
-    f"{ORDER}?$filter=IsNull(name)": SINGLE,
-    f"{ORDER}/attributes": STATE,
-    f"{ORDER}/attributes/name": STATE,
-    f"{ORDER}/related": STATE,
-    f"{ORDER}/related/systems": STATE,
-    f"{PROCESSES}/{ID['sales']}/children": WHOLE,
-    f"{PROCESSES}/{ID['order-3']}/content": STATE,
-    f"{ORDER}/versions": WHOLE,
-    f"{REST}/facets/processes/reporting": WHOLE,
-    f"{REST}/facets/processes/reporting?$page=1": STATE,
-    f"{REST}/facets/processes/reporting/{ID['order']}": STATE,
-    f"{REST}/diagram/{ID['order-3']}/render/1033/vertical": STATE,
-}
 
 
 @pytest.fixture
@@ -62,10 +38,6 @@ def architect(handbook: Storage) -> str:
 def read(api: ApiClient, address: str, token: str | None, tag: str | None = None, **headers: str) -> Any:
     given = {**headers, **({"If-None-Match": tag} if tag else {})}
     return api.get(address, token=token, headers=given)
-
-
-def headers_of(response: Any) -> dict[str, str]:
-    return {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
 
 
 def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> None:
@@ -192,9 +164,6 @@ def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architec
     assert sum("elements_contentmark" in each["sql"] for each in captured) == 1
 
 
-# Single elements: one tag for reading and for writing.
-
-
 def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClient, architect: str) -> None:
     """Its own version stays as it is; what the answer shows of others does not."""
     sales = f"{PROCESSES}/{ID['sales']}?$resources=children"
@@ -236,9 +205,6 @@ def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> No
     assert version_tag(shown["ETag"]) == written["ETag"]
 
 
-# Who learns what.
-
-
 @pytest.mark.parametrize("address", READS)
 def test_who_may_not_read_learns_nothing_by_a_tag(
     api: ApiClient, handbook: Storage, architect: str, address: str
@@ -274,9 +240,6 @@ def test_any_is_not_what_is_not_there(api: ApiClient, architect: str) -> None:
 def test_what_is_no_list_of_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
     refused = read(api, address, architect, header)
     assert (refused.status_code, "If-None-Match" in refused.json()["message"]) == (400, True)
-
-
-# Streams.
 
 
 def test_a_streamed_list_has_the_same_tag(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,9 +281,6 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
     assert (again.status_code, again.content) == (200, late)
     assert again["ETag"] != begun["ETag"]
     assert read(api, PROCESSES, architect, again["ETag"]).status_code == 304
-
-
-# What no request shows.
 
 
 def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
