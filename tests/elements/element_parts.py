@@ -69,7 +69,7 @@ def found(response: Any) -> list[str]:
 
 
 def refused(response: Any, status: int, *mentions: str) -> None:
-    """The error body of D3, whose one problem names what is wrong."""
+    """Check that an error body (D3) has one problem with these words."""
     body = response.json()
     assert (response.status_code, body["type"]) == (status, "error")
     assert body["output"] == ("inline" if status == 400 else "volatile")

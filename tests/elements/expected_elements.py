@@ -11,7 +11,7 @@ CHANGED = {"127": "2026-03-02T09:15:20.25"}
 CREATED = {"127": "2026-02-01T09:10:00"}
 
 
-# The version in revision, through a view that shows everything: order of keys and all.
+# The draft in a view with all properties, in the order of the response.
 DRAFT: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -42,7 +42,7 @@ DRAFT: dict[str, Any] = {
 }
 
 
-# What a viewer gets for the same element: the published version, without what is not published.
+# The response to a viewer: the published version, without references to unpublished elements.
 PUBLISHED: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -92,7 +92,7 @@ PUBLISHED: dict[str, Any] = {
 
 
 def in_order(value: Any) -> Any:
-    """Dictionaries as lists of pairs, so that the order of keys counts, too."""
+    """Return dictionaries as lists of pairs, to compare the order of keys."""
     if isinstance(value, dict):
         return [(key, in_order(each)) for key, each in value.items()]
     return [in_order(each) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Reads with `If-None-Match`: 304 exactly while the answer would be the same."""
+"""Conditional reads with `If-None-Match`: 304 exactly as long as the response would be the same."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_change_of_anything_in_the_storage_is_noticed(api: ApiClient, architec
 def test_what_decides_about_an_answer_decides_about_its_tag(
     api: ApiClient, handbook: Storage, architect: str, address: str
 ) -> None:
-    # A token is an element, too: all of them are there before anything is read.
+    # Tokens are elements, too, so create all of them before the first read.
     viewer, administrator = token_for(handbook, Role.VIEWER), token_for(handbook, Role.ADMINISTRATOR)
     answers = [
         read(api, address, architect),
@@ -145,7 +145,7 @@ def test_another_time_zone_is_noticed(api: ApiClient, handbook: Storage, archite
 
 
 def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, settings: ChangedSettings) -> None:
-    """How many there are on a page that nobody has named the size of follows from it."""
+    """The default size of a page depends on this setting."""
     tag = read(api, f"{PROCESSES}?$page=1", architect)["ETag"]
     settings.MAX_PAGE_SIZE = 2
     second = read(api, f"{PROCESSES}?$page=1", architect, tag)
@@ -154,7 +154,7 @@ def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, setti
 
 @pytest.mark.parametrize("address", READS)
 def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architect: str, address: str) -> None:
-    """But the element that the address names: a tag must not say that there is something where there is nothing."""
+    """Except for the element in the address: an entity tag must not reveal that it exists."""
     tag = read(api, address, architect)["ETag"]
     with CaptureQueriesContext(connection) as captured:
         assert read(api, address, architect, tag).status_code == 304
@@ -165,7 +165,7 @@ def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architec
 
 
 def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClient, architect: str) -> None:
-    """Its own version stays as it is; what the answer shows of others does not."""
+    """The version itself does not change, but the response shows other elements, too."""
     sales = f"{PROCESSES}/{ID['sales']}?$resources=children"
     first = read(api, sales, architect)
     child = {"type": "subProcess", "rootPath": [{"id": ID["sales"]}], "attributes": {"name": {"1033": "New"}}}
@@ -193,7 +193,7 @@ def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: Api
     first = change("a", elsewhere)
     assert (first.status_code, first["ETag"]) == (200, f'"{version}.{int(revision) + 1}"')
     assert change("no", tag).status_code == 412
-    # As earlier releases gave them, and as writes answer them.
+    # Entity tags of earlier releases and of writes.
     assert change("b", f'"x", {first["ETag"]}').status_code == 200
 
 
@@ -271,7 +271,7 @@ def test_a_list_that_is_not_sent_takes_no_place(
 def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_later(
     api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tag is that of an earlier state, which never comes back: it can only lead to an answer too many."""
+    """The entity tag belongs to an earlier state that never returns, so at worst it causes one more full response."""
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     client = Client(headers={"Authorization": f"Bearer {architect}"})
     begun: Any = client.get(PROCESSES)
@@ -284,7 +284,7 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
 
 
 def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its modules, its style sheets and grammar, its libraries; not what Python makes of the modules."""
+    """Modules, style sheets, the grammar and libraries are part of it; compiled modules are not."""
     monkeypatch.setattr(entity_tags, "PROJECT_DIR", tmp_path)
     seen = set()
     for number, name in enumerate(("requirements.txt", "elements/a.py", "elements/static/a.css", "storage/b.lark")):

@@ -1,4 +1,4 @@
-"""Operation 11, whole: drawing in a diagram (D17), read back with operation 10."""
+"""Drawing in a diagram (operation 11, D17): whole responses, read back with operation 10."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ MALFORMED: dict[str, tuple[Any, str]] = {
 class TestRefused:
     @pytest.fixture(autouse=True)
     def _nothing_changes(self, api: ApiClient, architect: str) -> Any:
-        """Whatever is wrong with one item, none is drawn."""
+        """If one item is invalid, no item is drawn."""
         before = tag(api, architect, "order-3")
         yield
         assert content(api, architect, "order-3") == ORDER_3
@@ -380,7 +380,7 @@ class TestRefused:
         (text,) = problems(post(api, editor, "house", existing(0, "mainProcess", "sales")), 403)  # architectural
         assert "EditElement" in text
 
-    def test_what_is_not_there(self, api: ApiClient, anna: str) -> None:
+    def test_unknown_parts(self, api: ApiClient, anna: str) -> None:
         for element, status in ((NOT_THERE, 404), ("shape-start-3", 404), ("erp", 404), ("orders", 400)):
             (text,) = problems(post(api, anna, element, new(0, "task", "a")), status)
             assert ID.get(element, element) in text

@@ -1,4 +1,4 @@
-"""Creating elements, operation 5 without an id (D15, D71): whole answers, what is stored, and what is refused."""
+"""Creating elements, operation 5 without an id (D15, D71): whole responses, stored rows, and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def new(type: str, english: str = "New", **more: Any) -> Body:
 
 
 def reference(element: Body, view: str = "detail") -> Body:
-    """As other elements refer to it."""
+    """Return the reference that other elements have to it."""
     keys = ("facetName", "id", "versionId", "creationId", "type", "state", "stereotype")
     found = {key: element[key] for key in keys if key in element}
     address = f"{FACETS}/{found['facetName']}/views/{view}/elements/{found.get('versionId', found['id'])}"
@@ -46,7 +46,7 @@ def reference(element: Body, view: str = "detail") -> Body:
 
 
 def draft(found: Body, type: str, attributes: Body, related: Body, facet: str = "processes") -> Body:
-    """A new version of Anna's; id and moment are the server's."""
+    """Return a new version of Anna, with the id and time that the server chose."""
     pages = {lcid: f"{BASE}/{lcid}/{facet}/{found['versionId']}" for lcid in ("1031", "1033")}
     moment = found["attributes"]["createdOn"]
     given = {
@@ -128,7 +128,7 @@ def test_what_the_client_may_say_and_what_it_may_not(desk: UpdateDesk) -> None:
     values = {"name": {"1033": "New"}, "validUntil": said["validUntil"], "stereotype": {"127": "core"}}
     expected = draft(found, "subProcess", values, {"author": [wire("ben")]})
     assert found == expected | {"stereotype": "core"}
-    # Anna has given it away.
+    # Anna is no longer the author.
     place = f"elements[0] {found['id']}"
     desk.refuse(403, [{"id": found["id"]}],
                 f"{place}: only its authors and architects may change it; this needs the permission EditElement.")  # fmt: skip
@@ -197,7 +197,7 @@ def test_several_are_made_and_changed_at_once(desk: UpdateDesk) -> None:
     desk.refuse(422, [new("subProcess"), wrong], "elements[1]: count[127]: must be a whole number of up to 64 bits.")
 
 
-# References that make their target.
+# References that create their target.
 
 
 def test_a_reference_makes_its_target(desk: UpdateDesk) -> None:
@@ -217,12 +217,12 @@ def test_a_reference_makes_its_target(desk: UpdateDesk) -> None:
         "displayNames": TYPE_NAMES["userGroup"], "attributes": {"name": {"1033": "Team"}},
     }  # fmt: skip
     assert len(created(desk, made["id"])) == len(created(desk, team["id"])) == 1
-    # Posted back it names what was made, and makes nothing more.
+    # Posted back, the reference names the created element and creates nothing.
     before = desk.api.get(f"{RESTS}/it/views/list/elements", token=desk.anna).json()["count"]
     [again] = desk.update({"id": ID["order"], "related": found["related"]})
     assert again["related"] == found["related"]
     assert desk.api.get(f"{RESTS}/it/views/list/elements", token=desk.anna).json()["count"] == before
-    # A new element may bring its targets along.
+    # A new element can create its targets.
     [both] = desk.update(new("subProcess", related={"tools": [new("system", "Own")]}))
     assert [each["type"] for each in both["related"]["tools"]] == ["system"]
 

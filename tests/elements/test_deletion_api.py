@@ -1,4 +1,4 @@
-"""Deleting (D19): elements, drafts, and shapes of diagrams; what is in the way, and what goes along."""
+"""Deleting elements, drafts and shapes (D19): obstacles, and parts that are deleted with them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TestWhatGoes:
     def test_a_draft_beside_released_versions(
         self, api: ApiClient, handbook: Storage, anna: str, named: str, by_post: bool
     ) -> None:
-        """The element shows its version before again; what lives in the draft's diagram goes, and nothing else."""
+        """The element shows its previous version again. Only elements of the draft's diagram are deleted with it."""
         published, before = one(api, anna, "order-2"), rows(handbook)
         shapes = content(api, anna, "order-2")
         deleted(api, anna, named, by_post=by_post)
@@ -115,7 +115,7 @@ class TestWhatGoes:
         assert rows(handbook) == {name: count - gone_rows[name] for name, count in before.items()}
 
     def test_a_draft_that_is_the_only_version(self, api: ApiClient, handbook: Storage, anna: str) -> None:
-        """With its diagram and what lives there, also when these refer to each other."""
+        """The elements of its diagram are deleted with it, even if they refer to each other."""
         before = rows(handbook)
         (shape,) = draw(api, anna, "invoice", new(0, "subProcess", "Send"))
         (send,) = content(api, anna, "invoice")
@@ -164,7 +164,7 @@ class TestWhatGoes:
         deleted(api, anna, "order-3", headers={"If-Match": tag(api, anna, "order-3")})
 
 
-# What is deleted, and what each problem must name.
+# The deleted element, and the words that each problem must contain.
 IN_THE_WAY: dict[str, list[tuple[str, ...]]] = {
     "crm": [("systems", ID["order-2"], ID["check-2"])],
     "crew": [("userGroups", ID["anna"])],
@@ -301,7 +301,7 @@ def test_removable_in_the_info_is_what_deleting_does(
 
 
 def erase(api: ApiClient, token: str, owner: str, shape: str, *, by_post: bool = False) -> None:
-    """The answer is exactly what D19 says of deleting."""
+    """Check the response of a deletion (D19)."""
     address = part(owner, f"content/{ID.get(shape, shape)}", "diagram")
     response = api.generic("POST", f"{address}/delete", token=token) if by_post else api.delete(address, token=token)
     assert response.status_code == 200, response.json()

@@ -1,4 +1,4 @@
-"""`GET rest/diagram/{elementId}/render/{cultureId}/{layoutKey}`, whole: the picture, its headers, who sees what, errors."""
+"""Diagrams as SVG, `rest/diagram/{elementId}/render/{cultureId}/{layoutKey}`: picture, headers, visibility, errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def address(element: str, culture: object = 1033, layout: str = "vertical", stor
 
 
 def drawn(response: Any) -> dict[str, tuple[str, str]]:
-    """What a picture shows: by shape its text, and where it leads to."""
+    """Return text and link of each shape in a picture."""
     assert (response.status_code, response["Content-Type"]) == (200, SVG_TYPE), response.content
     root = ElementTree.fromstring(response.content)
     found = {}
@@ -273,7 +273,7 @@ def test_the_document_names_the_media_type() -> None:
 def drawn_storage(
     request: pytest.FixtureRequest, filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Storage]:
-    """One process whose diagram has so many tasks, each after the one before."""
+    """Create a process whose diagram is a chain of this many tasks."""
     ids = [f"00000000-0000-00fe-0000-{each:012x}" for each in range(request.param)]
     content = [
         {

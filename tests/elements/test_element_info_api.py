@@ -1,4 +1,4 @@
-"""Operation 12, whole: what an element is to a view, and what the caller may do with it, role by role (D20)."""
+"""Element info, operation 12: permissions and capabilities by role (D20), as whole responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PERMISSIONS = {
 }
 ALL = list(PERMISSIONS.values())
 FLAGS = {"C": "isCurrentCopyable", "I": "isCurrentInsertable", "M": "isCurrentMovable", "R": "isCurrentRemovable"}
-# Which facet and view a test reads an element through.
+# The facet and view that a test reads an element through.
 PLACES = {"english": ("cultures", "all"), "ben": ("users", "detail"), "erp": ("it", "detail"), "crm": ("it", "detail")}
 
 
@@ -36,7 +36,7 @@ def architect(handbook: Storage) -> str:
 
 
 def info(api: ApiClient, address: str, token: str | None = None, **headers: str) -> Any:
-    """The one value of the answer."""
+    """Return the only value of the response."""
     response = api.get(address, token=token, headers=headers)
     assert (response.status_code, response["api-version"]) == (200, "1.0")
     (value,) = response.json()["values"]
@@ -260,7 +260,7 @@ def test_what_each_role_may_do(
     found = info(api, part(element, "info", view, facet), token)
     assert found["permissions"] == [PERMISSIONS[letter] for letter in permissions]
     assert found["hasEditPermission"] is ("E" in permissions)
-    # Below an element that cannot be changed there may still be place for children.
+    # An element that cannot be changed can still get children.
     collection = "None" if "I" in capabilities else lock
     assert (found["readOnlyContext"], found["readOnlyCollectionContext"]) == (lock, collection)
     assert (found["isReadOnly"], found["isReadOnlyCollection"]) == (lock != "None", collection != "None")
@@ -268,7 +268,7 @@ def test_what_each_role_may_do(
 
 
 def token_of_anna(storage: Storage) -> str:
-    """Roles that the token has and the user has not do not count."""
+    """Roles of the token that the user does not have are ignored."""
     return token_for(storage, Role.EDITOR, Role.ARCHITECT, user_id=UUID(ID["anna"]))
 
 
@@ -285,7 +285,7 @@ def test_an_anonymous_caller_is_a_viewer(api: ApiClient, handbook: Storage) -> N
 
 
 def test_a_user_whom_no_role_is_granted_may_not_even_look(api: ApiClient, handbook: Storage) -> None:
-    """Ben has no role attribute; nobody may look at this storage without one."""
+    """Ben has no role attribute, and the storage does not allow anonymous access."""
     Storage.objects.filter(id=handbook.id).update(anonymous_access="none")
     response = api.get(part("order", "info"), token=token_for(handbook, Role.EDITOR, user_id=UUID(ID["ben"])))
     body = response.json()

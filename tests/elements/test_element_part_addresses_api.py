@@ -21,7 +21,7 @@ def editor(handbook: Storage) -> str:
     return token_for(handbook, Role.EDITOR)
 
 
-# How each part is asked for: its api-version, its name for lists, the parameters it takes.
+# Each part with its api-version and its parameters.
 SELECTED = ("$filter", "$select", "$expandRelated")
 PARTS = {
     "attributes": ("1.0", ("$filter", "$select")),
@@ -66,7 +66,7 @@ def test_post_without_a_body_reads_and_with_one_is_refused(api: ApiClient, edito
 
 
 @every_part
-def test_a_wrong_method_is_told_which_are_right(api: ApiClient, editor: str, rest: str) -> None:
+def test_405_lists_the_allowed_methods(api: ApiClient, editor: str, rest: str) -> None:
     allowed = "GET, HEAD, POST"
     for method in (api.put, api.patch, api.delete):
         response = method(part("order", rest), token=editor)
@@ -75,18 +75,18 @@ def test_a_wrong_method_is_told_which_are_right(api: ApiClient, editor: str, res
 
 
 @pytest.mark.parametrize(("rest", "name"), NOT_TAKEN)
-def test_parameters_without_effect_are_refused_naming_those_there_are(api: ApiClient, rest: str, name: str) -> None:
+def test_unsupported_parameters_are_refused_with_the_supported_ones(api: ApiClient, rest: str, name: str) -> None:
     refused(api.get(f"{part('order', rest)}?{name}=1"), 400, name, *PARTS[rest][1])
 
 
 @pytest.mark.parametrize(("rest", "name"), [(rest, name) for rest, (_, taken) in PARTS.items() for name in taken])
-def test_parameters_that_name_what_is_not_there_are_refused(api: ApiClient, rest: str, name: str) -> None:
+def test_unknown_names_in_parameters_are_refused(api: ApiClient, rest: str, name: str) -> None:
     wrong = "colour -eq 'red'" if name == "$filter" else "colour"
     refused(api.get(f"{part('order', rest)}?{urlencode({name: wrong})}"), 400, "colour")
 
 
 @every_part
-def test_what_is_not_there(api: ApiClient, handbook: Storage, editor: str, rest: str) -> None:
+def test_unknown_parts(api: ApiClient, handbook: Storage, editor: str, rest: str) -> None:
     refused(api.get(part("order", rest, facet="recipes")), 404, "recipes")
     refused(api.get(part("order", rest, "gallery")), 404, "gallery")
     refused(api.get(part(NOT_THERE, rest)), 404, NOT_THERE)

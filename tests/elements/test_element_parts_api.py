@@ -1,4 +1,4 @@
-"""Operations 6 to 10 and 13, whole: attributes, related contexts, children, content and versions of an element."""
+"""Parts of an element, operations 6 to 10 and 13: attributes, related contexts, children, content and versions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class TestOneContext:
         assert body == {"count": 0, "values": {}}
 
     def test_filter_knows_the_types_that_derived_contexts_lead_to(self, api: ApiClient, editor: str) -> None:
-        """A token may be who has changed something; the history of a system consists of systems."""
+        """`changedBy` can be a token; the history of a system consists of systems."""
         body = api.get(part("order", "related/changedBy", filter="name -eq Nightly"), token=editor).json()
         assert body == {"count": 1, "values": {"changedBy": [wire("token")]}}
         history = {"count": 1, "values": {"releaseHistory": [wire("erp-1")]}}
@@ -230,7 +230,7 @@ class TestChildren:
 
 
 def shape(name: str, element: str, names: dict[str, str], *before: tuple[str, str], **more: Any) -> dict[str, Any]:
-    """A shape of the diagram of order-2."""
+    """Return a shape of the diagram of order-2."""
     goto = {lcid: f"{BASE}/{lcid}/processes/{ID['order-2']}?shape={ID[name]}" for lcid in ("1031", "1033")}
     return {
         "properties": {

@@ -1,4 +1,4 @@
-"""Lists of elements and single elements, operations 3 and 4: whole answers (D6 to D10)."""
+"""Lists of elements and single elements, operations 3 and 4: whole responses (D6 to D10)."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_decimals_keep_every_digit(handbook: Storage, api: ApiClient) -> None:
 def test_a_version_is_addressed_by_its_own_id(handbook: Storage, api: ApiClient, editor: str) -> None:
     released = element(api, "order-2", token=editor)
     assert (released["versionId"], released["state"]) == (ID["order-2"], "released")
-    # Read by somebody who sees drafts, what it refers to is shown in its newest version.
+    # For a caller who sees drafts, references show the newest version of their target.
     assert released["related"]["systems"] == [wire("crm-1"), wire("erp-2"), wire("old-1")]
     assert released["related"]["releaseHistory"] == [wire("order-1"), wire("order-2")]
     assert released["content"] == [wire("start-2"), wire("check-2"), wire("ship-1"), wire("invoice-1")]
     assert element(api, "order-1", token=editor)["attributes"]["validUntil"] == {"127": "2026-02-20T00:00:00"}
-    # For a viewer it is the published version or none.
+    # For a viewer, references show the published version, or nothing.
     assert element(api, "order-2") == PUBLISHED
 
 
@@ -130,7 +130,7 @@ def names(answer: Any) -> list[str]:
 
 
 def test_a_flat_view_lists_every_element_of_its_types_by_name(handbook: Storage, api: ApiClient, editor: str) -> None:
-    """Letter case does not count, but the name of the version that the caller reads does."""
+    """The order ignores letter case, and follows the name in the version that the caller sees."""
     assert names(api.get(f"{PROCESSES}/list/elements", token=editor)) == [
         "Handle every order", "Invoice", "Loose end", "Retired", "Sales", "ship",
     ]  # fmt: skip
@@ -153,7 +153,7 @@ def test_a_view_shows_its_properties_and_follows_its_types(handbook: Storage, ap
         "content": [wire("start-3"), wire("check-3")],
         "rootPath": [wire("sales-1", view="list")],
     }
-    # Tree: children in their order, with addresses into this view; the diagram's elements are no children.
+    # Tree: children in order, with addresses in this view. Elements of the diagram are not children.
     assert element(api, "sales", view="tree", token=editor)["children"] == [
         wire("ship-1", view="tree"), wire("invoice-1", view="tree"), wire("order-3", view="tree"),
     ]  # fmt: skip
@@ -371,7 +371,7 @@ def test_other_unknown_parameters_are_ignored(handbook: Storage, client: Client)
     assert client.get(f"{element}?page=1").json() == client.get(element).json()
 
 
-def test_every_problem_of_the_parameters_is_told_at_once(handbook: Storage, api: ApiClient) -> None:
+def test_all_invalid_parameters_are_reported_at_once(handbook: Storage, api: ApiClient) -> None:
     answer = api.get(f"{PROCESSES}/tree/elements?$select=nothing&$page=0&$pageSize=x&$filter=(&$top=1")
     assert answer.status_code == 400
     assert answer.json()["message"] == "5 parameters are invalid."
@@ -386,7 +386,7 @@ def test_a_parameter_without_a_value_counts_as_not_given(handbook: Storage, api:
     assert api.get(address + empty).content == api.get(address).content
 
 
-def test_a_request_that_takes_too_long_is_told_to_ask_for_less(
+def test_a_statement_timeout_asks_for_a_smaller_request(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.STATEMENT_TIMEOUT = 1

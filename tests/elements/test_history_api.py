@@ -1,4 +1,4 @@
-"""The record of changes, `.../elements/{id}/history`: who, when, in which request, and what was before and after."""
+"""The change history, `.../elements/{id}/history`: author, time, request, and values before and after."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def anna(handbook: Storage) -> str:
 
 
 def update(api: ApiClient, token: str, *elements: dict[str, Any] | str, **more: Any) -> Any:
-    """Texts are taken as they are, so that numbers keep their digits."""
+    """Send a text unchanged, so that numbers keep their digits."""
     texts = [each if isinstance(each, str) else json.dumps(each) for each in elements]
     body = f'{{"elements": [{", ".join(texts)}]}}'
     response = api.post(PROCESSES, body, content_type="application/json", token=token, **more)
@@ -53,7 +53,7 @@ def last_token(storage: Storage) -> ApiToken:
 
 
 def change(storage: Storage, response: Any, version: str, action: str, moment: str, **values: Any) -> dict[str, Any]:
-    """A change as it is told, made by anna in the request that was answered by `response`."""
+    """Return the expected entry of a change that Anna made with the request of `response`."""
     return {
         "versionId": ID.get(version, version),
         "action": action,
@@ -208,7 +208,7 @@ class TestWhatIsTold:
 
 
 def recorded(storage: Storage, element: str) -> list[dict[str, Any]]:
-    """What is on record of deletions; of an element that is gone nothing can be asked."""
+    """Return the stored history of deletions, since the API has no history of a deleted element."""
     with tenant_scope(storage):
         found = ElementChange.objects.filter(element_id=ID.get(element, element), action="deleted")
         return [dict(each.before) for each in found]

@@ -1,4 +1,4 @@
-"""Operation 15, whole (D14): a facet through its view reporting, with children, content and versions written out."""
+"""Reporting, operation 15 (D14): a facet in its view reporting, with children, content and versions in full."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ref(name: str) -> Wire:
 
 
 def counted(major: int, minor: int, *, released_first: bool, open_first: bool) -> Wire:
-    """The four attributes that reporting derives."""
+    """Return the four attributes that reporting adds."""
     return {
         "isLastInProcessOrReleased": {"127": open_first},
         "isReleasedOrLastInProcess": {"127": released_first},
@@ -45,13 +45,13 @@ def counted(major: int, minor: int, *, released_first: bool, open_first: bool) -
 
 
 def versioned(name: str, names: Wire, state: str, extras: Wire, **parts: Any) -> Wire:
-    """A process as it stands below another one: identity, attributes, related."""
+    """Return a process as the child of another one: identity, attributes, related."""
     attributes = {**extras, "name": names, "state1": {"127": state}}
     return {**wire(name, bare=True), "attributes": attributes, **parts}
 
 
 def named(element: Wire, **parts: Any) -> Wire:
-    """The same as an entry of its own."""
+    """Return the process as an entry of the list."""
     return {**element, "displayNames": TYPE_NAMES[element["type"]], **parts}
 
 
@@ -316,7 +316,7 @@ def test_elements_that_are_not_there(api: ApiClient, analyzer: str) -> None:
     "address", [report(), report("order"), report("invoice"), report(NOT_THERE), report(facet="it")]
 )
 def test_viewers_and_anonymous_callers_get_no_reports(api: ApiClient, handbook: Storage, address: str) -> None:
-    """Who is known lacks a permission; who is not lacks a credential."""
+    """Authenticated callers get 403, anonymous callers 401."""
     for token, status in ((None, 401), (token_for(handbook, Role.VIEWER), 403)):
         response = api.get(address, token=token)
         body = response.json()

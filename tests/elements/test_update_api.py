@@ -1,4 +1,4 @@
-"""Updating elements, operation 5 (D15, D16, D20): the whole answer, what is stored, and what is refused."""
+"""Updating elements, operation 5 (D15, D16, D20): attributes, related contexts and malformed requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def desk(handbook: Storage, api: ApiClient) -> UpdateDesk:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """Each look at it comes a second later; the moment is that of none of them."""
+    """Advance the clock by a second with each call, and return the time before the first one."""
     started = datetime.fromisoformat("2026-07-01T10:00:00.5+00:00")
     looks = iter(range(1, 10_000))
     monkeypatch.setattr(timezone, "now", lambda: started + timedelta(seconds=next(looks)))
@@ -75,7 +75,7 @@ def test_attributes_merge_by_name_and_culture(desk: UpdateDesk) -> None:
         ("updated", {}, {}),
     ]  # fmt: skip
     assert fingerprint(desk.rival) == rival
-    # The name orders lists.
+    # Lists are ordered by name.
     desk.update(texts(name={"1033": "ÄRGER"}))
     with tenant_scope(desk.storage):
         assert ElementVersion.objects.get(pk=ID["order-3"]).sort_name == "ärger"
@@ -112,7 +112,7 @@ def test_the_version_that_is_named_is_changed(desk: UpdateDesk) -> None:
 def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateDesk, element: Body) -> None:
     [found] = desk.update(order(**element))
     assert (found["stereotype"], found["attributes"]["stereotype"]) == ("core", {"127": "core"})
-    # What was read names the old one once more; the other is meant.
+    # The element as read repeats the old value; the changed one counts.
     [again] = desk.update(order(stereotype="core", attributes={"stereotype": {"127": "support"}}))
     assert (again["stereotype"], again["attributes"]["stereotype"]) == ("support", {"127": "support"})
     [without] = desk.update(order(stereotype="support", attributes={"stereotype": {"127": None}}))
@@ -143,7 +143,7 @@ def test_validity_is_in_the_time_of_the_storage(desk: UpdateDesk) -> None:
     assert (str(row.valid_from), str(row.valid_until)) == (
         "2026-06-30 22:00:00.123456+00:00", "2026-10-25 00:30:00+00:00")  # fmt: skip
     assert "validFrom" not in row.attributes
-    # Posting it back changes nothing, also in the hour that comes twice.
+    # Posting it back changes nothing, even in the hour that daylight saving time repeats.
     assert desk.update(order(attributes=found["attributes"]))[0]["attributes"]["validUntil"] == moments["validUntil"]
     [ended] = desk.update(texts(validFrom={"127": None}, validUntil={"127": None}))
     assert ended == changed(DRAFT, ended, validUntil=None)
@@ -185,7 +185,7 @@ def test_values_are_kept_exactly(desk: UpdateDesk, place: str, sent: str, kept: 
     assert expected in desk.send(body).content
     read = desk.api.get(f"{RESTS}/processes/views/detail/elements/{ID['order']}", token=desk.anna)
     assert expected in read.content
-    # What has been read changes nothing; the record says so.
+    # Posting back what was read changes nothing, and the history has no new entry.
     assert desk.send(body.replace(sent, kept or sent)).status_code == 200
     assert [each[1:] != ({}, {}) for each in history(desk, "order-3")] == [True, False]
 
@@ -275,14 +275,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "place", "problem"), WRONG)
-def test_what_is_against_the_configuration_is_refused(
+def test_references_against_the_configuration_are_refused(
     desk: UpdateDesk, name: str, value: Any, place: str, problem: str
 ) -> None:
     part = "related" if isinstance(value, list) else "attributes"
     desk.refuse(422, [order(**{part: {name: value}})], at(place, problem))
 
 
-def test_what_the_server_owns_is_accepted_and_ignored(desk: UpdateDesk) -> None:
+def test_read_only_fields_are_ignored(desk: UpdateDesk) -> None:
     stamps = {name: {"127": "2000-01-01T00:00:00"} for name in ("changedOn", "createdOn", "relOn")}
     attributes = stamps | {"version": {"127": "9.9"}, "state1": {"127": "released"}, "isReleased": {"127": True}}
     attributes |= {"gotoUrl": {"1033": "x"}, "authorNote": AUTHOR_NOTE | {"1033": "x"}, "majorVersion": {"127": 9}}
@@ -310,13 +310,13 @@ def test_an_element_that_the_view_does_not_contain_is_not_found(desk: UpdateDesk
         desk.refuse(404, [{"id": ID.get(name, name)}], at("", missing.format("detail", "processes"), name))
     desk.refuse(404, [{"id": ID["check-3"]}], at("", missing.format("list", "processes"), "check-3"), view="list")
     desk.refuse(404, [order()], at("", missing.format("detail", "it")), facet="it")
-    # The answer shows what the view shows; what it does not show can be changed all the same.
+    # The response has only properties of the view; others can be changed, too.
     [found] = desk.update(texts(name={"1033": "Listed"}, scope={"1033": "Hidden"}), view="list")
     assert found["attributes"] == {"name": {"1033": "Listed"}, "version": {"127": "2.1"}}
     assert desk.read("order")["attributes"]["scope"] == {"1033": "Hidden"}
 
 
-def test_all_problems_are_told_together_and_nothing_is_changed(desk: UpdateDesk) -> None:
+def test_all_problems_are_reported_and_nothing_is_changed(desk: UpdateDesk) -> None:
     good = {"id": ID["invoice"], "attributes": {"name": {"1033": "Never written"}}}
     released = {"versionId": ID["order-2"], "attributes": {"scope": {"1033": "x"}, "count": {"127": None}}}
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
@@ -366,7 +366,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("body", "problems"), FORMS)
-def test_what_cannot_be_read_is_refused(desk: UpdateDesk, body: Any, problems: list[str]) -> None:
+def test_malformed_requests_are_refused(desk: UpdateDesk, body: Any, problems: list[str]) -> None:
     desk.refuse(400, body, *problems)
 
 

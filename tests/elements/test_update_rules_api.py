@@ -57,7 +57,7 @@ def test_a_move_makes_it_the_last_child_of_another_parent(desk: UpdateDesk) -> N
     assert history(desk, "invoice-1") == expected
 
 
-def test_a_path_that_is_so_changes_nothing(desk: UpdateDesk) -> None:
+def test_an_unchanged_path_changes_nothing(desk: UpdateDesk) -> None:
     before = children(desk, "sales")
     desk.update({"id": ID["invoice"], "rootPath": [wire("sales-1"), wire("house")]}, order(rootPath=[wire("sales-1")]))
     [shown] = desk.update(order(), view="steps")
@@ -78,7 +78,7 @@ def test_moves_against_the_tree_are_refused(desk: UpdateDesk) -> None:
     first = f"elements[0] {ID['invoice']}: rootPath: {inside.format(ID['order'])}."
     desk.refuse(422, circle, first, at("rootPath", inside.format(ID["invoice"]), index=1))
     desk.update(circle[0])
-    # Each move is looked at with the others: what would be a circle by itself need not be one.
+    # Moves are checked together: a cycle after the first move may be resolved by the second.
     swapped = desk.update(order(rootPath=[invoice]), {**invoice, "rootPath": [{"id": ID["sales"]}]})
     assert [each["rootPath"][0]["id"] for each in swapped] == [ID["invoice"], ID["sales"]]
     desk.update({**order(), "rootPath": [{"id": ID["sales"]}]}, {**invoice, "rootPath": [{"id": ID["order"]}]})
@@ -120,7 +120,7 @@ def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Upda
     )
 
 
-def test_authors_and_architects_change_what_has_authors(desk: UpdateDesk) -> None:
+def test_only_authors_and_architects_change_elements_with_authors(desk: UpdateDesk) -> None:
     named = {"attributes": {"name": {"1033": "By another"}}}
     task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
     assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
@@ -146,7 +146,7 @@ LATE: Body = {"attributes": {"note": {"1033": "Late"}}, "related": {"watchers": 
 @pytest.mark.parametrize("version", ["order-2", "ship-1", "loose-1"])
 def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateDesk, version: str) -> None:
     with tenant_scope(desk.storage):
-        # Being drawn in a draft does not matter to what has versions of its own.
+        # An element with versions does not follow the state of a draft that shows it.
         Shape.objects.create(version_id=ID["order-3"], element_id=ID["ship"], position=9)
     [found] = desk.update({"versionId": ID[version], **LATE})
     assert (found["attributes"]["note"], found["related"]["watchers"]) == ({"1033": "Late"}, [wire("crew")])
@@ -162,7 +162,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateDesk,
 
 
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
-def test_other_versions_than_drafts_stay_as_they_are(desk: UpdateDesk, state: str) -> None:
+def test_only_drafts_can_be_changed(desk: UpdateDesk, state: str) -> None:
     set_state(desk.storage, state, ID["invoice-1"])
     way_out = "make a new version" if state == "expired" else "send it back first"
     problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
@@ -171,7 +171,7 @@ def test_other_versions_than_drafts_stay_as_they_are(desk: UpdateDesk, state: st
         desk.refuse(409, [{"versionId": ID["invoice-1"], **LATE}], *problems, token=token)
 
 
-def test_what_lives_in_a_diagram_follows_its_state(desk: UpdateDesk) -> None:
+def test_elements_of_a_diagram_follow_its_state(desk: UpdateDesk) -> None:
     named = {"attributes": {"name": {"1033": "Look"}}, "related": {"systems": [{"id": ID["old"]}]}}
     assert desk.update({"id": ID["check-3"], **named})[0]["related"]["systems"] == [wire("old-1")]
     problems = [at("", f"{name} cannot be changed in the state released; make a new version", "check-2")
@@ -182,14 +182,14 @@ def test_what_lives_in_a_diagram_follows_its_state(desk: UpdateDesk) -> None:
                 at("", "name cannot be changed in the state inReview; send it back first", "check-3"))  # fmt: skip
 
 
-def test_if_match_refuses_what_was_read_before_another_change(desk: UpdateDesk) -> None:
+def test_if_match_refuses_a_stale_version(desk: UpdateDesk) -> None:
     address = f"{RESTS}/processes/views/detail/elements/{ID['order']}"
     first = desk.api.get(address, token=desk.anna)["ETag"]
 
     def change(text: str, tag: str) -> Any:
         return desk.send({"elements": [texts(scope={"1033": text})]}, headers={"If-Match": tag})
 
-    # Of any view: they differ in the last part, which is about reading alone.
+    # Entity tags of all views are valid; they differ in the last part, which is for reading only.
     listed = desk.api.get(address.replace("detail", "list"), token=desk.anna)["ETag"]
     assert (listed != first, version_tag(listed)) == (True, version_tag(first))
     second = change("a", listed)["ETag"]
@@ -212,7 +212,7 @@ def test_if_match_refuses_what_was_read_before_another_change(desk: UpdateDesk) 
     assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})
 
 
-def test_what_another_tenant_has_cannot_be_named(desk: UpdateDesk) -> None:
+def test_elements_of_another_tenant_cannot_be_named(desk: UpdateDesk) -> None:
     with tenant_scope(desk.rival):
         type = Element.objects.get(pk=ID["order"]).type
         foreign = Element.objects.create(type=type, creation_id=UUID(UNKNOWN), pk=UUID(UNKNOWN))

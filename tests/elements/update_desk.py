@@ -46,7 +46,7 @@ def _context(facet: str, *, in_released: bool = False, **more: Any) -> Body:
     return {"displayNames": LABEL, "editableInReleased": in_released, "related": {"facet": facet, **more}}
 
 
-# Of every data type one, and contexts of every kind.
+# One attribute of every data type, and related contexts of every kind.
 PROPERTIES = {
     "note": _attribute("SingleLineText", by_culture=True, in_released=True),
     "maturity": _attribute("SelectionValue", selectableValues=CHOICES),
@@ -67,7 +67,7 @@ def extended_template() -> Body:
     template = copy.deepcopy(TEMPLATE)
     template["properties"] |= PROPERTIES
     template["types"]["subProcess"]["properties"] += PROPERTIES
-    # A view that does not show what stands between the two.
+    # A view without the type between these two in the tree.
     steps = {"displayNames": LABEL, "key": "Steps", "types": ["processHouse", "subProcess"], "properties": ["name"]}
     template["facets"]["processes"]["views"]["steps"] = steps
     return template
@@ -75,7 +75,7 @@ def extended_template() -> Body:
 
 @contextmanager
 def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """acme/handbook and rival/handbook, with the same ids, and properties of every kind."""
+    """Create acme/handbook and rival/handbook with the same ids and properties of every kind."""
     template = folder / "template.json"
     template.write_text(json.dumps(extended_template()), encoding="utf-8")
     fields = {"key": "handbook", "template": str(template), "anonymous": "read", "time_zone": "Europe/Berlin"}
@@ -87,7 +87,7 @@ def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[St
 
 
 class UpdateDesk:
-    """Where Anna, the author of the draft `order-3`, works. What is refused must leave both storages as they were."""
+    """Requests of Anna, the author of the draft `order-3`. Refused requests must not change either storage."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
         self.storage, self.api = storage, api
@@ -102,7 +102,7 @@ class UpdateDesk:
         return self.api.post(f"{RESTS}/{facet}/views/{view}/elements/", content, **options)
 
     def update(self, *elements: Body, **options: Any) -> list[Body]:
-        """The answer, which operation 4 must give as well."""
+        """Update elements, and return the response after comparing it with operation 4."""
         response = self.send({"count": len(elements), "elements": list(elements)}, **options)
         assert response.status_code == 200, response.content
         found: list[Body] = response.json()["elements"]
@@ -120,7 +120,7 @@ class UpdateDesk:
         return found
 
     def refuse(self, status: int, body: Any, *errors: str, **options: Any) -> None:
-        """The whole body of the answer; elements may be given instead of a body with them."""
+        """Compare the whole error body. `body` may be a list of elements."""
         before = self.fingerprints()
         if isinstance(body, list):
             body = {"elements": body}
@@ -137,7 +137,7 @@ class UpdateDesk:
 
 
 def fingerprint(storage: Storage) -> str:
-    """Of everything that is stored about elements."""
+    """Return a digest of all stored rows of elements."""
     tables = (
         f"(SELECT coalesce(string_agg(t::text, ',' ORDER BY t.id), '') FROM elements_{name} t)" for name in TABLES
     )
@@ -147,7 +147,7 @@ def fingerprint(storage: Storage) -> str:
 
 
 def order(**more: Any) -> Body:
-    """The draft of order, as a client names it."""
+    """Return the draft of order as a client sends it."""
     return {"id": ID["order"], "versionId": ID["order-3"], "type": "subProcess", **more}
 
 
@@ -160,7 +160,7 @@ def at(place: str, text: str, name: str = "order-3", index: int = 0) -> str:
 
 
 def changed(before: Body, after: Body, **attributes: Any) -> Body:
-    """What an element is expected to be: changed by Anna, when the server says so; None takes an attribute away."""
+    """Return the expected element after a change by Anna; None removes an attribute."""
     stamp = {"changedOn": after["attributes"]["changedOn"]}
     merged = {**before["attributes"], **stamp, **attributes}
     found = {key: value for key, value in sorted(merged.items()) if value is not None}

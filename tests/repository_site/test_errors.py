@@ -1,4 +1,4 @@
-"""Every kind of failure in the body of D3: status, headers and whole bodies."""
+"""Every kind of error (D3): status, headers and whole bodies."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_guessing_is_counted_by_address(api: ApiClient, storage: Storage, monkey
     ):
         monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(1, 2), lambda: 0.0))
         assert [api.get(path, token=token).status_code for _ in range(3)] == [status, status, 429]
-        # Who has a credential that holds is not made to pay for it.
+        # Callers with a valid credential are not affected.
         assert api.get("/acme/handbook/_api/rest/info", token=token_for(storage)).status_code == 200
 
 
@@ -138,7 +138,7 @@ ECHO = "/acme/open/_api/echo"
 
 @pytest.fixture
 def echo(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiClient]:
-    """An operation that takes a body; it is not in the document, so its answers are compared by hand alone."""
+    """Use an operation that takes a body. It is not in the document, so the client cannot check its responses."""
     monkeypatch.setattr("tests.api_client.check_answer", lambda *args: None)
     with override_settings(ROOT_URLCONF="tests.shelves.urls"):
         yield ApiClient()
@@ -233,7 +233,7 @@ def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkey
 def test_pages_are_503_as_well(
     open_storage: Storage, monkeypatch: pytest.MonkeyPatch, error: Exception, language: str, heading: str
 ) -> None:
-    """In a view; and before there is one, where the language is not known yet."""
+    """In a view, and before a view is found, when the language is still unknown."""
 
     def fail(*args: Any) -> None:
         raise error

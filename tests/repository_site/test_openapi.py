@@ -1,4 +1,4 @@
-"""The OpenAPI document: answered, valid, complete."""
+"""The OpenAPI document is served, valid and complete."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_address_below_api_is_in_the_document() -> None:
 
 
 def test_every_method_of_an_address_is_in_the_document() -> None:
-    """And no other: HEAD goes with GET and is not named by itself."""
+    """The document has exactly the methods of each address, except HEAD, which goes with GET."""
     for route, view in views(get_resolver().url_patterns):
         if "/_api" not in route:
             continue
@@ -61,8 +61,8 @@ def views(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterato
 
 
 def test_the_snapshot_is_the_document() -> None:
-    """So that a review sees every change of what clients meet."""
-    assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), f"{SNAPSHOT}: `make docs` writes it anew"
+    """A review sees every change of the public document."""
+    assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), f"{SNAPSHOT}: run `make docs`"
 
 
 def test_the_command_writes_the_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

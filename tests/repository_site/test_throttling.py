@@ -1,4 +1,4 @@
-"""The token bucket on its own, with a clock of its own."""
+"""The token bucket alone, with a fake clock."""
 
 from __future__ import annotations
 

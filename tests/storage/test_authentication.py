@@ -1,4 +1,4 @@
-"""Who may call (D4): tokens and where they hold, sessions of the back office, anonymous readers."""
+"""Authentication (D4): API tokens and their scope, back-office sessions, anonymous readers."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ USER = uuid.UUID(int=42)
 
 @pytest.fixture
 def users() -> Iterator[dict[uuid.UUID, UserGrant]]:
-    """Users as the app above would know them."""
+    """A user lookup, as the elements app registers it."""
     known = {USER: UserGrant(frozenset({Role.VIEWER, Role.EDITOR}), is_inactive=False)}
     before = set_user_lookup(lambda storage, user_id: known.get(user_id))
     yield known
@@ -212,7 +212,7 @@ def test_staff_with_a_membership_read_and_need_csrf_to_post(storage: Storage, ot
 
 
 def test_staff_write_with_their_session(other_storage: Storage) -> None:
-    """As a script of a page does: with what the cookie says in a header. Whatever the body is, it is read once."""
+    """A page script sends the CSRF cookie as a header. The body is read only once, whatever its type."""
     storage = StorageFactory.create(collection="acme", key="handbook", template="standard")
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["architect"])
@@ -253,7 +253,7 @@ def test_sessions_that_are_not_staff_count_for_nothing(api: ApiClient, storage: 
 def test_a_token_that_is_read_with_the_storage_holds_nowhere_else(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
-    """Neither in another storage, nor of one that has another of the same name, nor when it has ended."""
+    """Not in another storage, not in one with the same name in another collection, and not after it has expired."""
     own, foreign = token_for(storage), token_for(other_storage)
     digest = present_digest(own)
     assert find_context("acme", "handbook").token is None

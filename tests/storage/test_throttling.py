@@ -1,4 +1,4 @@
-"""Who is throttled (D28, D145): tokens each by itself, everybody without a right one by address, which cannot be dodged."""
+"""Throttling (D28, D145): each valid token by itself, all other requests by client address, which cannot be forged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
         "1000",
         {"message": REFUSED, "output": "volatile", "type": "error", "data": [{"error": REFUSED}]},
     )
-    # Neither the tenant that is guessed at nor any other notices, from elsewhere or from the same address.
+    # Valid callers of any tenant are not affected, from any address.
     for address in ("192.0.2.2", "192.0.2.1"):
         assert asked(api, token=right, address=address) == 200
         assert asked(api, FOREIGN, token=foreign, address=address) == 200
@@ -49,7 +49,7 @@ def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
 
 @pytest.mark.long
 def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
-    """Tokens, storages, addresses, and a right token in a wrong place: one account for all of them."""
+    """Wrong tokens, storages and addresses, and a token of another storage, share one bucket."""
     nowhere, nothing = "/acme/unknown/_api/rest/info", "/acme/handbook/_api/nothing"
     assert [asked(api, token="crt_x"), asked(api, nowhere), asked(api, nothing)] == [401, 404, 404]
     assert asked(api, token=token_for(other_storage)) == 429
@@ -66,7 +66,7 @@ def test_a_forwarded_address_is_no_way_around(
     assert [asked(api, path, **each) for each in made_up] == [plain] * BURST + [429] * 2
     settings.TRUSTED_PROXIES = (ip_network("192.0.2.1"),)
     assert [asked(api, path, **each) for each in made_up] == [plain] * 5
-    # The proxy adds the true address behind what the client has made up.
+    # The proxy appends the true address to the forged one.
     behind = [{"X-Forwarded-For": f"10.0.0.{number}, 203.0.113.7"} for number in range(5)]
     assert [asked(api, path, **each) for each in behind] == [plain] * BURST + [429] * 2
 
