@@ -106,8 +106,10 @@ class Battlefield:
         self.document: dict[str, Any] = answer[1]
 
     def attack(self, callers: Sequence[str], phases: str, most: int, *more: str, forbidden: str = "") -> Outcome:
-        """By callers in turn, with `most` cases an operation where they are made at random. No answer may hold what is of
-        the other storage; to who does not belong to the attacked one, none of what is there."""
+        """Run the fuzzer with callers in turn and `most` random cases for each operation.
+
+        No response may contain anything of the other storage, and those to callers without access nothing of this one.
+        """
         storage = ADMINISTRATION if list(callers) == ["collection"] else "house"
         report, document = self.folder / "report.json", self.folder / "document.json"
         document.write_text(json.dumps(self._document_of(storage)), encoding="utf-8")

@@ -1,5 +1,4 @@
-"""A part of `make attack` with every run: every operation gets its share of wrong and right requests, by all callers in
-turn."""
+"""A part of `make attack`: valid and invalid requests to every operation, by all callers in turn."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> N
 
 
 @pytest.mark.parametrize("address", READS)
-def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, address: str) -> None:
+def test_an_unchanged_response_is_304(api: ApiClient, architect: str, address: str) -> None:
     first = read(api, address, architect)
     assert (first.status_code, bool(re.fullmatch(READS[address], first["ETag"]))) == (200, True)
     strong = first["ETag"].removeprefix("W/")
@@ -70,7 +70,7 @@ def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, 
         assert (anew.content, headers_of(anew)) == (first.content, headers_of(first))
 
 
-def test_the_document_names_what_has_a_tag() -> None:
+def test_the_document_declares_the_entity_tags() -> None:
     paths = openapi_document()["paths"].values()
     operations = [operation for path in paths for operation in path.values()]
     assert {each["operationId"] for each in operations if "304" in each["responses"]} == {
@@ -104,7 +104,7 @@ def test_a_change_of_anything_in_the_storage_is_noticed(api: ApiClient, architec
 
 
 @pytest.mark.parametrize("address", [f"{PROCESSES}", f"{PROCESSES}?$pageSize=3", ORDER, f"{ORDER}/versions"])
-def test_what_decides_about_an_answer_decides_about_its_tag(
+def test_the_entity_tag_depends_on_everything_that_the_response_depends_on(
     api: ApiClient, handbook: Storage, architect: str, address: str
 ) -> None:
     # Tokens are elements, too, so create all of them before the first read.
@@ -153,7 +153,7 @@ def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, setti
 
 
 @pytest.mark.parametrize("address", READS)
-def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architect: str, address: str) -> None:
+def test_a_304_reads_no_content(api: ApiClient, architect: str, address: str) -> None:
     """Except for the element in the address: an entity tag must not reveal that it exists."""
     tag = read(api, address, architect)["ETag"]
     with CaptureQueriesContext(connection) as captured:
@@ -177,7 +177,7 @@ def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClien
     assert read(api, sales, architect, second["ETag"]).status_code == 304
 
 
-def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: ApiClient, architect: str) -> None:
+def test_the_entity_tag_of_a_read_is_valid_for_if_match(api: ApiClient, architect: str) -> None:
     tag = read(api, ORDER, architect)["ETag"]
     elsewhere = read(api, ORDER.replace("detail", "list"), architect, **{"api-version": "2.0"})["ETag"]
     rename(api, architect, "it", "system", "crm")
@@ -197,7 +197,7 @@ def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: Api
     assert change("b", f'"x", {first["ETag"]}').status_code == 200
 
 
-def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> None:
+def test_the_entity_tag_of_a_write_is_not_valid_for_reads(api: ApiClient, architect: str) -> None:
     body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "a"}}}]}
     written = api.post(PROCESSES, body, "application/json", token=architect)
     shown = read(api, ORDER, architect, written["ETag"])
@@ -206,7 +206,7 @@ def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> No
 
 
 @pytest.mark.parametrize("address", READS)
-def test_who_may_not_read_learns_nothing_by_a_tag(
+def test_an_entity_tag_reveals_nothing_without_permission(
     api: ApiClient, handbook: Storage, architect: str, address: str
 ) -> None:
     viewer = token_for(handbook, Role.VIEWER)
@@ -230,14 +230,14 @@ def test_a_draft_is_not_revealed(api: ApiClient, handbook: Storage, architect: s
     assert version_tag(read(api, ORDER, architect)["ETag"]).startswith(f'"{ID["order-3"]}.')
 
 
-def test_any_is_not_what_is_not_there(api: ApiClient, architect: str) -> None:
+def test_if_none_match_any_is_404_for_unknown_elements(api: ApiClient, architect: str) -> None:
     missing = f"{PROCESSES}?$pageSelectionKey={ID['crm']}"
     assert [read(api, missing, architect, tag).status_code for tag in (None, "*")] == [404, 404]
 
 
 @pytest.mark.parametrize("address", [PROCESSES, ORDER, f"{ORDER}/versions"])
 @pytest.mark.parametrize("header", ["1a2b", '"open', "**", '"a" "b"', "*, *", "w/'a'"])
-def test_what_is_no_list_of_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
+def test_malformed_lists_of_entity_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
     refused = read(api, address, architect, header)
     assert (refused.status_code, "If-None-Match" in refused.json()["message"]) == (400, True)
 
@@ -268,7 +268,7 @@ def test_a_list_that_is_not_sent_takes_no_place(
     assert statuses == [304, 304, 429]
 
 
-def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_later(
+def test_a_change_during_a_stream_changes_the_next_entity_tag(
     api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The entity tag belongs to an earlier state that never returns, so at worst it causes one more full response."""

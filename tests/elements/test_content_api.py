@@ -302,7 +302,7 @@ class TestRefused:
         assert tag(api, architect, "order-3") == before
 
     @pytest.mark.parametrize("case", WRONG)
-    def test_against_the_configuration_or_what_is_there(self, api: ApiClient, anna: str, case: str) -> None:
+    def test_items_against_the_configuration_or_the_diagram(self, api: ApiClient, anna: str, case: str) -> None:
         items, expected = WRONG[case]
         texts = problems(post(api, anna, "order", *items, new(99, "task", "Fine")), 422)
         assert len(texts) == len(expected), texts
@@ -358,7 +358,7 @@ class TestRefused:
         assert "diagram" in texts[0]
 
     @pytest.mark.parametrize(("name", "state"), NOT_DRAFTS.items())
-    def test_a_version_that_is_no_draft(self, api: ApiClient, architect: str, name: str, state: str) -> None:
+    def test_only_drafts_can_be_drawn_in(self, api: ApiClient, architect: str, name: str, state: str) -> None:
         before = content(api, architect, name)
         (text,) = problems(post(api, architect, name, new(0, "task", "a")), 409)
         assert state in text

@@ -108,7 +108,7 @@ def test_a_root_shows_in_its_tree(desk: UpdateDesk) -> None:
 
 
 @pytest.mark.parametrize("place", [{}, {"rootPath": []}, {"rootPath": None}])
-def test_what_has_no_parent_is_unfiled(desk: UpdateDesk, place: Body) -> None:
+def test_an_element_without_parent_is_unfiled(desk: UpdateDesk, place: Body) -> None:
     [found] = desk.update(new("subProcess", **place))
     assert found == draft(found, "subProcess", {"name": {"1033": "New"}}, {})
     listed = desk.api.get(f"{RESTS}/processes/views/list/elements", token=desk.anna).json()["elements"]
@@ -117,7 +117,7 @@ def test_what_has_no_parent_is_unfiled(desk: UpdateDesk, place: Body) -> None:
     assert {each["id"] for each in roots} == {ID["customer-view"], ID["house"]}
 
 
-def test_what_the_client_may_say_and_what_it_may_not(desk: UpdateDesk) -> None:
+def test_allowed_and_refused_fields(desk: UpdateDesk) -> None:
     said = {
         "validUntil": {"127": "2030-01-01T00:00:00"},
         "createdOn": {"127": "2000-01-01T00:00:00"},
@@ -134,7 +134,7 @@ def test_what_the_client_may_say_and_what_it_may_not(desk: UpdateDesk) -> None:
                 f"{place}: only its authors and architects may change it; this needs the permission EditElement.")  # fmt: skip
 
 
-def test_a_program_is_the_author_of_what_it_makes(desk: UpdateDesk) -> None:
+def test_a_token_is_the_author_of_its_elements(desk: UpdateDesk) -> None:
     token = token_for(desk.storage, Role.EDITOR)
     [found] = desk.update(new("mainProcess", rootPath=[{"id": ID["house"]}]), token=token)
     [author] = found["related"]["author"]
@@ -161,11 +161,11 @@ def test_a_program_is_the_author_of_what_it_makes(desk: UpdateDesk) -> None:
         (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be a text."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_made_is_refused(desk: UpdateDesk, status: int, element: Body, problem: str) -> None:
+def test_invalid_new_elements_are_refused(desk: UpdateDesk, status: int, element: Body, problem: str) -> None:
     desk.refuse(status, [element], f"elements[0]{problem}", view="list")
 
 
-def test_what_lives_in_diagrams_is_drawn(desk: UpdateDesk) -> None:
+def test_elements_of_diagrams_are_created_by_drawing(desk: UpdateDesk) -> None:
     text = "elements[0]: a task is made by drawing it: post it to the content of a diagram."
     desk.refuse(422, [new("task", rootPath=[{"id": ID["order"]}])], text)
     desk.refuse(

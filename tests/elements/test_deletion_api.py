@@ -130,7 +130,9 @@ class TestWhatGoes:
         assert rows(handbook) == before
         assert api.get(address("invoice", "children"), token=anna).json() == {"count": 0, "elements": []}
 
-    def test_what_lives_in_a_diagram_goes_with_its_shape(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_of_a_diagram_is_deleted_with_its_shape(
+        self, api: ApiClient, handbook: Storage, anna: str
+    ) -> None:
         items = ({"shapeInfo": {"index": 0, "id": ID["shape-check-3"]}}, new(1, "task", "Book", 0))
         draw(api, anna, "order", *items)
         read = tag(api, anna, "order")
@@ -141,7 +143,7 @@ class TestWhatGoes:
         with tenant_scope(handbook):
             assert not Shape.objects.filter(id=ID["shape-check-3"]).exists()
 
-    def test_what_is_drawn_in_another_version_too_stays(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_in_another_version_stays(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         with tenant_scope(handbook):
             Shape.objects.create(version_id=ID["order-3"], element_id=ID["check-2"], position=7)
         before = content(api, anna, "order-2")
@@ -149,7 +151,7 @@ class TestWhatGoes:
         assert content(api, anna, "order-2") == before
         gone(api, anna, "check-3")
 
-    def test_what_lives_in_a_diagram_and_is_drawn_nowhere(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_of_a_diagram_without_shapes(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         with tenant_scope(handbook):
             ShapeFlow.objects.filter(shape_id=ID["shape-check-3"]).delete()
             Shape.objects.filter(id=ID["shape-check-3"]).delete()
@@ -201,7 +203,7 @@ class TestRefused:
         )
 
     @pytest.mark.parametrize("element", IN_THE_WAY)
-    def test_what_is_in_the_way_is_named(self, api: ApiClient, architect: str, element: str) -> None:
+    def test_obstacles_are_named(self, api: ApiClient, architect: str, element: str) -> None:
         before = api.get(address(element), token=architect).content
         texts = problems(delete(api, architect, element), 409)
         expected = IN_THE_WAY[element]
@@ -210,7 +212,7 @@ class TestRefused:
             assert any(all(each in text for each in mentions) for text in texts), (mentions, texts)
         assert api.get(address(element), token=architect).content == before
 
-    def test_what_lives_in_the_diagram_of_a_released_version(self, api: ApiClient, architect: str) -> None:
+    def test_elements_in_the_diagram_of_a_released_version(self, api: ApiClient, architect: str) -> None:
         for element in ("start-2", "check-2"):
             (text,) = problems(delete(api, architect, element), 409)
             assert "released" in text
@@ -239,21 +241,17 @@ class TestRefused:
         for element in ("customer-view", "house", "order-3", "check-3"):  # architectural, and the author's
             assert "DeleteElement" in problems(delete(api, editor, element), 403)[0]
 
-    def test_nobody_deletes_without_a_credential(self, api: ApiClient, handbook: Storage) -> None:
+    def test_deleting_needs_a_credential(self, api: ApiClient, handbook: Storage) -> None:
         for by_post in (True, False):
             problems(delete(api, None, "english", by_post=by_post), 401)
 
-    def test_roles_that_delete_nothing_are_told_which_permission_is_missing(
-        self, api: ApiClient, handbook: Storage
-    ) -> None:
+    def test_roles_without_permission_get_its_name(self, api: ApiClient, handbook: Storage) -> None:
         for role in (Role.VIEWER, Role.ANALYZER, Role.APPROVER):
             (text,) = problems(delete(api, token_for(handbook, role), "english"), 403)
             assert "DeleteElement" in text
 
     @pytest.mark.parametrize("by_post", [True, False])
-    def test_what_cannot_be_addressed_or_read(
-        self, api: ApiClient, handbook: Storage, anna: str, by_post: bool
-    ) -> None:
+    def test_invalid_addresses_and_requests(self, api: ApiClient, handbook: Storage, anna: str, by_post: bool) -> None:
         for element in (NOT_THERE, "shape-check-3"):
             gone(api, anna, element)
             problems(delete(api, anna, element, by_post=by_post), 404)
@@ -272,9 +270,7 @@ class TestRefused:
 
 
 @pytest.mark.parametrize("role", [*Role, "anna"])
-def test_removable_in_the_info_is_what_deleting_does(
-    api: ApiClient, handbook: Storage, anna: str, role: Role | str
-) -> None:
+def test_element_info_agrees_with_deleting(api: ApiClient, handbook: Storage, anna: str, role: Role | str) -> None:
     token = anna if role == "anna" else token_for(handbook, Role(role))
     removable = set()
     for line in LINES:
@@ -312,7 +308,7 @@ def erase(api: ApiClient, token: str, owner: str, shape: str, *, by_post: bool =
 
 class TestErasing:
     @pytest.mark.parametrize("by_post", [False, True])
-    def test_what_came_before_comes_before_what_came_after(self, api: ApiClient, anna: str, by_post: bool) -> None:
+    def test_predecessors_are_connected_to_successors(self, api: ApiClient, anna: str, by_post: bool) -> None:
         before = [new(0, "task", "a"), new(1, "task", "b"), new(2, "task", "x", 0, 1)]
         shapes = draw(api, anna, "invoice", *before, new(3, "task", "c", 0, 2), new(4, "task", "d", 2))
         gone, read = content(api, anna, "invoice")[2]["id"], tag(api, anna, "invoice")
@@ -338,7 +334,7 @@ class TestErasing:
         draw(api, anna, "invoice", new(0, "task", "c"))
         assert flow(api, anna, "invoice") == {"b": [], "c": []}
 
-    def test_an_element_with_a_life_of_its_own_stays(self, api: ApiClient, anna: str) -> None:
+    def test_an_independent_element_stays(self, api: ApiClient, anna: str) -> None:
         before = one(api, anna, "ship")
         ships = (existing(0, "subProcess", "ship"), existing(1, "subProcess", "ship", 0))
         first, second, third = draw(api, anna, "invoice", *ships, new(2, "subProcess", "Send", 1))

@@ -150,7 +150,7 @@ def test_an_element_that_lives_in_a_diagram_is_known_by_its_shape(api: ApiClient
 
 
 @pytest.mark.parametrize(("name", "shape"), [("ship", "shape-ship-2"), ("sales", "shape-sales")])
-def test_an_element_with_a_life_of_its_own_is_also_known_by_its_shapes(api: ApiClient, name: str, shape: str) -> None:
+def test_an_independent_element_lists_its_shapes(api: ApiClient, name: str, shape: str) -> None:
     found = info(api, part(name, "info"))
     assert found["entityIds"] == [ID[f"{name}-1"], ID[shape]]
     assert found["shapeId"] == found["id"] == ID[f"{name}-1"]
@@ -246,7 +246,7 @@ OTHERS = [
         *OTHERS,
     ],
 )
-def test_what_each_role_may_do(
+def test_permissions_of_each_role(
     api: ApiClient,
     handbook: Storage,
     roles: list[Role],
@@ -273,7 +273,7 @@ def token_of_anna(storage: Storage) -> str:
 
 
 @pytest.mark.parametrize("element", ["order-1", "order-3", "invoice", "retired"])
-def test_what_a_viewer_does_not_see_has_no_info(api: ApiClient, handbook: Storage, element: str) -> None:
+def test_a_viewer_gets_no_info_about_drafts(api: ApiClient, handbook: Storage, element: str) -> None:
     refused(api.get(part(element, "info"), token=token_for(handbook, Role.VIEWER)), 404, ID[element])
     refused(api.get(part(element, "info")), 404, ID[element])
 

@@ -85,7 +85,7 @@ class TestOneAttribute:
     def test_unknown_ones_and_contexts_are_not_there(self, api: ApiClient, name: str) -> None:
         refused(api.get(part("order", f"attributes/{name}")), 404, "subProcess", name)
 
-    def test_a_filter_that_does_not_match_leaves_nothing(self, api: ApiClient) -> None:
+    def test_a_filter_without_match_returns_an_empty_list(self, api: ApiClient) -> None:
         body = api.get(part("order", "attributes/scope", filter="count -eq 4")).json()
         assert body == {"count": 0, "values": {}}
 
@@ -142,7 +142,7 @@ class TestOneContext:
         body = api.get(part("order-2", "related/systems", "list"), token=editor).json()
         assert body == {"count": 1, "values": {"systems": SYSTEMS}}
 
-    def test_what_is_innermost_carries_attributes_and_no_address(self, api: ApiClient) -> None:
+    def test_innermost_references_have_attributes_and_no_address(self, api: ApiClient) -> None:
         response = api.get(part("order", "related/owner", expandRelated="owner"))
         culture = {"lcid": {"127": "1031"}, "name": {"1031": "Deutsch", "1033": "German"}}
         crew = {"name": {"1031": "Mannschaft", "1033": "Crew"}}
@@ -218,7 +218,7 @@ class TestChildren:
     def test_none(self, api: ApiClient, editor: str, element: str) -> None:
         assert api.get(part(element, "children"), token=editor).json() == {"count": 0, "elements": []}
 
-    def test_what_lives_in_the_diagram_is_content_and_no_child(
+    def test_elements_of_the_diagram_are_content_and_not_children(
         self, api: ApiClient, handbook: Storage, editor: str
     ) -> None:
         with tenant_scope(handbook):
@@ -249,7 +249,7 @@ class TestContent:
     before_check = [("shape-start-2", "start-2"), ("shape-invoice-2", "invoice-1")]
     after_check = ("shape-check-2", "check-2")
 
-    def test_shapes_in_their_order_with_what_precedes_each(self, api: ApiClient, editor: str) -> None:
+    def test_shapes_in_order_with_their_predecessors(self, api: ApiClient, editor: str) -> None:
         check = shape("shape-check-2", "check-2", self.checked, *self.before_check, related={"systems": SYSTEMS[:2]})
         ship = shape("shape-ship-2", "ship-1", {"1033": "ship"}, self.after_check)
         invoice = shape("shape-invoice-2", "invoice-1", {"1033": "Invoice"}, self.after_check)

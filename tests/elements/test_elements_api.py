@@ -32,7 +32,7 @@ def element(api: ApiClient, name: str, query: str = "", view: str = "detail", **
     return found["elements"][0]
 
 
-def test_who_sees_drafts_reads_the_newest_version(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_callers_who_see_drafts_read_the_newest_version(handbook: Storage, api: ApiClient, editor: str) -> None:
     assert in_order(element(api, "order", token=editor)) == in_order(DRAFT)
 
 
@@ -59,7 +59,7 @@ def test_a_version_is_addressed_by_its_own_id(handbook: Storage, api: ApiClient,
 
 
 @pytest.mark.parametrize("name", ["order-1", "order-3", "invoice", "invoice-1", "retired", "retired-1", "start-3"])
-def test_what_is_not_published_does_not_exist_for_a_viewer(handbook: Storage, api: ApiClient, name: str) -> None:
+def test_unpublished_elements_do_not_exist_for_a_viewer(handbook: Storage, api: ApiClient, name: str) -> None:
     hidden = api.get(f"{PROCESSES}/detail/elements/{ID[name]}")
     assert hidden.status_code == 404
     assert hidden.json() == {
@@ -177,7 +177,7 @@ def test_select_restricts_attributes_and_contexts_only(handbook: Storage, api: A
     assert only_contexts == {**without, "related": {"systems": [wire("erp-2")]}}
 
 
-def test_select_may_name_what_the_view_does_not_show(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_select_can_name_properties_outside_the_view(handbook: Storage, api: ApiClient, editor: str) -> None:
     found = element(api, "order", "?$select=%20systems%20,authorNote", view="list", token=editor)
     assert (found["attributes"], found["related"]) == ({"authorNote": AUTHOR_NOTE}, {"systems": [wire("erp-2")]})
 
@@ -192,7 +192,7 @@ def test_select_may_name_what_the_view_does_not_show(handbook: Storage, api: Api
         ("children", set()),
     ],
 )
-def test_resources_restrict_what_comes_with_the_identity(
+def test_resources_restrict_the_parts_of_an_element(
     handbook: Storage, api: ApiClient, editor: str, resources: str, kept: set[str]
 ) -> None:
     identity = {"facetName", "id", "versionId", "type", "state"}
@@ -210,7 +210,9 @@ def test_versions_are_a_resource_on_request(handbook: Storage, api: ApiClient, e
     assert element(api, "house", "?$resources=versions", view="tree") == wire("house", bare=True)
 
 
-def test_expanding_a_context_shows_what_its_targets_refer_to(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_expanding_a_context_shows_the_references_of_its_targets(
+    handbook: Storage, api: ApiClient, editor: str
+) -> None:
     found = element(api, "order-2", "?$select=systems,owner&$expandRelated=systems,owner", token=editor)
     assert in_order(found["related"]) == in_order(
         {

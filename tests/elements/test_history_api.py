@@ -71,7 +71,7 @@ def changed_on(api: ApiClient, token: str, element: str) -> str:
 
 
 class TestWhatIsTold:
-    def test_nothing_of_what_was_never_changed(self, api: ApiClient, anna: str) -> None:
+    def test_an_unchanged_element_has_no_history(self, api: ApiClient, anna: str) -> None:
         assert history(api, anna, "order") == []
 
     def test_creating(self, api: ApiClient, handbook: Storage, anna: str) -> None:
@@ -127,7 +127,7 @@ class TestWhatIsTold:
         assert [f'"after":{{"attributes":{{"cost[127]":{value}}}}}' in text for value in (LONG, "0.10")] == [True, True]
         assert f'"before":{{"attributes":{{"cost[127]":{LONG}}}}}' in text
 
-    def test_posting_back_what_was_read_replaces_nothing(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_posting_back_an_element_changes_nothing(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         response = update(api, anna, one(api, anna, "order-3"))
         moment = changed_on(api, anna, "order")
         expected = change(handbook, response, "order-3", "updated", moment, before={}, after={})
@@ -214,7 +214,7 @@ def recorded(storage: Storage, element: str) -> list[dict[str, Any]]:
         return [dict(each.before) for each in found]
 
 
-def test_who_a_token_of_its_own_and_the_id_of_the_request(api: ApiClient, handbook: Storage) -> None:
+def test_changes_by_a_token_have_caller_and_request_id(api: ApiClient, handbook: Storage) -> None:
     token = token_for(handbook, Role.ARCHITECT)
     stored = last_token(handbook)
     response = update(
@@ -262,7 +262,7 @@ def test_without_a_page_the_first_hundred(api: ApiClient, handbook: Storage, ann
     assert len(history(api, anna, "order", "?$page=2")) == 1
 
 
-def test_who_may_read_it(api: ApiClient, handbook: Storage, anna: str) -> None:
+def test_access_needs_the_role_analyzer(api: ApiClient, handbook: Storage, anna: str) -> None:
     update(api, anna, {"id": ID["order"], "attributes": {"scope": {"1033": "Secret"}}})
     problems(api.get(part("order", "history"), token=token_for(handbook, Role.VIEWER)), 403)
     problems(api.get(part("order", "history")), 401)

@@ -91,7 +91,7 @@ CUSTOMER_VIEW = {
 }
 
 
-def test_the_roots_of_a_tree_with_what_stands_below_them(api: ApiClient, analyzer: str) -> None:
+def test_the_roots_of_a_tree_with_their_children(api: ApiClient, analyzer: str) -> None:
     response = api.get(report(), token=analyzer)
     assert response.json() == {"count": 2, "values": [CUSTOMER_VIEW, HOUSE]}
     assert (response.status_code, response["api-version"]) == (200, "4.0")
@@ -206,14 +206,14 @@ def test_select_goes_for_everything_that_is_written_out(api: ApiClient, analyzer
     assert body == {"count": 2, "values": [view, {**house, "children": [sales], "content": [sales]}]}
 
 
-def test_select_may_name_what_the_view_does_not_show(api: ApiClient, analyzer: str) -> None:
+def test_select_can_name_properties_outside_the_view(api: ApiClient, analyzer: str) -> None:
     body = api.get(report("ship", select="version,releaseHistory", resources="attributes,related"), token=analyzer)
     related = {"releaseHistory": [ref("ship-1")]}
     ship = {**wire("ship-1", bare=True), "attributes": {"version": {"127": "1.0"}}, "related": related}
     assert body.json() == {"count": 1, "values": [ship]}
 
 
-def test_an_expanded_reference_holds_its_relations_and_no_address(api: ApiClient, analyzer: str) -> None:
+def test_an_expanded_reference_has_relations_and_no_address(api: ApiClient, analyzer: str) -> None:
     address = report("order-3", select="systems", resources="related", expandRelated="systems")
     inner = {"owner": [wire("anna", bare=True)], "releaseHistory": [wire("erp-1", bare=True)]}
     erp = {**wire("erp-2", bare=True), "related": inner}
@@ -255,7 +255,7 @@ def test_filter_on_one_element(api: ApiClient, analyzer: str) -> None:
         ("rootPath", {}),
     ],
 )
-def test_resources_restrict_what_is_shown(api: ApiClient, analyzer: str, resources: str, parts: Wire) -> None:
+def test_resources_restrict_the_parts(api: ApiClient, analyzer: str, resources: str, parts: Wire) -> None:
     body = api.get(report("house", resources=resources), token=analyzer).json()
     assert body == {"count": 1, "values": [{**wire("house", bare=True), **parts}]}
 

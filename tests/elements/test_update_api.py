@@ -81,7 +81,7 @@ def test_attributes_merge_by_name_and_culture(desk: UpdateDesk) -> None:
         assert ElementVersion.objects.get(pk=ID["order-3"]).sort_name == "ärger"
 
 
-def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime, desk: UpdateDesk) -> None:
+def test_the_server_sets_author_and_time_once_per_request(clock: datetime, desk: UpdateDesk) -> None:
     found = desk.update(order(), {"id": ID["invoice"]}, {"id": ID["check-3"]})
     assert len({each["attributes"]["changedOn"]["127"] for each in found}) == 1
     assert found[0]["attributes"]["changedOn"]["127"].startswith("2026-07-01T12:00:")

@@ -56,7 +56,7 @@ DOCUMENT = "/acme/open/_api/schema"
         (",;,q=1", PLAIN),
     ],
 )
-def test_what_a_client_asks_for(header: str, wanted: Codings) -> None:
+def test_codings_of_a_client(header: str, wanted: Codings) -> None:
     assert codings(header) == wanted
 
 

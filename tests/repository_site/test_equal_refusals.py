@@ -124,7 +124,7 @@ NOBODYS = {"elementId": UNKNOWN, "taskId": UNKNOWN, "relatedId": "systems", "sha
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.ADMINISTRATOR])
-def test_what_is_another_tenants_is_not_there(
+def test_elements_of_another_tenant_look_unknown(
     api: ApiClient, handbook: Storage, theirs: dict[str, str], role: Role
 ) -> None:
     apart, statuses = differences(api, token_for(handbook, role), NOBODYS, theirs)

@@ -99,7 +99,7 @@ def test_413(api: ApiClient, open_storage: Storage) -> None:
     assert api.post(INFO, b" " * 100, content_type="application/json").status_code == 200
 
 
-def test_a_content_length_that_is_no_number(api: ApiClient, open_storage: Storage) -> None:
+def test_a_content_length_that_is_not_a_number(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, CONTENT_LENGTH="-5")
     assert (response.status_code, response.json()["message"]) == (400, "Content-Length is not a number.")
 
@@ -111,7 +111,7 @@ def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatc
     assert [api.get(INFO).status_code for _ in range(3)] == [200, 200, 429]
     refused = api.get(INFO)
     assert refused["Retry-After"] == "10"
-    assert refused.json() == body("Too many requests; try again in 10 second(s).", "volatile", "error")
+    assert refused.json() == body("Too many requests; try again in 10 seconds.", "volatile", "error")
     assert api.get(INFO, headers={}, REMOTE_ADDR="10.0.0.9").status_code == 200
     first, second = token_for(storage), token_for(storage)
     address = "/acme/handbook/_api/rest/info"

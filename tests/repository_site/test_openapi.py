@@ -185,7 +185,7 @@ def test_the_client_notices_a_request_outside_the_document(
         api_client.check_request(method, path.partition("?")[0], request, request.body)
 
 
-def test_the_client_lets_pass_what_is_described() -> None:
+def test_the_client_accepts_described_requests() -> None:
     body = json.dumps({"count": 1, "values": [{"id": ELEMENT, "attributes": {"name": {"1033": None}, "version": 1}}]})
     path = f"{ELEMENTS}/?api-version=1.0"
     headers = {"If-Match": '"x"', "Idempotency-Key": "k", "X-Request-ID": "r", "Authorization": "Bearer t"}

@@ -70,7 +70,7 @@ def test_a_bad_token_is_refused_even_where_anonymous_may_read(api: ApiClient, op
     assert (response.status_code, response.json()) == (401, REFUSED)
 
 
-def test_a_token_holds_in_its_own_context_only(
+def test_a_token_is_valid_in_its_own_context_only(
     api: ApiClient, storage: Storage, other_storage: Storage, open_storage: Storage
 ) -> None:
     addresses = {
@@ -113,7 +113,7 @@ def test_expired_revoked_and_future_tokens(api: ApiClient, storage: Storage) -> 
     assert api.get(INFO, token=issued.value).status_code == 200
 
 
-def test_revoking_takes_effect_at_once_and_is_told_apart_the_second_time(api: ApiClient, storage: Storage) -> None:
+def test_revoking_takes_effect_at_once_and_fails_the_second_time(api: ApiClient, storage: Storage) -> None:
     issued = issue_token(storage_context(storage), "t", [Role.VIEWER])
     assert revoke_token(issued.token) is True
     assert revoke_token(issued.token) is False
@@ -151,7 +151,7 @@ def test_the_time_of_use_is_noted_once_a_minute(storage: Storage, django_assert_
     assert ApiToken.objects.get().last_used_on > first  # type: ignore[operator]  # set above
 
 
-def test_all_problems_of_a_token_are_told_at_once(storage: Storage) -> None:
+def test_all_problems_of_a_token_are_reported_at_once(storage: Storage) -> None:
     with pytest.raises(Invalid) as caught:
         issue_token(
             storage_context(storage), " ", [], user_id=uuid.UUID(int=7), valid_until=timezone.now() - timedelta(days=1)
@@ -243,14 +243,14 @@ def test_superusers_reach_every_context_by_session(api: ApiClient, storage: Stor
         assert api.get(address).status_code == 200
 
 
-def test_sessions_that_are_not_staff_count_for_nothing(api: ApiClient, storage: Storage) -> None:
+def test_sessions_of_other_accounts_are_ignored(api: ApiClient, storage: Storage) -> None:
     account = StaffAccountFactory.create(is_staff=False)
     StorageMembership.objects.create(account=account, storage=storage, roles=["viewer"])
     api.force_login(account)
     assert api.get(INFO).status_code == 401
 
 
-def test_a_token_that_is_read_with_the_storage_holds_nowhere_else(
+def test_a_prefetched_token_is_invalid_in_other_storages(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
     """Not in another storage, not in one with the same name in another collection, and not after it has expired."""

@@ -16,7 +16,7 @@ from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 INFO, OPEN, FOREIGN = (f"/{path}/_api/rest/info" for path in ("acme/handbook", "acme/open", "rival/handbook"))
-REFUSED = "Too many requests; try again in 1000 second(s)."
+REFUSED = "Too many requests; try again in 1000 seconds."
 BURST = 3
 
 
@@ -58,7 +58,7 @@ def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", [INFO, OPEN])
-def test_a_forwarded_address_is_no_way_around(
+def test_a_forged_forwarded_address_does_not_help(
     api: ApiClient, storage: Storage, open_storage: Storage, settings: Any, path: str
 ) -> None:
     plain = 200 if path == OPEN else 401
