@@ -110,7 +110,7 @@ def test_operation_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-class Answer(dict[str, str]):
+class FakeResponse(dict[str, str]):
     def __init__(self, status_code: int, body: Any) -> None:
         super().__init__({"Content-Type": "application/json", "X-Request-ID": "x", "api-version": "1.0"})
         self["WWW-Authenticate"] = "Bearer"
@@ -151,7 +151,7 @@ class Answer(dict[str, str]):
 )
 def test_the_client_notices_an_answer_outside_the_document(path: str, status: int, body: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        api_client.check_answer("GET", path, Answer(status, body))
+        api_client.check_answer("GET", path, FakeResponse(status, body))
 
 
 ELEMENTS = "/a/b/_api/rest/facets/x/views/y/elements"
@@ -194,7 +194,7 @@ def test_the_client_accepts_described_requests() -> None:
 
 
 def test_the_client_notices_a_missing_header() -> None:
-    answer = Answer(401, {"message": "m", "output": "volatile", "type": "unauthorized", "data": [{"error": "e"}]})
+    answer = FakeResponse(401, {"message": "m", "output": "volatile", "type": "unauthorized", "data": [{"error": "e"}]})
     del answer["WWW-Authenticate"]
     with pytest.raises(AssertionError, match="WWW-Authenticate is missing"):
         api_client.check_answer("GET", "/a/b/_api/rest/info", answer)
