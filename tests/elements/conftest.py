@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from repository_site.core import environment
 from storage.models import Storage
 from tests.conftest import StorageMaker
 from tests.elements.handbook import TEMPLATE, write_lines
-
-DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
+from tests.elements.transfer_files import DEMO
 
 
 @pytest.fixture(scope="module")

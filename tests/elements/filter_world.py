@@ -133,7 +133,7 @@ TEMPLATE = {
 
 
 @dataclass
-class Version:
+class FilteredVersion:
     id: UUID
     state: str = ""
     major: int | None = None
@@ -155,7 +155,7 @@ class Thing:
 
     id: UUID
     type: str
-    versions: list[Version]
+    versions: list[FilteredVersion]
     newest: int = -1
     published: int | None = None
     creation_id: UUID | None = None
@@ -165,11 +165,11 @@ class Thing:
         return self.creation_id or self.id
 
     @property
-    def newest_version(self) -> Version:
+    def newest_version(self) -> FilteredVersion:
         return self.versions[self.newest]
 
     @property
-    def published_version(self) -> Version | None:
+    def published_version(self) -> FilteredVersion | None:
         return None if self.published is None else self.versions[self.published]
 
 
@@ -207,7 +207,7 @@ VERSION_COLUMNS = (
 )
 
 
-def version_row(thing: Thing, own: Version) -> list[Any]:
+def version_row(thing: Thing, own: FilteredVersion) -> list[Any]:
     return [
         own.id, thing.id, own.state, category(own.state), own.major, own.minor, own.stereotype,
         to_json(own.attributes).decode(), "",
@@ -223,7 +223,7 @@ def with_reporting(type: ElementType) -> ElementType:
 
 
 @dataclass(frozen=True)
-class Reader:
+class FilterReader:
     """Writes wire forms for one audience."""
 
     types: dict[str, ElementType]
@@ -231,7 +231,7 @@ class Reader:
     sees_drafts: bool
     things: dict[UUID, Thing]
 
-    def wire(self, thing: Thing, own: Version) -> dict[str, Any]:
+    def wire(self, thing: Thing, own: FilteredVersion) -> dict[str, Any]:
         type = self.types[thing.type]
         attributes = {
             each.key: self.attribute(each.key, type, thing, own) for each in type.properties if each.attribute
@@ -250,7 +250,7 @@ class Reader:
         }
         return {key: value for key, value in fields.items() if value}
 
-    def attribute(self, key: str, type: ElementType, thing: Thing, own: Version) -> dict[str, Any]:
+    def attribute(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> dict[str, Any]:
         if key == "gotoUrl":
             facet = {"people": "people", "things, étc.": "things%2C%20%C3%A9tc."}[type.facet]
             return {lcid: f"{ADDRESS}/{lcid}/{facet}/{own.id}" for lcid in CULTURES}
@@ -264,7 +264,7 @@ class Reader:
         value = self.derived(key, type, thing, own)
         return {} if value is None else {"127": value}
 
-    def derived(self, key: str, type: ElementType, thing: Thing, own: Version) -> Any:
+    def derived(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> Any:
         newest, published = thing.newest_version, thing.published_version
         match key:
             case "version":
@@ -288,7 +288,7 @@ class Reader:
     def local(self, instant: datetime) -> str:
         return instant.astimezone(self.zone).replace(tzinfo=None).isoformat()
 
-    def targets(self, key: str, type: ElementType, thing: Thing, own: Version) -> list[UUID]:
+    def targets(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> list[UUID]:
         if key == "releaseHistory":
             seen = (
                 thing.versions
@@ -305,7 +305,7 @@ class Reader:
 
 
 @dataclass
-class World:
+class FilterWorld:
     """Elements in a storage. A rival storage holds the same rows with the same ids, so a leak finds them twice."""
 
     storage: Storage
@@ -323,7 +323,7 @@ class World:
     @cached_property
     def wires(self) -> dict[tuple[ZoneInfo, bool], dict[str, WireElement]]:
         by_id = {each.id: each for each in self.things.values()}
-        readers = [Reader(self.types, zone, sees, by_id) for zone in ZONES for sees in (True, False)]
+        readers = [FilterReader(self.types, zone, sees, by_id) for zone in ZONES for sees in (True, False)]
         return {
             (reader.zone, reader.sees_drafts): {
                 str(own.id): reader.wire(each, own) for each in by_id.values() for own in each.versions
@@ -349,7 +349,7 @@ class World:
 
 
 @contextmanager
-def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[World]:
+def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[FilterWorld]:
     """In one transaction for a whole module of tests, none of which writes."""
     template = folder / "filters.json"
     template.write_text(json.dumps(TEMPLATE), encoding="utf-8")
@@ -357,7 +357,7 @@ def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[
         for collection in ("rival", "acme"):
             storage = StorageFactory.create(collection=collection, key=name, template=str(template))
             store(storage, configuration_of(storage), list(things.values()))
-        yield World(storage, configuration_of(storage), things)
+        yield FilterWorld(storage, configuration_of(storage), things)
         transaction.set_rollback(True)
 
 

@@ -23,35 +23,11 @@ from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
+from tests.elements.tagged_reads import ORDER, PROCESSES, READS, REST, headers_of
 from tests.factories import token_for
 from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-REST = "/acme/handbook/_api/rest"
-PROCESSES = f"{REST}/facets/processes/views/detail/elements"
-ORDER = f"{PROCESSES}/{ID['order']}"
-# What the tag of each read looks like: of a list or a part, of a list that may be streamed, of a single element.
-STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
-READS = {
-    PROCESSES: WHOLE,
-    f"{PROCESSES}?$filter=StartsWith(name,'o')": WHOLE,
-    f"{PROCESSES}?$pageSize=2": STATE,
-    f"{PROCESSES}?$page=2&$pageSize=2": STATE,
-    f"{PROCESSES}?$pageSelectionKey={ID['order']}": STATE,
-    ORDER: SINGLE,
-    f"{ORDER}?$filter=IsNull(name)": SINGLE,
-    f"{ORDER}/attributes": STATE,
-    f"{ORDER}/attributes/name": STATE,
-    f"{ORDER}/related": STATE,
-    f"{ORDER}/related/systems": STATE,
-    f"{PROCESSES}/{ID['sales']}/children": WHOLE,
-    f"{PROCESSES}/{ID['order-3']}/content": STATE,
-    f"{ORDER}/versions": WHOLE,
-    f"{REST}/facets/processes/reporting": WHOLE,
-    f"{REST}/facets/processes/reporting?$page=1": STATE,
-    f"{REST}/facets/processes/reporting/{ID['order']}": STATE,
-    f"{REST}/diagram/{ID['order-3']}/render/1033/vertical": STATE,
-}
 
 
 @pytest.fixture
@@ -62,10 +38,6 @@ def architect(handbook: Storage) -> str:
 def read(api: ApiClient, address: str, token: str | None, tag: str | None = None, **headers: str) -> Any:
     given = {**headers, **({"If-None-Match": tag} if tag else {})}
     return api.get(address, token=token, headers=given)
-
-
-def headers_of(response: Any) -> dict[str, str]:
-    return {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
 
 
 def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> None:

@@ -11,7 +11,7 @@ from elements.models import ContentMark, ElementVersion
 from storage.models import Storage
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
-from tests.elements.test_content_state import state
+from tests.elements.content_states import state
 from tests.factories import StorageFactory
 
 
@@ -20,7 +20,7 @@ def test_two_who_change_side_by_side_wait_for_nobody() -> None:
     """Four states: neither has come into sight, the one, the other, both. All of them differ."""
     storage = StorageFactory.create(collection="acme", key="busy")
     touch(storage)
-    first, second = Writer(storage), Writer(storage)
+    first, second = SideWriter(storage), SideWriter(storage)
     seen = [state(storage)]
     first.write()
     second.write()
@@ -43,7 +43,7 @@ def touch(storage: Storage) -> None:
         ElementVersion.objects.update(revision=1)
 
 
-class Writer:
+class SideWriter:
     """Somebody with a transaction of their own, in a thread of their own."""
 
     def __init__(self, storage: Storage) -> None:

@@ -16,16 +16,12 @@ from storage.models.roles import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.content_states import state
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, token_for
 
 pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
-
-
-def state(storage: Storage) -> str:
-    with tenant_scope(storage):
-        return content_state()
 
 
 def process(name: str, **more: Any) -> dict[str, Any]:

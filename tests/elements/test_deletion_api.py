@@ -14,9 +14,9 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
+from tests.elements.drawing_requests import ORDER_3, content, draw, existing, flow, new, one, problems, tag
+from tests.elements.element_parts import NOT_THERE, ORDER_2, RELATED_2, part
 from tests.elements.handbook import ID, LINES, wire
-from tests.elements.test_content_api import ORDER_3, content, draw, existing, flow, new, one, problems, tag
-from tests.elements.test_element_parts_api import NOT_THERE, ORDER_2, RELATED_2, part
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db

@@ -28,9 +28,9 @@ from tests.elements.filter_world import (
     STATES,
     TEMPLATE,
     ZONES,
+    FilteredVersion,
+    FilterWorld,
     Thing,
-    Version,
-    World,
     filter_world,
     identity,
     quoted,
@@ -103,10 +103,10 @@ class Maker:
             free = [each for each in free if not any({each, state} <= alone for alone in (OPEN, PUBLISHED))]
         return found
 
-    def version(self, id: UUID, type: ElementType, state: str, place: int = 0) -> Version:
+    def version(self, id: UUID, type: ElementType, state: str, place: int = 0) -> FilteredVersion:
         pick = self.random
         major = pick.choice([None, 0, 1, 2, 10])
-        return Version(
+        return FilteredVersion(
             id,
             state=state,
             major=major,
@@ -200,7 +200,7 @@ def expressions(known: list[tuple[str, ValueKind]]) -> st.SearchStrategy[str]:
 @pytest.fixture(scope="module")
 def random_world(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+) -> Iterator[FilterWorld]:
     with (
         django_db_blocker.unblock(),
         filter_world("random", Maker(1).things(), tmp_path_factory.mktemp("random")) as world,
@@ -208,7 +208,7 @@ def random_world(
         yield world
 
 
-def test_random_filters_find_what_the_rules_say(random_world: World) -> None:
+def test_random_filters_find_what_the_rules_say(random_world: FilterWorld) -> None:
     matched = 0
 
     @settings(max_examples=scaled(2000), deadline=None, database=None)

@@ -21,9 +21,9 @@ from tests.elements.filter_world import (
     BERLIN,
     NEW_YORK,
     SELECT,
+    FilteredVersion,
+    FilterWorld,
     Thing,
-    Version,
-    World,
     filter_world,
     identity,
     quoted,
@@ -32,8 +32,8 @@ from tests.elements.filter_world import (
 pytestmark = pytest.mark.django_db
 
 
-def version(name: str, **fields: Any) -> Version:
-    return Version(identity(name), **fields)
+def version(name: str, **fields: Any) -> FilteredVersion:
+    return FilteredVersion(identity(name), **fields)
 
 
 def local(text: str, zone: ZoneInfo = BERLIN, fold: int = 0) -> datetime:
@@ -129,7 +129,9 @@ HAND_PICKED = {
 
 
 @pytest.fixture(scope="module")
-def picked(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def picked(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FilterWorld]:
     with django_db_blocker.unblock(), filter_world("picked", HAND_PICKED, tmp_path_factory.mktemp("picked")) as world:
         yield world
 
@@ -306,7 +308,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("filter", "names"), CASES)
-def test_what_is_found(picked: World, filter: str, names: str) -> None:
+def test_what_is_found(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression) == ids
@@ -328,7 +330,7 @@ def test_what_is_found(picked: World, filter: str, names: str) -> None:
         (f"releaseHistory -eq {HAND_PICKED['full'].id}", "full full-old"),
     ],
 )
-def test_readers_without_drafts_find_no_hidden_targets(picked: World, filter: str, names: str) -> None:
+def test_readers_without_drafts_find_no_hidden_targets(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression, sees_drafts=False) == ids
@@ -345,14 +347,14 @@ def test_readers_without_drafts_find_no_hidden_targets(picked: World, filter: st
         ("relOn -ge 2026-11-01T01:30:00", ""),
     ],
 )
-def test_local_times_are_those_of_the_zone(picked: World, filter: str, names: str) -> None:
+def test_local_times_are_those_of_the_zone(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression, NEW_YORK) == ids
     assert picked.expected(expression, NEW_YORK) == ids
 
 
-def test_one_statement_that_postgres_can_plan(picked: World) -> None:
+def test_one_statement_that_postgres_can_plan(picked: FilterWorld) -> None:
     together = picked.read(" OR ".join(f"({filter})" for filter, _ in CASES[:70]))
     with tenant_scope(picked.storage), connection.cursor() as cursor:
         with CaptureQueriesContext(connection) as captured:
@@ -364,7 +366,7 @@ def test_one_statement_that_postgres_can_plan(picked: World) -> None:
             cursor.execute("EXPLAIN " + SELECT + condition.sql, condition.parameters)
 
 
-def test_nothing_of_a_filter_or_the_configuration_stands_in_the_sql(picked: World) -> None:
+def test_nothing_of_a_filter_or_the_configuration_stands_in_the_sql(picked: FilterWorld) -> None:
     filters = (
         "Contains({0}, {1}) OR {0} -eq {1} OR {0}[1031] -gt {1} OR IsNull({0}) OR owner -eq {2} OR Decimal -gt 4711"
     )

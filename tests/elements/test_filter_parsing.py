@@ -298,7 +298,7 @@ def test_siblings_do_not_nest() -> None:
     parse_filter(" and ".join(["NOT (NOT (a eq 1))"] * 100))
 
 
-class Writer:
+class FilterWriter:
     """Writes a random filter and builds the tree that it must give, place by place."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
@@ -439,7 +439,7 @@ NUMBERS = st.one_of(
 
 @st.composite
 def written_filters(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[str, Expression]:
-    writer = Writer(draw)
+    writer = FilterWriter(draw)
     expression = writer.expression(levels=3)
     return writer.text, expression
 

@@ -13,9 +13,9 @@ from storage.models import ApiToken, Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.drawing_requests import anchor, content, draw, new, one, post, problems
+from tests.elements.element_parts import NOT_THERE, part
 from tests.elements.handbook import FACETS, ID, wire
-from tests.elements.test_content_api import anchor, content, draw, new, one, post, problems
-from tests.elements.test_element_parts_api import NOT_THERE, part
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db

@@ -29,7 +29,7 @@ MAY_CHANGE = ["changed_on", "changed_by_id", "revision"]
 Wire = dict[str, Any]
 
 
-class Client:
+class PostBackClient:
     """Sees everything, and keeps every digit: numbers are read as decimals and written as they were read."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
@@ -96,12 +96,12 @@ def paths_of_versions(storage: Storage) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def client(showcase: Storage, api: ApiClient) -> Client:
-    return Client(showcase, api)
+def client(showcase: Storage, api: ApiClient) -> PostBackClient:
+    return PostBackClient(showcase, api)
 
 
 @pytest.mark.long
-def test_every_version_can_be_posted_back(client: Client) -> None:
+def test_every_version_can_be_posted_back(client: PostBackClient) -> None:
     step = 1 if IS_FULL else PART
     paths = {path: versions[::step] for path, versions in paths_of_versions(client.storage).items()}
     before = stored_rows(client.storage)
@@ -121,7 +121,7 @@ def test_every_version_can_be_posted_back(client: Client) -> None:
 
 @pytest.mark.long
 @only_at_full_scale
-def test_what_any_view_shows_can_be_posted_back(client: Client) -> None:
+def test_what_any_view_shows_can_be_posted_back(client: PostBackClient) -> None:
     before = stored_rows(client.storage)
     posted, views = 0, client.views()
     for path, is_hierarchical in views:

@@ -10,8 +10,8 @@ import pytest
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.element_parts import NOT_THERE, refused
 from tests.elements.handbook import FACETS, ID, TYPE_NAMES, wire
-from tests.elements.test_element_parts_api import NOT_THERE, refused
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -24,134 +20,22 @@ from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import set_state
-from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, TEMPLATE, wire, write_lines
-from tests.elements.test_elements_api import DRAFT, PUBLISHED, in_order
+from tests.elements.element_lists import DRAFT, PUBLISHED, in_order
+from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, wire
+from tests.elements.update_requests import (
+    KINDS,
+    RESTS,
+    UNKNOWN,
+    Body,
+    UpdateClient,
+    extended_handbook,
+    fingerprint,
+)
 from tests.factories import token_for
 from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-Body = dict[str, Any]
-RESTS = "/acme/handbook/_api/rest/facets"
-UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
-KINDS = {
-    401: ("unauthorized", "volatile"),
-    403: ("unauthorized", "volatile"),
-    409: ("error", "dialog"),
-    412: ("error", "dialog"),
-}
 KINDS |= {400: ("error", "inline"), 422: ("error", "inline")}
-LABEL = {"1033": "Label"}
-CHOICES = [{"displayNames": LABEL}, *({"key": key, "displayNames": LABEL} for key in ("defined", "isLived"))]
-TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
-
-
-def _attribute(type: str, *, by_culture: bool = False, in_released: bool = False, **more: Any) -> Body:
-    attribute = {"dataType": type, "isInvariantCulture": not by_culture, **more}
-    return {"displayNames": LABEL, "editableInReleased": in_released, "attribute": attribute}
-
-
-def _context(facet: str, *, in_released: bool = False, **more: Any) -> Body:
-    return {"displayNames": LABEL, "editableInReleased": in_released, "related": {"facet": facet, **more}}
-
-
-# Of every data type one, and contexts of every kind.
-PROPERTIES = {
-    "note": _attribute("SingleLineText", by_culture=True, in_released=True),
-    "maturity": _attribute("SelectionValue", selectableValues=CHOICES),
-    "channels": _attribute("MultiSelectionValue", selectableValues=CHOICES),
-    "isCritical": _attribute("Boolean"),
-    "begin": _attribute("DateTime"),
-    "site": _attribute("Url", by_culture=True),
-    "watchers": _context(
-        "users", relatedTypes=["user", "userGroup"], canAddNew=True, maxOccurrence=2, in_released=True
-    ),
-    "measuredBy": _context("it", readOnly=True),
-    "tools": _context("it", canAddNew=True),
-    "nextSteps": _context("processes", canAddNew=True),
-}
-
-
-def extended_template() -> Body:
-    template = copy.deepcopy(TEMPLATE)
-    template["properties"] |= PROPERTIES
-    template["types"]["subProcess"]["properties"] += PROPERTIES
-    # A view that does not show what stands between the two.
-    steps = {"displayNames": LABEL, "key": "Steps", "types": ["processHouse", "subProcess"], "properties": ["name"]}
-    template["facets"]["processes"]["views"]["steps"] = steps
-    return template
-
-
-@contextmanager
-def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """acme/handbook and rival/handbook, with the same ids, and properties of every kind."""
-    template = folder / "template.json"
-    template.write_text(json.dumps(extended_template()), encoding="utf-8")
-    fields = {"key": "handbook", "template": str(template), "anonymous": "read", "time_zone": "Europe/Berlin"}
-    with (
-        filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
-        filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
-    ):
-        yield storage
-
-
-class Desk:
-    """Where Anna, the author of the draft `order-3`, works. What is refused must leave both storages as they were."""
-
-    def __init__(self, storage: Storage, api: ApiClient) -> None:
-        self.storage, self.api = storage, api
-        self.rival = Storage.objects.get(collection__key="rival", key=storage.key)
-        self.anna = token_for(storage, Role.EDITOR, user_id=UUID(ID["anna"]))
-        self.architect = token_for(storage, Role.ARCHITECT)
-
-    def send(self, body: Any, view: str = "detail", facet: str = "processes", **options: Any) -> Any:
-        content = body if isinstance(body, str | bytes) else json.dumps(body)
-        options.setdefault("token", self.anna)
-        options.setdefault("content_type", "application/json")
-        return self.api.post(f"{RESTS}/{facet}/views/{view}/elements/", content, **options)
-
-    def update(self, *elements: Body, **options: Any) -> list[Body]:
-        """The answer, which operation 4 must give as well."""
-        response = self.send({"count": len(elements), "elements": list(elements)}, **options)
-        assert response.status_code == 200, response.content
-        found: list[Body] = response.json()["elements"]
-        assert response.json() == {"count": len(elements), "elements": found}
-        where = {key: value for key, value in options.items() if key in ("view", "facet", "token")}
-        for each in found:
-            assert in_order(self.read(str(each.get("versionId", each["id"])), **where)) == in_order(each)
-        return found
-
-    def read(self, name: str, view: str = "detail", facet: str = "processes", **options: Any) -> Body:
-        options.setdefault("token", self.anna)
-        response = self.api.get(f"{RESTS}/{facet}/views/{view}/elements/{ID.get(name, name)}", **options)
-        assert response.status_code == 200, response.content
-        found: Body = response.json()["elements"][0]
-        return found
-
-    def refuse(self, status: int, body: Any, *errors: str, **options: Any) -> None:
-        """The whole body of the answer; elements may be given instead of a body with them."""
-        before = self.fingerprints()
-        if isinstance(body, list):
-            body = {"elements": body}
-        response = self.send(body, **options)
-        type, output = KINDS.get(status, ("error", "volatile"))
-        message = errors[0] if len(errors) == 1 else f"The request has {len(errors)} problems; nothing was changed."
-        data = [{"error": error} for error in errors]
-        assert response.json() == {"message": message, "output": output, "type": type, "data": data}
-        assert response.status_code == status
-        assert self.fingerprints() == before
-
-    def fingerprints(self) -> list[str]:
-        return [fingerprint(self.storage), fingerprint(self.rival)]
-
-
-def fingerprint(storage: Storage) -> str:
-    """Of everything that is stored about elements."""
-    tables = (
-        f"(SELECT coalesce(string_agg(t::text, ',' ORDER BY t.id), '') FROM elements_{name} t)" for name in TABLES
-    )
-    with tenant_scope(storage), connection.cursor() as cursor:
-        cursor.execute(f"SELECT md5(concat_ws('|', {', '.join(tables)}))")
-        return str(cursor.fetchone()[0])
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +45,8 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def desk(handbook: Storage, api: ApiClient) -> Desk:
-    return Desk(handbook, api)
+def desk(handbook: Storage, api: ApiClient) -> UpdateClient:
+    return UpdateClient(handbook, api)
 
 
 @pytest.fixture
@@ -195,7 +79,7 @@ def changed(before: Body, after: Body, **attributes: Any) -> Body:
     return {**before, "attributes": found, "related": {**before["related"], "changedBy": [wire("anna")]}}
 
 
-def history(desk: Desk, version: str) -> list[tuple[str, Any, Any]]:
+def history(desk: UpdateClient, version: str) -> list[tuple[str, Any, Any]]:
     with tenant_scope(desk.storage):
         rows = ElementChange.objects.filter(version_id=ID.get(version, version)).order_by("changed_on")
         return [(row.action, row.before, row.after) for row in rows]
@@ -204,7 +88,7 @@ def history(desk: Desk, version: str) -> list[tuple[str, Any, Any]]:
 # Attributes.
 
 
-def test_attributes_merge_by_name_and_culture(desk: Desk) -> None:
+def test_attributes_merge_by_name_and_culture(desk: UpdateClient) -> None:
     rival = fingerprint(desk.rival)
     [first] = desk.update(
         texts(name={"1031": "Jeden Auftrag\nabwickeln"}, scope={"1033": " Company "}, count={"127": 7})
@@ -229,7 +113,7 @@ def test_attributes_merge_by_name_and_culture(desk: Desk) -> None:
         assert ElementVersion.objects.get(pk=ID["order-3"]).sort_name == "ärger"
 
 
-def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime, desk: Desk) -> None:
+def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime, desk: UpdateClient) -> None:
     found = desk.update(order(), {"id": ID["invoice"]}, {"id": ID["check-3"]})
     assert len({each["attributes"]["changedOn"]["127"] for each in found}) == 1
     assert found[0]["attributes"]["changedOn"]["127"].startswith("2026-07-01T12:00:")
@@ -242,7 +126,7 @@ def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime,
         assert ElementVersion.objects.get(pk=ID["order-3"]).changed_on == rows[0].changed_on > clock
 
 
-def test_the_version_that_is_named_is_changed(desk: Desk) -> None:
+def test_the_version_that_is_named_is_changed(desk: UpdateClient) -> None:
     by_id = desk.update({"id": ID["order"].upper(), "attributes": {"scope": {"1033": "by id"}}})[0]
     assert (by_id["versionId"], by_id["attributes"]["scope"]) == (ID["order-3"], {"1033": "by id"})
     by_version = desk.update({"versionId": ID["order-3"].upper(), "attributes": {"scope": {"1033": "by version"}}})[0]
@@ -257,7 +141,7 @@ def test_the_version_that_is_named_is_changed(desk: Desk) -> None:
     [{"stereotype": "core"}, {"attributes": {"stereotype": {"127": "core"}}},
      {"stereotype": "core", "attributes": {"stereotype": {"127": "core"}}}],
 )  # fmt: skip
-def test_a_stereotype_is_a_field_and_an_attribute(desk: Desk, element: Body) -> None:
+def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateClient, element: Body) -> None:
     [found] = desk.update(order(**element))
     assert (found["stereotype"], found["attributes"]["stereotype"]) == ("core", {"127": "core"})
     # What was read names the old one once more; the other is meant.
@@ -267,7 +151,7 @@ def test_a_stereotype_is_a_field_and_an_attribute(desk: Desk, element: Body) -> 
     assert without == changed(DRAFT, without)
 
 
-def test_stereotypes_are_refused(desk: Desk) -> None:
+def test_stereotypes_are_refused(desk: UpdateClient) -> None:
     both = order(stereotype="a", attributes={"stereotype": {"127": "b"}})
     desk.refuse(422, [both], at("stereotype", "the field and the attribute differ; give one of them"))
     wrong = at("stereotype", "must be a single line of up to 200 characters")
@@ -282,7 +166,7 @@ def test_stereotypes_are_refused(desk: Desk) -> None:
                 at("stereotype", "the type task has no such attribute", "check-3"))  # fmt: skip
 
 
-def test_validity_is_in_the_time_of_the_storage(desk: Desk) -> None:
+def test_validity_is_in_the_time_of_the_storage(desk: UpdateClient) -> None:
     moments = {"validFrom": {"127": "2026-07-01T00:00:00.1234567"}, "validUntil": {"127": "2026-10-25T02:30:00"}}
     [found] = desk.update(texts(**moments))
     assert found == changed(DRAFT, found, **(moments | {"validFrom": {"127": "2026-07-01T00:00:00.123456"}}))
@@ -326,7 +210,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("place", "sent", "kept"), GOOD)
-def test_values_are_kept_exactly(desk: Desk, place: str, sent: str, kept: str | None) -> None:
+def test_values_are_kept_exactly(desk: UpdateClient, place: str, sent: str, kept: str | None) -> None:
     name, culture = place[:-1].split("[")
     body = f'{{"elements":[{{"versionId":"{ID["order-3"]}","attributes":{{"{name}":{{"{culture}":{sent}}}}}}}]}}'
     expected = f'"{name}":{{"{culture}":{kept or sent}}}'.encode()
@@ -377,7 +261,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("place", "value", "problem"), BAD)
-def test_values_that_do_not_fit_are_refused(desk: Desk, place: str, value: Any, problem: str) -> None:
+def test_values_that_do_not_fit_are_refused(desk: UpdateClient, place: str, value: Any, problem: str) -> None:
     name, culture = place[:-1].split("[")
     desk.refuse(422, [texts(**{name: {culture: value}})], at(place, problem))
 
@@ -385,7 +269,7 @@ def test_values_that_do_not_fit_are_refused(desk: Desk, place: str, value: Any, 
 # Related contexts.
 
 
-def test_a_context_that_is_given_replaces_its_list(desk: Desk) -> None:
+def test_a_context_that_is_given_replaces_its_list(desk: UpdateClient) -> None:
     wanted = [{"id": ID["old"]}, {"versionId": ID["erp-1"]}, {**wire("crm-1"), "id": ID["crm"].upper()}]
     [found] = desk.update(order(related={"systems": wanted, "owner": [{"id": ID["ben"]}]}))
     expected = changed(DRAFT, found)
@@ -427,13 +311,13 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "value", "place", "problem"), WRONG)
 def test_what_is_against_the_configuration_is_refused(
-    desk: Desk, name: str, value: Any, place: str, problem: str
+    desk: UpdateClient, name: str, value: Any, place: str, problem: str
 ) -> None:
     part = "related" if isinstance(value, list) else "attributes"
     desk.refuse(422, [order(**{part: {name: value}})], at(place, problem))
 
 
-def test_what_the_server_owns_is_accepted_and_ignored(desk: Desk) -> None:
+def test_what_the_server_owns_is_accepted_and_ignored(desk: UpdateClient) -> None:
     stamps = {name: {"127": "2000-01-01T00:00:00"} for name in ("changedOn", "createdOn", "relOn")}
     attributes = stamps | {"version": {"127": "9.9"}, "state1": {"127": "released"}, "isReleased": {"127": True}}
     attributes |= {"gotoUrl": {"1033": "x"}, "authorNote": AUTHOR_NOTE | {"1033": "x"}, "majorVersion": {"127": 9}}
@@ -448,7 +332,7 @@ def test_what_the_server_owns_is_accepted_and_ignored(desk: Desk) -> None:
 # Elements that cannot be meant, and several at once.
 
 
-def test_type_facet_and_state_do_not_change(desk: Desk) -> None:
+def test_type_facet_and_state_do_not_change(desk: UpdateClient) -> None:
     desk.refuse(422, [order(type="task")], at("", "the element is a subProcess; its type cannot change"))
     desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes; its facet cannot change"))
     moved = "the element is in the state inProcess; apply a transition to change its state"
@@ -458,7 +342,7 @@ def test_type_facet_and_state_do_not_change(desk: Desk) -> None:
     assert desk.update(order(state="inProcess", facetName="processes"))[0]["state"] == "inProcess"
 
 
-def test_an_element_that_the_view_does_not_contain_is_not_found(desk: Desk) -> None:
+def test_an_element_that_the_view_does_not_contain_is_not_found(desk: UpdateClient) -> None:
     missing = "there is no such element in the view {} of the facet {}"
     for name in (UNKNOWN, "erp", "anna"):
         desk.refuse(404, [{"id": ID.get(name, name)}], at("", missing.format("detail", "processes"), name))
@@ -470,7 +354,7 @@ def test_an_element_that_the_view_does_not_contain_is_not_found(desk: Desk) -> N
     assert desk.read("order")["attributes"]["scope"] == {"1033": "Hidden"}
 
 
-def test_all_problems_are_told_together_and_nothing_is_changed(desk: Desk) -> None:
+def test_all_problems_are_told_together_and_nothing_is_changed(desk: UpdateClient) -> None:
     good = {"id": ID["invoice"], "attributes": {"name": {"1033": "Never written"}}}
     released = {"versionId": ID["order-2"], "attributes": {"scope": {"1033": "x"}, "count": {"127": None}}}
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
@@ -529,11 +413,11 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("body", "problems"), FORMS)
-def test_what_cannot_be_read_is_refused(desk: Desk, body: Any, problems: list[str]) -> None:
+def test_what_cannot_be_read_is_refused(desk: UpdateClient, body: Any, problems: list[str]) -> None:
     desk.refuse(400, body, *problems)
 
 
-def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
+def test_requests_have_limits(desk: UpdateClient, settings: Settings) -> None:
     desk.refuse(
         415, "elements", "The request body must have the Content-Type application/json.", content_type="text/plain"
     )
@@ -545,7 +429,7 @@ def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
     desk.refuse(413, texts(scope={"1033": "x" * 100}), "The body is larger than 100 bytes.")
 
 
-def test_values_below_4_0_and_no_body(desk: Desk) -> None:
+def test_values_below_4_0_and_no_body(desk: UpdateClient) -> None:
     body = {"count": 1, "values": [texts(scope={"1033": "x"})]}
     response = desk.send(body, headers={"api-version": "3.0"})
     [found] = response.json()["values"]
@@ -561,11 +445,11 @@ def test_values_below_4_0_and_no_body(desk: Desk) -> None:
 # The tree.
 
 
-def children(desk: Desk, name: str) -> list[str]:
+def children(desk: UpdateClient, name: str) -> list[str]:
     return [each["id"] for each in desk.read(name).get("children", [])]
 
 
-def test_a_move_makes_it_the_last_child_of_another_parent(desk: Desk) -> None:
+def test_a_move_makes_it_the_last_child_of_another_parent(desk: UpdateClient) -> None:
     [below] = desk.update({"id": ID["invoice"], "rootPath": [{"id": ID["order"]}]})
     assert below["rootPath"] == [wire("order-3"), wire("sales-1"), wire("house")]
     assert (children(desk, "sales"), children(desk, "order")) == ([ID["ship"], ID["order"]], [ID["invoice"]])
@@ -580,7 +464,7 @@ def test_a_move_makes_it_the_last_child_of_another_parent(desk: Desk) -> None:
     assert history(desk, "invoice-1") == expected
 
 
-def test_a_path_that_is_so_changes_nothing(desk: Desk) -> None:
+def test_a_path_that_is_so_changes_nothing(desk: UpdateClient) -> None:
     before = children(desk, "sales")
     desk.update({"id": ID["invoice"], "rootPath": [wire("sales-1"), wire("house")]}, order(rootPath=[wire("sales-1")]))
     [shown] = desk.update(order(), view="steps")
@@ -590,7 +474,7 @@ def test_a_path_that_is_so_changes_nothing(desk: Desk) -> None:
     assert desk.read("order")["rootPath"] == DRAFT["rootPath"]
 
 
-def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
+def test_moves_against_the_tree_are_refused(desk: UpdateClient) -> None:
     invoice, inside = {"id": ID["invoice"]}, "{} is the element itself or below it; choose another parent"
     under = "a subProcess cannot be placed below a {}; possible parents: mainProcess or subProcess"
     for parent, type in (("house", "processHouse"), ("anna", "user"), ("check-3", "task")):
@@ -620,7 +504,7 @@ def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.ANALYZER, Role.APPROVER])
-def test_changing_needs_a_permission(desk: Desk, role: Role | None) -> None:
+def test_changing_needs_a_permission(desk: UpdateClient, role: Role | None) -> None:
     token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
     desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
     new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
@@ -629,7 +513,7 @@ def test_changing_needs_a_permission(desk: Desk, role: Role | None) -> None:
     desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
 
 
-def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Desk) -> None:
+def test_posting_to_the_address_of_an_element_names_the_right_address(desk: UpdateClient) -> None:
     response = desk.api.post(
         f"{RESTS}/processes/views/detail/elements/{ID['invoice']}/",
         json.dumps({"elements": [{"id": ID["invoice"]}]}),
@@ -646,7 +530,7 @@ def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Desk
     )
 
 
-def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
+def test_authors_and_architects_change_what_has_authors(desk: UpdateClient) -> None:
     named = {"attributes": {"name": {"1033": "By another"}}}
     task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
     assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
@@ -670,7 +554,7 @@ LATE: Body = {"attributes": {"note": {"1033": "Late"}}, "related": {"watchers": 
 
 
 @pytest.mark.parametrize("version", ["order-2", "ship-1", "loose-1"])
-def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, version: str) -> None:
+def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateClient, version: str) -> None:
     with tenant_scope(desk.storage):
         # Being drawn in a draft does not matter to what has versions of its own.
         Shape.objects.create(version_id=ID["order-3"], element_id=ID["ship"], position=9)
@@ -688,7 +572,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, versi
 
 
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
-def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> None:
+def test_other_versions_than_drafts_stay_as_they_are(desk: UpdateClient, state: str) -> None:
     set_state(desk.storage, state, ID["invoice-1"])
     way_out = "create a new version" if state == "expired" else "send it back first"
     problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
@@ -697,7 +581,7 @@ def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> 
         desk.refuse(409, [{"versionId": ID["invoice-1"], **LATE}], *problems, token=token)
 
 
-def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
+def test_what_lives_in_a_diagram_follows_its_state(desk: UpdateClient) -> None:
     named = {"attributes": {"name": {"1033": "Look"}}, "related": {"systems": [{"id": ID["old"]}]}}
     assert desk.update({"id": ID["check-3"], **named})[0]["related"]["systems"] == [wire("old-1")]
     problems = [at("", f"{name} cannot be changed in the state released; create a new version", "check-2")
@@ -711,7 +595,7 @@ def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
 # Optimistic locking, and other tenants.
 
 
-def test_if_match_refuses_what_was_read_before_another_change(desk: Desk) -> None:
+def test_if_match_refuses_what_was_read_before_another_change(desk: UpdateClient) -> None:
     address = f"{RESTS}/processes/views/detail/elements/{ID['order']}"
     first = desk.api.get(address, token=desk.anna)["ETag"]
 
@@ -741,7 +625,7 @@ def test_if_match_refuses_what_was_read_before_another_change(desk: Desk) -> Non
     assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})
 
 
-def test_what_another_tenant_has_cannot_be_named(desk: Desk) -> None:
+def test_what_another_tenant_has_cannot_be_named(desk: UpdateClient) -> None:
     with tenant_scope(desk.rival):
         type = Element.objects.get(pk=ID["order"]).type
         foreign = Element.objects.create(type=type, creation_id=UUID(UNKNOWN), pk=UUID(UNKNOWN))

@@ -16,8 +16,8 @@ from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.element_parts import part, refused
 from tests.elements.handbook import AUTHOR_NOTE, ID, LINES, TEMPLATE, wire
-from tests.elements.test_element_parts_api import part, refused
 from tests.factories import token_for
 from tests.scale import only_at_full_scale
 

@@ -43,7 +43,7 @@ def sample(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
-class Desk:
+class CountingClient:
     def __init__(self, storage: Storage) -> None:
         # Django's own client: holding answers of this size against the document takes too long.
         self.client = Client(headers={"Authorization": f"Bearer {token_for(storage, Role.ARCHITECT)}"})
@@ -76,22 +76,22 @@ def related(number: int) -> Body:
     return {"systems": systems, "owner": [{"id": USER}]}
 
 
-def update_attributes(desk: Desk, count: int) -> int:
+def update_attributes(desk: CountingClient, count: int) -> int:
     return desk.count(PROCESSES, {"elements": [{"id": each, "attributes": named(7)} for each in desk.make(count)]})
 
 
-def update_contexts(desk: Desk, count: int) -> int:
+def update_contexts(desk: CountingClient, count: int) -> int:
     changed = [{"id": each, "related": related(number)} for number, each in enumerate(desk.make(count))]
     return desk.count(PROCESSES, {"elements": changed})
 
 
-def move(desk: Desk, count: int) -> int:
+def move(desk: CountingClient, count: int) -> int:
     return desk.count(
         PROCESSES, {"elements": [{"id": each, "rootPath": [{"id": desk.parent}]} for each in desk.make(count)]}
     )
 
 
-def everything(desk: Desk, count: int) -> int:
+def everything(desk: CountingClient, count: int) -> int:
     changed = [
         {
             "id": each,
@@ -104,7 +104,7 @@ def everything(desk: Desk, count: int) -> int:
     return desk.count(PROCESSES, {"elements": changed}, **{"Idempotency-Key": str(uuid4())})
 
 
-def create(desk: Desk, count: int) -> int:
+def create(desk: CountingClient, count: int) -> int:
     made = [
         {
             "type": "subProcess",
@@ -117,7 +117,7 @@ def create(desk: Desk, count: int) -> int:
     return desk.count(PROCESSES, {"elements": made})
 
 
-def draw(desk: Desk, count: int) -> int:
+def draw(desk: CountingClient, count: int) -> int:
     """Every second shape shows an element that is made for it, the others one that is there."""
     [owner] = desk.make(1)
     there = desk.make(count)
@@ -133,7 +133,7 @@ def draw(desk: Desk, count: int) -> int:
     return desk.count(f"{PROCESSES}/{owner}/content", {"values": items})
 
 
-OPERATIONS: dict[str, Callable[[Desk, int], int]] = {
+OPERATIONS: dict[str, Callable[[CountingClient, int], int]] = {
     "attributes": update_attributes,
     "related contexts": update_contexts,
     "places": move,
@@ -146,7 +146,7 @@ OPERATIONS: dict[str, Callable[[Desk, int], int]] = {
 def test_statements_of_a_change_do_not_grow_with_it(sample: Storage) -> None:
     counts: dict[str, dict[str, int]] = {}
     for name, operation in OPERATIONS.items():
-        desk = Desk(sample)
+        desk = CountingClient(sample)
         operation(desk, 1)
         counts[name] = {str(size): operation(desk, size) for size in SIZES}
     if os.environ.get("WRITE_QUERY_COUNTS"):

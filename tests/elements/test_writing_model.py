@@ -48,14 +48,14 @@ RELEASED = ("ship", "sales")
 
 
 @dataclass
-class Shape:
+class ModelShape:
     id: str
     element: str
     predecessors: list[str] = field(default_factory=list)
 
 
 @dataclass
-class Known:
+class ModelElement:
     """An element as it should be."""
 
     type: str
@@ -64,7 +64,7 @@ class Known:
     stereotype: str = ""
     related: dict[str, list[str]] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[ModelShape] = field(default_factory=list)
     is_draft: bool = True
     is_initial: bool = False
 
@@ -86,7 +86,7 @@ class Known:
         return {**{part: getattr(self, part) for part in parts}, "related": related, "content": content}
 
 
-class Key(NamedTuple):
+class ElementKey(NamedTuple):
     """An element, and the storage in which it was made; with the shape that shows it, when it was drawn."""
 
     home: str
@@ -95,10 +95,10 @@ class Key(NamedTuple):
     shape: str = ""
 
 
-Items = list[tuple[str | Key, frozenset[int]]]
+Items = list[tuple[str | ElementKey, frozenset[int]]]
 
 
-class World:
+class ModelStorage:
     """One storage: the model of it, and its API."""
 
     def __init__(self, storage: Storage) -> None:
@@ -111,12 +111,12 @@ class World:
         self.before = {each["id"]: each for each in self.everything()}
         self.known = {ID[name]: self.initial(name, type) for name, type in COMMON.items()}
 
-    def initial(self, name: str, type: str) -> Known:
+    def initial(self, name: str, type: str) -> ModelElement:
         found = view_of(self.before[ID[name]])
         del found["content"]
-        return Known(type, **found, shapes=self.shapes(ID[name]), is_draft=name not in RELEASED, is_initial=True)
+        return ModelElement(type, **found, shapes=self.shapes(ID[name]), is_draft=name not in RELEASED, is_initial=True)
 
-    def shapes(self, owner: str) -> list[Shape]:
+    def shapes(self, owner: str) -> list[ModelShape]:
         found = self.call("GET", f"{PROCESSES}/{owner}/content")[1]
         return [shape_of(each) for each in found.get("elements", [])]
 
@@ -207,10 +207,10 @@ def view_of(element: Body) -> Body:
     }
 
 
-def shape_of(drawn: Body) -> Shape:
+def shape_of(drawn: Body) -> ModelShape:
     properties = drawn["properties"]
     before = [each["properties"]["shapeId"] for each in properties.get("predecessors", [])]
-    return Shape(properties["shapeId"], drawn["id"], before)
+    return ModelShape(properties["shapeId"], drawn["id"], before)
 
 
 TEXT = st.text("aÄ\u00df 1", min_size=1, max_size=4)
@@ -224,7 +224,7 @@ PREDECESSORS = st.sampled_from([frozenset(each) for each in ((), (), (), (0,), (
 SELDOM = st.sampled_from([False] * 9 + [True])
 
 
-class Writing(RuleBasedStateMachine):
+class WritingMachine(RuleBasedStateMachine):
     elements = Bundle("elements")
     systems = Bundle("systems")
     shapes = Bundle("shapes")
@@ -234,7 +234,7 @@ class Writing(RuleBasedStateMachine):
         super().__init__()
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
-        self.worlds = {world.name: world for world in map(World, self.storages)}
+        self.worlds = {world.name: world for world in map(ModelStorage, self.storages)}
 
     def teardown(self) -> None:
         """Whole lists of both storages; and no key leads nowhere."""
@@ -253,10 +253,10 @@ class Writing(RuleBasedStateMachine):
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
 
-    def world(self, key: Key, elsewhere: bool) -> World:
+    def world(self, key: ElementKey, elsewhere: bool) -> ModelStorage:
         return self.worlds[next(name for name in self.worlds if (name == key.home) != elsewhere)]
 
-    def send(self, world: World, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
+    def send(self, world: ModelStorage, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
         """The answer, when the model refuses nothing; else None."""
         others = [each for each in self.worlds.values() if each is not world]
         before = [each.fingerprint() for each in (*others, world)]
@@ -267,7 +267,7 @@ class Writing(RuleBasedStateMachine):
         assert (after[1] == before[1]) is bool(kinds)
         return None if kinds else answer
 
-    def check(self, world: World, *ids: str | None) -> None:
+    def check(self, world: ModelStorage, *ids: str | None) -> None:
         for id in ids:
             if id is None:
                 continue
@@ -282,14 +282,14 @@ class Writing(RuleBasedStateMachine):
     def common_elements(self) -> Any:
         """Drafts more often than what can only be refused."""
         names = ("invoice", "invoice", "invoice", "sales", "sales", "ship", "house")
-        return multiple(*(Key(home, ID[name]) for home in self.worlds for name in names))
+        return multiple(*(ElementKey(home, ID[name]) for home in self.worlds for name in names))
 
     @initialize(target=systems)
     def common_systems(self) -> Any:
-        return multiple(*(Key(home, ID["crm"]) for home in self.worlds))
+        return multiple(*(ElementKey(home, ID["crm"]) for home in self.worlds))
 
     @rule(target=elements, parent=elements, name=TEXT, by=BY, elsewhere=SELDOM)
-    def create_process(self, parent: Key, name: str, by: str, elsewhere: bool) -> Any:
+    def create_process(self, parent: ElementKey, name: str, by: str, elsewhere: bool) -> Any:
         world = self.world(parent, elsewhere)
         above = world.known.get(parent.id)
         kinds = set() if above and above.type in PARENTS else {INVALID}
@@ -302,16 +302,16 @@ class Writing(RuleBasedStateMachine):
             self.worlds[home], set(), {"type": "system", "attributes": {"name": {"1033": name}}}, by, None
         )
 
-    def created(self, world: World, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
+    def created(self, world: ModelStorage, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
         type = body["type"]
         answer = self.send(world, kinds, "POST", f"{FACET_OF[type]}/views/detail/elements", {"elements": [body]}, by)
         if answer is None:
             return multiple()
         id = answer["elements"][0]["id"]
-        world.known[id] = Known(type, attributes=body["attributes"], related={"author": [world.callers[by][0]]})
+        world.known[id] = ModelElement(type, attributes=body["attributes"], related={"author": [world.callers[by][0]]})
         world.place(id, parent)
         self.check(world, id, parent)
-        return Key(world.name, id)
+        return ElementKey(world.name, id)
 
     @rule(
         key=elements | systems | shapes,
@@ -322,7 +322,13 @@ class Writing(RuleBasedStateMachine):
         elsewhere=SELDOM,
     )
     def update(
-        self, key: Key, values: Any, stereotype: str | None, named: list[Key] | None, by: str, elsewhere: bool
+        self,
+        key: ElementKey,
+        values: Any,
+        stereotype: str | None,
+        named: list[ElementKey] | None,
+        by: str,
+        elsewhere: bool,
     ) -> None:
         world = self.world(key, elsewhere)
         body: Body = {"id": key.id, "attributes": {}}
@@ -342,7 +348,7 @@ class Writing(RuleBasedStateMachine):
                 known.related["systems"] = [each.id for each in named]
         self.check(world, key.id)
 
-    def problems(self, world: World, id: str, body: Body, by: str) -> set[int]:
+    def problems(self, world: ModelStorage, id: str, body: Body, by: str) -> set[int]:
         known = world.known.get(id)
         if known is None:
             return {MISSING}
@@ -363,7 +369,7 @@ class Writing(RuleBasedStateMachine):
         return kinds | world.refusals(id, by, is_changed)
 
     @rule(key=elements | shapes, parent=elements | st.none(), by=BY, elsewhere=SELDOM)
-    def move(self, key: Key, parent: Key | None, by: str, elsewhere: bool) -> None:
+    def move(self, key: ElementKey, parent: ElementKey | None, by: str, elsewhere: bool) -> None:
         world, target = self.world(key, elsewhere), parent.id if parent else None
         known = world.known.get(key.id)
         earlier = known.parent if known else None
@@ -389,7 +395,7 @@ class Writing(RuleBasedStateMachine):
         by=BY,
         elsewhere=SELDOM,
     )
-    def draw(self, key: Key, items: Items, by: str, elsewhere: bool) -> Any:
+    def draw(self, key: ElementKey, items: Items, by: str, elsewhere: bool) -> Any:
         """An item is a type to make, an element to show, or a shape to draw on from."""
         world = self.world(key, elsewhere)
         values = [item_of(index, *item) for index, item in enumerate(items)]
@@ -401,16 +407,18 @@ class Writing(RuleBasedStateMachine):
         drawn = {each.id: each.element for each in world.shapes(key.id)}
         for (what, _), shape in zip(items, ids, strict=True):
             if isinstance(what, str):
-                world.known[drawn[shape]] = Known(what, attributes={"name": {"1033": what}})
+                world.known[drawn[shape]] = ModelElement(what, attributes={"name": {"1033": what}})
                 world.place(drawn[shape], key.id)
             if isinstance(what, str) or not what.shape:
-                owner.shapes.append(Shape(shape, drawn[shape] if isinstance(what, str) else what.id))
+                owner.shapes.append(ModelShape(shape, drawn[shape] if isinstance(what, str) else what.id))
         for (_, before), shape in zip(items, ids, strict=True):
             owner.join(shape, [ids[each] for each in sorted(before)])
         self.check(world, key.id, *drawn.values())
-        return multiple(*(Key(world.name, each.element, key.id, each.id) for each in owner.shapes if each.id in ids))
+        return multiple(
+            *(ElementKey(world.name, each.element, key.id, each.id) for each in owner.shapes if each.id in ids)
+        )
 
-    def drawing_problems(self, world: World, id: str, items: Items, by: str) -> set[int]:
+    def drawing_problems(self, world: ModelStorage, id: str, items: Items, by: str) -> set[int]:
         owner = world.known.get(id)
         if owner is None or owner.type == "system":
             return {MISSING}
@@ -429,7 +437,7 @@ class Writing(RuleBasedStateMachine):
         return kinds
 
     @rule(key=shapes, other=elements, wrong=SELDOM, by=BY, elsewhere=SELDOM)
-    def erase(self, key: Key, other: Key, wrong: bool, by: str, elsewhere: bool) -> None:
+    def erase(self, key: ElementKey, other: ElementKey, wrong: bool, by: str, elsewhere: bool) -> None:
         world, owner = self.world(key, elsewhere), other.id if wrong else key.owner
         known = world.known.get(owner)
         if known is None or known.type == "system":
@@ -443,7 +451,7 @@ class Writing(RuleBasedStateMachine):
         self.check(world, owner, key.id)
 
     @rule(key=elements | systems | shapes, by=BY, elsewhere=SELDOM)
-    def delete(self, key: Key, by: str, elsewhere: bool) -> None:
+    def delete(self, key: ElementKey, by: str, elsewhere: bool) -> None:
         world = self.world(key, elsewhere)
         known = world.known.get(key.id)
         parent = known.parent if known else None
@@ -463,7 +471,7 @@ class Writing(RuleBasedStateMachine):
         self.check(world, key.id, parent)
 
 
-def item_of(index: int, what: str | Key, before: frozenset[int]) -> Body:
+def item_of(index: int, what: str | ElementKey, before: frozenset[int]) -> Body:
     info: Body = {"index": index, "predecessors": sorted(before)}
     if isinstance(what, str):
         return {"shapeInfo": info, "element": {"type": what, "attributes": {"name": {"1033": what}}}}
@@ -472,7 +480,7 @@ def item_of(index: int, what: str | Key, before: frozenset[int]) -> Body:
 
 def test_a_model_of_two_storages(handbook: Storage) -> None:
     rival = Storage.objects.get(collection__key="rival", key=handbook.key)
-    machine = type("Handbooks", (Writing,), {"storages": (handbook, rival)})
+    machine = type("Handbooks", (WritingMachine,), {"storages": (handbook, rival)})
     limits = settings(max_examples=scaled(10) + 1, stateful_step_count=25, deadline=None, database=None,
                       suppress_health_check=list(HealthCheck))  # fmt: skip
     run_state_machine_as_test(machine, settings=limits)

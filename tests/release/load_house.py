@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from repository_site.core import environment
-from tests.elements.test_writing_under_load import Answer, Desk, together
+from tests.elements.concurrent_requests import LoadAnswer, LoadClient, together
 from tests.release.house import ID
 from tests.server_process import Server
 
@@ -66,34 +66,34 @@ for line in sys.stdin:
 """
 
 
-class LoadCaller(Desk):
+class LoadCaller(LoadClient):
     """Nobody ever gets to see a failure of the server, or is sent away."""
 
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> LoadAnswer:
         found = super().call(method, address, body, **headers)
         assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
         return found
 
-    def step(self, id: str, step: str, prefix: str = "release") -> Answer:
+    def step(self, id: str, step: str, prefix: str = "release") -> LoadAnswer:
         """A transition, or `createversion`."""
         last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
         return self.call("POST", f"{API}/{prefix}/{id}/{last}")
 
-    def decide(self, task: str, decision: str) -> Answer:
+    def decide(self, task: str, decision: str) -> LoadAnswer:
         return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
 
     def content(self, id: str) -> list[Body]:
         found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
         return found
 
-    def draw(self, id: str, *names: str) -> Answer:
+    def draw(self, id: str, *names: str) -> LoadAnswer:
         items = [
             {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
             for index, name in enumerate(names)
         ]
         return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
 
-    def rename(self, id: str, name: str) -> Answer:
+    def rename(self, id: str, name: str) -> LoadAnswer:
         return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
 
 

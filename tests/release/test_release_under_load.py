@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.elements.test_writing_under_load import Answer, statuses, together
+from tests.elements.concurrent_requests import LoadAnswer, statuses, together
 from tests.release.house import ID, write_lines
 from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
 from tests.release.story import Story
@@ -147,14 +147,14 @@ def revised(house: ServedHouse, name: str, count: int) -> list[tuple[str, str, s
     return [(*each, draft["versionId"]) for each, draft in zip(made, drafts, strict=True)]
 
 
-def by_element(answers: Sequence[Answer], count: int) -> list[Sequence[Answer]]:
+def by_element(answers: Sequence[LoadAnswer], count: int) -> list[Sequence[LoadAnswer]]:
     """Of answers in the order of elements, so many for each."""
     return [answers[place : place + count] for place in range(0, len(answers), count)]
 
 
 def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse) -> None:
     elements, outcomes = revised(house, "Revised", 8), Counter[int]()
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadAnswer]] = []
     for element, _, draft in elements:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.step, element, "createversion")] * 3
@@ -174,7 +174,7 @@ def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse)
 def test_a_draft_is_deleted_or_released(house: ServedHouse) -> None:
     fresh = [(version, ["inProcess"]) for _, version in house.processes("Deleted", 4)]
     later = [(draft, ["released", "inProcess"]) for _, _, draft in revised(house, "Discarded", 4)]
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadAnswer]] = []
     for draft, _ in fresh + later:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.call, "DELETE", f"{PROCESSES}/{draft}")] * 3
@@ -193,10 +193,10 @@ class Edits:
         self.tasks = [each["id"] for each in house.architect.content(version)]
         self.numbers = itertools.count()
         self.released_at = float("inf")
-        self.done: list[tuple[str, float, Answer, str]] = []
+        self.done: list[tuple[str, float, LoadAnswer, str]] = []
         self.drawn: list[str] = []
 
-    def until_released(self, kind: str, change: Callable[[str], Answer]) -> None:
+    def until_released(self, kind: str, change: Callable[[str], LoadAnswer]) -> None:
         """Again and again; and some more when it is over."""
         late = 0
         while late < 3:
@@ -206,21 +206,21 @@ class Edits:
             self.done.append((kind, sent, answer, text))
             late += sent > self.released_at
 
-    def rename(self, text: str) -> Answer:
+    def rename(self, text: str) -> LoadAnswer:
         return self.house.architect.rename(random.choice(self.tasks), text)
 
-    def rename_with_owner(self, text: str) -> Answer:
+    def rename_with_owner(self, text: str) -> LoadAnswer:
         task = {"id": random.choice(self.tasks), "attributes": {"name": {"1033": text}}}
         owner = {"versionId": self.version, "attributes": {"purp": {"1033": text}}}
         return self.house.architect.update(owner, task, address=PROCESSES)
 
-    def draw(self, text: str) -> Answer:
+    def draw(self, text: str) -> LoadAnswer:
         answer = self.house.architect.draw(self.version, text)
         if answer.status == 200:
             self.drawn.append(answer.body["values"][0]["id"])
         return answer
 
-    def erase(self, text: str) -> Answer:
+    def erase(self, text: str) -> LoadAnswer:
         """Something that was drawn meanwhile, or what is not there."""
         shape = self.drawn.pop() if self.drawn else ID["house"]
         return self.house.architect.call("POST", f"{PROCESSES}/{self.version}/content/{shape}/delete")
@@ -304,7 +304,7 @@ def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: ServedHous
     elements = revised(house, "Overtaken", 8)
     together([partial(house.take, version, "ReleasedToRequestToExpire") for _, version, _ in elements])
     tasks = [house.open_task(element) for element, _, _ in elements]
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadAnswer]] = []
     for (_, _, draft), task in zip(elements, tasks, strict=True):
         calls += [partial(house.callers[name].decide, task, "accept") for name in ("ben", "cora", "dora")]
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
@@ -363,7 +363,7 @@ def race_the_clock(house: ServedHouse, clocks: Sequence[subprocess.Popen[str]], 
     tasks = {element: house.open_task(element) for (element, _), (_, actions) in made if "accept" in actions}
     house.end(*(version for (_, version), _ in made))
 
-    def act(element: str, action: str) -> Answer:
+    def act(element: str, action: str) -> LoadAnswer:
         return house.ben.decide(tasks[element], action) if action == "accept" else house.architect.step(element, action)
 
     def strike_amid(clock: subprocess.Popen[str]) -> list[tuple[str, str]]:
