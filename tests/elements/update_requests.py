@@ -12,23 +12,26 @@ from uuid import UUID
 
 from django.db import connection
 
+from elements.models import ElementChange
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.element_lists import in_order
-from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.elements.handbook import ID, TEMPLATE, wire, write_lines
 from tests.factories import token_for
 
 Body = dict[str, Any]
 RESTS = "/acme/handbook/_api/rest/facets"
 UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
 KINDS = {
+    400: ("error", "inline"),
     401: ("unauthorized", "volatile"),
     403: ("unauthorized", "volatile"),
     409: ("error", "dialog"),
     412: ("error", "dialog"),
+    422: ("error", "inline"),
 }
 LABEL = {"1033": "Label"}
 CHOICES = [{"displayNames": LABEL}, *({"key": key, "displayNames": LABEL} for key in ("defined", "isLived"))]
@@ -142,3 +145,30 @@ def fingerprint(storage: Storage) -> str:
     with tenant_scope(storage), connection.cursor() as cursor:
         cursor.execute(f"SELECT md5(concat_ws('|', {', '.join(tables)}))")
         return str(cursor.fetchone()[0])
+
+
+def order(**more: Any) -> Body:
+    """The draft of order, as a client names it."""
+    return {"id": ID["order"], "versionId": ID["order-3"], "type": "subProcess", **more}
+
+
+def texts(**attributes: Any) -> Body:
+    return order(attributes=attributes)
+
+
+def at(place: str, text: str, name: str = "order-3", index: int = 0) -> str:
+    return f"elements[{index}] {ID.get(name, name)}{place and ': ' + place}: {text}."
+
+
+def changed(before: Body, after: Body, **attributes: Any) -> Body:
+    """What an element is expected to be: changed by Anna, when the server says so; None takes an attribute away."""
+    stamp = {"changedOn": after["attributes"]["changedOn"]}
+    merged = {**before["attributes"], **stamp, **attributes}
+    found = {key: value for key, value in sorted(merged.items()) if value is not None}
+    return {**before, "attributes": found, "related": {**before["related"], "changedBy": [wire("anna")]}}
+
+
+def history(desk: UpdateClient, version: str) -> list[tuple[str, Any, Any]]:
+    with tenant_scope(desk.storage):
+        rows = ElementChange.objects.filter(version_id=ID.get(version, version)).order_by("changed_on")
+        return [(row.action, row.before, row.after) for row in rows]
