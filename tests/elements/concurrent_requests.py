@@ -17,7 +17,7 @@ Body = dict[str, Any]
 T = TypeVar("T")
 FACETS = "/acme/handbook/_api/rest/facets"
 PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/views/detail/elements"
-# Seconds; less than the server waits.
+# Seconds for which a connection is reused; less than the server keeps it.
 KEPT = 20
 
 
@@ -34,7 +34,7 @@ class LoadAnswer(NamedTuple):
 
 
 class LoadClient:
-    """An architect's client. Connections are kept and used again for a while, each by one thread at a time."""
+    """Client of an architect. It reuses connections for a while, each in one thread at a time."""
 
     def __init__(self, server: Server, token: str) -> None:
         self.server, self.token = server, token
@@ -55,7 +55,7 @@ class LoadClient:
         return found
 
     def connect(self) -> http.client.HTTPConnection:
-        """One that the server has not closed meanwhile, as it does with those that nobody uses."""
+        """Return a connection that the server has not yet closed for being idle."""
         while self.idle:
             connection, used = self.idle.pop()
             if time.monotonic() - used < KEPT:
@@ -89,7 +89,7 @@ class LoadClient:
 
 
 def together(calls: Sequence[Callable[[], T]], threads: int = 16) -> list[T]:
-    """All of them as nearly at once as these threads can."""
+    """Run all calls as concurrently as these threads can."""
     with ThreadPoolExecutor(threads) as pool:
         return [each.result() for each in [pool.submit(call) for call in calls]]
 

@@ -18,7 +18,7 @@ ERRORS = {
 
 
 def problems(response: Any, status: int) -> list[str]:
-    """What an error body of D3 tells, problem by problem."""
+    """Return the problems of an error body (D3)."""
     body = response.json()
     assert (response.status_code, (body["type"], body["output"])) == (status, ERRORS[status]), body
     assert list(body) == ["message", "output", "type", "data"]
@@ -52,7 +52,7 @@ def post_body(api: ApiClient, token: str | None, owner: str, body: Any, **more: 
 
 
 def draw(api: ApiClient, token: str, owner: str, *items: Item, **more: Any) -> list[str]:
-    """The ids of the shapes; the answer holds them in the order of the request and nothing else."""
+    """Return the ids of the shapes; the response has them in the order of the request and nothing else."""
     response = post(api, token, owner, *items, **more)
     assert response.status_code == 200, response.json()
     shapes = [each["id"] for each in response.json()["values"]]
@@ -71,7 +71,7 @@ def content(api: ApiClient, token: str | None, owner: str) -> list[dict[str, Any
 
 
 def flow(api: ApiClient, token: str | None, owner: str) -> dict[str, list[str]]:
-    """The names in a diagram in their order, each with the names of its predecessors."""
+    """Return the names in a diagram in order, each with the names of its predecessors."""
     found = content(api, token, owner)
     names = {each["properties"]["shapeId"]: each["attributes"]["name"]["1033"] for each in found}
     before = [[each["properties"]["shapeId"] for each in shape["properties"]["predecessors"]] for shape in found]
@@ -88,7 +88,7 @@ def tag(api: ApiClient, token: str, element: str) -> str:
 
 
 def shape(owner: str, shape: str, of: dict[str, Any], name: str, *before: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-    """A shape as operation 10 shows it."""
+    """Return a shape as operation 10 shows it."""
 
     def predecessor(shape: str, of: dict[str, Any]) -> dict[str, Any]:
         address = f"{FACETS}/processes/views/detail/elements/{of.get('versionId', of['id'])}"

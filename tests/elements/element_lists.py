@@ -9,7 +9,7 @@ from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, pages, wire
 NO_END = {"127": "9999-12-31T00:00:00"}
 CHANGED = {"127": "2026-03-02T09:15:20.25"}
 CREATED = {"127": "2026-02-01T09:10:00"}
-# The version in revision, through a view that shows everything: order of keys and all.
+# The draft through a view that shows everything, including the order of keys.
 DRAFT: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -38,7 +38,7 @@ DRAFT: dict[str, Any] = {
     "content": [wire("start-3"), wire("check-3")],
     "rootPath": [wire("sales-1"), wire("house")],
 }
-# What a viewer gets for the same element: the published version, without what is not published.
+# The same element for a viewer: the published version, without unpublished parts.
 PUBLISHED: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -88,7 +88,7 @@ PUBLISHED: dict[str, Any] = {
 
 
 def in_order(value: Any) -> Any:
-    """Dictionaries as lists of pairs, so that the order of keys counts, too."""
+    """Return dictionaries as lists of pairs, so that the order of keys counts."""
     if isinstance(value, dict):
         return [(key, in_order(each)) for key, each in value.items()]
     return [in_order(each) for each in value] if isinstance(value, list) else value

@@ -45,7 +45,7 @@ def part(element: str, rest: str, view: str = "detail", facet: str = "processes"
 
 
 def refused(response: Any, status: int, *mentions: str) -> None:
-    """The error body of D3, whose one problem names what is wrong."""
+    """Check the error body (D3), whose only problem names the mistake."""
     body = response.json()
     assert (response.status_code, body["type"]) == (status, "error")
     assert body["output"] == ("inline" if status == 400 else "volatile")

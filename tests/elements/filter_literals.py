@@ -16,7 +16,7 @@ LITERALS = {
 TEXTS = {"text", "word", "moment in quotes"}
 ALL = set(Operator) | set(TextFunction)
 EQUALITY = {Operator.EQ, Operator.NE, Operator.IN}
-# Data type: what can be asked, and with which literals.
+# Operators and literals of each data type.
 FITTING: Mapping[DataType, tuple[set[Any], set[str]]] = {
     DataType.SINGLE_LINE_TEXT: (ALL, TEXTS),
     DataType.MULTI_LINE_TEXT: (ALL, TEXTS),

@@ -28,7 +28,7 @@ def element_type(key: str, *properties: Property) -> ElementType:
     return ElementType(key, "things", ((1033, key),), "#007ACC", key, key, properties=properties)
 
 
-# One attribute of each data type, called like it; two types that do not agree on `size`, `held` and `note`.
+# One attribute of each data type, with its name; two types define `size`, `held` and `note` differently.
 BOX = element_type(
     "box",
     *(attribute(each.value, each) for each in DataType),

@@ -1,5 +1,5 @@
-"""Elements for testing filters against the database: a template with everything in it, rows as plain values, and the wire
-form of a row, written down a second time so that neither the reader nor the compiler is tested against itself."""
+"""Elements for testing filters against the database: a template with everything in it, rows as plain values, and the
+wire form of a row, implemented a second time so that neither the reader nor the compiler is tested against itself."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ RELEASE = [
     context("relBy"),
 ]
 LINKS = [attribute("gotoUrl", "Url", by_culture=True), attribute("authorNote", "SingleLineText", by_culture=True)]
-# One attribute of each data type, called like it. The types do not agree on size, note and held.
+# One attribute of each data type, with its name. The types define size, note and held differently.
 TEMPLATE = {
     "name": "filters",
     "releaseCycles": STANDARD_CYCLES,
@@ -151,7 +151,7 @@ class FilteredVersion:
 
 @dataclass
 class Thing:
-    """An element; `newest` and `published` are places in its list of versions."""
+    """An element; `newest` and `published` are positions in its list of versions."""
 
     id: UUID
     type: str
@@ -174,7 +174,7 @@ class Thing:
 
 
 def store(storage: Storage, configuration: Configuration, things: Sequence[Thing]) -> None:
-    """The pointers last, since an element and its versions point to each other."""
+    """Set the pointers last, because an element and its versions point to each other."""
     elements = [(each.id, each.creation, configuration.type_ids[each.type], 0) for each in things]
     versions = [version_row(each, own) for each in things for own in each.versions]
     references = [
@@ -217,14 +217,14 @@ def version_row(thing: Thing, own: FilteredVersion) -> list[Any]:
 
 
 def with_reporting(type: ElementType) -> ElementType:
-    """A type with the attributes that reporting adds (D14)."""
+    """Return a type with the attributes that reporting adds (D14)."""
     extra = (Property(key, (), attribute=Attribute(data_type, True)) for key, data_type in REPORTING.items())
     return replace(type, properties=(*type.properties, *extra))
 
 
 @dataclass(frozen=True)
 class FilterReader:
-    """Writes wire forms for one audience."""
+    """Builds wire forms for one audience."""
 
     types: dict[str, ElementType]
     zone: ZoneInfo
@@ -306,7 +306,7 @@ class FilterReader:
 
 @dataclass
 class FilterWorld:
-    """Elements in a storage. A rival storage holds the same rows with the same ids, so a leak finds them twice."""
+    """Elements in a storage. A rival storage has the same rows with the same ids, so a leak finds them twice."""
 
     storage: Storage
     configuration: Configuration
@@ -338,7 +338,7 @@ class FilterWorld:
         return FilterCompiler(self.configuration, zone, ADDRESS, sees_drafts).compile(expression)
 
     def found(self, expression: BoundExpression, zone: ZoneInfo = BERLIN, sees_drafts: bool = True) -> list[str]:
-        """In the scope of the storage."""
+        """Return the ids that a filter finds, in the scope of the storage."""
         condition = self.compiled(expression, zone, sees_drafts)
         with connection.cursor() as cursor:
             cursor.execute(SELECT + condition.sql, condition.parameters)
@@ -350,7 +350,7 @@ class FilterWorld:
 
 @contextmanager
 def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[FilterWorld]:
-    """In one transaction for a whole module of tests, none of which writes."""
+    """One transaction for a whole module of tests, none of which writes."""
     template = folder / "filters.json"
     template.write_text(json.dumps(TEMPLATE), encoding="utf-8")
     with transaction.atomic():

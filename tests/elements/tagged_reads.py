@@ -9,7 +9,7 @@ from tests.elements.handbook import ID
 REST = "/acme/handbook/_api/rest"
 PROCESSES = f"{REST}/facets/processes/views/detail/elements"
 ORDER = f"{PROCESSES}/{ID['order']}"
-# What the tag of each read looks like: of a list or a part, of a list that may be streamed, of a single element.
+# Form of the entity tag of each read: of a list or a part, of a list that may be streamed, of a single element.
 STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
 READS = {
     PROCESSES: WHOLE,

@@ -1,4 +1,4 @@
-"""Marks of the content, made by several at once: in a file of its own, since its transactions are real ones."""
+"""Marks of the content from concurrent transactions. In a file of its own, because its transactions are real ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.factories import StorageFactory
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_change_side_by_side_wait_for_nobody() -> None:
-    """Four states: neither has come into sight, the one, the other, both. All of them differ."""
+def test_concurrent_changes_do_not_wait_for_each_other() -> None:
+    """Four states: neither change is visible, one is, the other is, both are. All of them differ."""
     storage = StorageFactory.create(collection="acme", key="busy")
     touch(storage)
     first, second = SideWriter(storage), SideWriter(storage)
@@ -44,7 +44,7 @@ def touch(storage: Storage) -> None:
 
 
 class SideWriter:
-    """Somebody with a transaction of their own, in a thread of their own."""
+    """A transaction of its own, in a thread of its own."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage

@@ -1,4 +1,4 @@
-"""What filters mean (D13): names and literals against a vocabulary, and which elements match in the end."""
+"""Meaning of filters (D13): names and literals against a vocabulary."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ OWNER = TargetIds("owner", frozenset({"box"}))
 HELD = TargetIds("held", frozenset({"box"}))
 
 
-def test_a_vocabulary_keeps_what_types_do_not_agree_on() -> None:
+def test_a_vocabulary_keeps_different_definitions() -> None:
     assert VOCABULARY.attributes["size"] == (*BOX_SIZE.definitions, *BAG_SIZE.definitions)
     assert VOCABULARY.attributes["name"] == NAME.definitions
     assert dict(VOCABULARY.contexts) == {"owner": frozenset({"box"}), "held": frozenset({"box"})}
@@ -163,7 +163,7 @@ def test_meanings(text: str, expected: BoundExpression) -> None:
     assert bind(text) == expected
 
 
-def test_any_attribute_means_all_that_can_be_asked() -> None:
+def test_any_attribute_means_all_that_support_the_test() -> None:
     moments = (
         AttributeValues("Date", (127,), (defined(DataType.DATE, "box"),)),
         AttributeValues("DateTime", (127,), (defined(DataType.DATE_TIME, "box"),)),
@@ -185,7 +185,7 @@ def test_any_attribute_means_all_that_can_be_asked() -> None:
 
 
 @pytest.mark.parametrize("data_type", list(DataType))
-def test_what_each_data_type_takes(data_type: DataType) -> None:
+def test_operators_and_literals_of_each_data_type(data_type: DataType) -> None:
     tests, literals = FITTING[data_type]
     for asked, kind, text in comparisons(data_type.value):
         if asked not in tests:
@@ -247,7 +247,7 @@ def test_mistakes(text: str, place: str, problem: str) -> None:
     assert message(text) == f"The filter is wrong at character {place}: {problem}."
 
 
-def test_any_attribute_where_there_is_none() -> None:
+def test_any_attribute_without_attributes() -> None:
     assert message("attributes -eq x", Vocabulary.of([element_type("dot")], CULTURES)) == (
         "The filter is wrong at character 1 (>>>attributes -eq x): the elements here have no attributes."
     )

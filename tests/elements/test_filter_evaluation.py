@@ -65,7 +65,7 @@ ELEMENTS = {"full": FULL, "half": HALF, "empty": EMPTY}
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # texts: -eq minds letter case, functions do not; order by code point
+        # texts: -eq is case-sensitive, functions are not; order by code point
         ("SingleLineText -eq 'Straße'", "full"),
         ("SingleLineText -eq 'straße'", ""),
         ("SingleLineText -eq 'Strasse'", ""),
@@ -79,7 +79,7 @@ ELEMENTS = {"full": FULL, "half": HALF, "empty": EMPTY}
         ("Contains(Html, '<P>order')", "full"),
         ("SelectionValue -in (defined, isLived)", "full"),
         ("EndsWith(Url, '/a')", "full"),
-        # several keys: one is enough
+        # several keys: one match is enough
         ("MultiSelectionValue -eq green", "full"),
         ("MultiSelectionValue -eq 'red,green'", ""),
         ("MultiSelectionValue -ne green", "half empty"),
@@ -95,7 +95,7 @@ ELEMENTS = {"full": FULL, "half": HALF, "empty": EMPTY}
         ("Boolean -eq false", "full"),
         ("Boolean -ne true", "full half empty"),
         ("IsNull(Boolean)", "half empty"),
-        # date-times; a date is its midnight
+        # date-times; a date means its midnight
         ("Date -eq 2026-03-02", "full"),
         ("Date -lt 2026-03-02T00:00:00.0000001", ""),
         ("Date -lt 2026-03-02T00:00:00.000001", "full"),
@@ -172,13 +172,13 @@ def test_a_value_is_read_as_its_own_type_defines_it() -> None:
 
 
 @pytest.mark.parametrize(("value", "expected"), [([], True), ("", True), (None, True), (["red"], False), (0, False)])
-def test_what_is_null(value: Any, expected: bool) -> None:
+def test_null_values(value: Any, expected: bool) -> None:
     element = {"type": "box", "attributes": {"MultiSelectionValue": {"127": value}}}
     assert matches(bind("IsNull(MultiSelectionValue)"), element) is expected
 
 
 @pytest.mark.parametrize("value", ["12", True, None, [12], {"a": 12}, "2026", 12.5])
-def test_a_value_that_does_not_fit_its_type_matches_nothing_and_breaks_nothing(value: Any) -> None:
+def test_an_invalid_stored_value_matches_nothing(value: Any) -> None:
     for data_type in DataType:
         element = {"type": "box", "attributes": {data_type.value: {"127": value}}}
         for asked, kind, text in comparisons(data_type.value):
@@ -214,7 +214,7 @@ def test_laws(element: dict[str, Any], name: str, text: str) -> None:
     )
 
 
-def test_blanks_are_what_python_takes_for_blank() -> None:
+def test_blanks_are_those_of_python() -> None:
     assert set(BLANKS) == {chr(code) for code in range(0x110000) if chr(code).isspace()}
 
 

@@ -50,7 +50,7 @@ def message(text: str) -> str:
 
 
 class FilterWriter:
-    """Writes a random filter and builds the tree that it must give, place by place."""
+    """Writes a random filter and builds the expected syntax tree with all positions."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self.draw = draw
@@ -58,7 +58,7 @@ class FilterWriter:
         self.text = ""
 
     def put(self, token: str, *, is_keyword: bool = False) -> int:
-        """Append a token with random blanks before it, at least one where two words would grow together."""
+        """Append a token with random spaces before it, at least one between two words."""
         if is_keyword:
             token = self.random.choice([token, token.lower(), token.upper(), token.swapcase()])
         glues = bool(self.text) and is_word(self.text[-1]) and is_word(token[0])
@@ -73,7 +73,7 @@ class FilterWriter:
         return self.draw(st.sampled_from(kinds))(levels)  # type: ignore[no-any-return]
 
     def operand(self, levels: int, *plain: Callable[[int], Expression]) -> Expression:
-        """Something below NOT, AND or OR; in brackets unless it binds closer, and sometimes even then."""
+        """Write an operand of NOT, AND or OR; in brackets unless it binds closer, and sometimes even then."""
         if self.draw(st.booleans()):
             return self.draw(st.sampled_from([self.predicate, *plain]))(levels)  # type: ignore[no-any-return]
         self.put("(")
@@ -204,7 +204,7 @@ def written_filters(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[str,
 @settings(max_examples=200, deadline=None)
 @given(written_filters())
 @pytest.mark.long
-def test_what_is_written_reads_back_the_same(written: tuple[str, Expression]) -> None:
+def test_written_filters_parse_to_the_same_tree(written: tuple[str, Expression]) -> None:
     text, expression = written
     assert parse_filter(text) == expression
 
@@ -223,7 +223,7 @@ TOKENS = "a name -eq eq in -in Contains( IsNull( NOT AND OR ( ) [ ] , 'x' ' \" 5
     )
 )
 @example("𝓷𝓸𝓽 a eq 1")
-def test_garbage_is_unreadable_and_nothing_worse(text: str) -> None:
+def test_garbage_is_unreadable(text: str) -> None:
     said = ""
     try:
         parse_filter(text)
@@ -257,8 +257,8 @@ LONG = {
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
-def test_work_grows_with_the_length_only(text: str) -> None:
-    """Counted in function calls, which are the same on every machine."""
+def test_work_is_linear_in_the_length(text: str) -> None:
+    """Counts function calls, which are the same on every machine."""
     parse_filter("a eq 1")
     calls = 0
 
@@ -276,7 +276,7 @@ def test_work_grows_with_the_length_only(text: str) -> None:
     assert calls < 100 * len(text) + 5_000
 
 
-def test_nesting_that_is_too_deep_ends_the_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nesting_that_is_too_deep_stops_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
     fed: list[str] = []
     feed = parsing._feed
 
@@ -296,7 +296,7 @@ def test_threads_share_the_parser() -> None:
 
 
 def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
-    """lark settles conflicts silently, unless it is asked to log them."""
+    """lark resolves conflicts silently, unless it is asked to log them."""
     grammar = Path(parsing.__file__).with_name("grammar.lark").read_text(encoding="utf-8")
     with caplog.at_level(logging.DEBUG, logger="lark"):
         Lark(grammar, parser="lalr", lexer="basic", debug=True)

@@ -1,4 +1,4 @@
-"""The text of a filter and its syntax tree (D13): every construct, every mistake, the limits, and any garbage."""
+"""Text of a filter and its syntax tree (D13): every construct, every mistake, and the limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def eq(position: int, name: str, operator_position: int, literal: Literal) -> Co
 
 
 def one(position: int, name: str) -> Comparison:
-    """`a eq 1`, with single blanks."""
+    """`a eq 1`, with single spaces."""
     operator = position + len(name) + 1
     return eq(position, name, operator, NumberLiteral(operator + 3, Decimal(1)))
 
@@ -85,7 +85,7 @@ def test_constructs(text: str, expected: Expression) -> None:
         ("NOT (a eq 1 AND b eq 1)", Not(0, And(5, (one(5, "a"), one(16, "b"))))),
     ],
 )
-def test_not_binds_closer_than_and_and_that_closer_than_or(text: str, expected: Expression) -> None:
+def test_not_binds_closer_than_and_which_binds_closer_than_or(text: str, expected: Expression) -> None:
     assert parse_filter(text) == expected
 
 
@@ -152,7 +152,7 @@ def test_literals(written: str, expected: Literal) -> None:
     "name",
     "a-b a.b a-eq a-- _ größe 名前 ın and AND or in eq Equal le true false null Contains IsNull endswith not".split(),
 )
-def test_names_may_hold_dots_and_hyphens_and_be_like_keywords(name: str) -> None:
+def test_names_may_contain_dots_and_hyphens_and_be_keywords(name: str) -> None:
     end = len(name)
     assert parse_filter(f"{name} -eq 1") == eq(0, name, end + 1, NumberLiteral(end + 5, Decimal(1)))
     assert parse_filter(f"NOT {name} -eq 1") == Not(0, eq(4, name, end + 5, NumberLiteral(end + 9, Decimal(1))))
@@ -244,7 +244,7 @@ END = "AND, OR or the end of the filter"
         ("(a eq 1", "8 ((a eq 1>>>)", "the filter ends too early; expected AND, OR or a closing )"),
         ("(a eq 1 b", "9 ((a eq 1 >>>b)", "expected AND, OR or a closing ), not 'b'"),
         ("a eq 1)", "7 (a eq 1>>>))", f"expected {END}, not ')'"),
-        # what cannot be shown as it is
+        # characters that cannot be shown as they are
         ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' '; this character is possible in quotes only"),
         ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a filter cannot contain a NUL character or half of a surrogate pair"),
         ("a eq \ud800", "6 (a eq >>> )", "a filter cannot contain a NUL character or half of a surrogate pair"),

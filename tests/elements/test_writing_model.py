@@ -1,7 +1,7 @@
-"""Changes at random in two storages, with ids in common, held against a plain model of what elements are (D15, D17, D19).
+"""Random changes in two storages with common ids, compared with a plain model of elements (D15, D17, D19).
 
-After every request the element it was about, and everything around it, is as the model says; what the model refuses is
-refused with the status it says, and changes nothing; and the other storage never changes.
+After every request, the element and everything around it equal the model. Requests that the model refuses get the
+status it says and change nothing, and the other storage never changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROCESSES = "processes/views/detail/elements"
 ATTRIBUTES = ("name", "scope", "count")
 MISSING, FORBIDDEN, CONFLICT, INVALID = 404, 403, 409, 422
 BASIC_FIRST = (MISSING, FORBIDDEN, CONFLICT, INVALID)
-# What stands in both storages: a draft, a version in effect, a parent that is released, a draft that is referred to.
+# Elements of both storages: a draft, a version in effect, a released parent, a draft that others refer to.
 COMMON = {
     "invoice": "subProcess",
     "ship": "subProcess",
@@ -87,7 +87,7 @@ class ModelElement:
 
 
 class ElementKey(NamedTuple):
-    """An element, and the storage in which it was made; with the shape that shows it, when it was drawn."""
+    """An element and the storage in which it was created; with the shape that shows it, if it was drawn."""
 
     home: str
     id: str
@@ -99,7 +99,7 @@ Items = list[tuple[str | ElementKey, frozenset[int]]]
 
 
 class ModelStorage:
-    """One storage: the model of it, and its API."""
+    """One storage: its model, and its API."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.api, self.name = storage, ApiClient(), str(storage.collection.key)
@@ -151,7 +151,7 @@ class ModelStorage:
             id = self.known[id].parent
 
     def refusals(self, id: str, by: str, is_changed: bool) -> set[int]:
-        """Of what is right in itself: by the caller's permissions, and by the state of the version."""
+        """Return refusals of a valid change: by the caller's permissions, and by the state of the version."""
         known = self.known[id]
         authors = (self.known[str(known.parent)] if known.type in LIVING else known).related.get("author")
         if by == "editor" and (known.type == "processHouse" or (authors and self.callers[by][0] not in authors)):
@@ -166,7 +166,8 @@ class ModelStorage:
         )
 
     def place(self, id: str, parent: str | None) -> None:
-        """Last below its parent. What lives in a diagram has a parent, too, which does not show it among its children."""
+        """Place an element last below its parent. Elements that live in diagrams have a parent that does not list them
+        as children."""
         known = self.known[id]
         if known.type not in LIVING:
             if known.parent is not None:
@@ -192,7 +193,7 @@ class ModelStorage:
 
 
 def view_of(element: Body) -> Body:
-    """Of an answer, what the model knows about."""
+    """Return the part of a response that the model knows."""
     return {
         "parent": element["rootPath"][0]["id"] if "rootPath" in element else None,
         "attributes": {name: values for name, values in element["attributes"].items() if name in ATTRIBUTES},
@@ -237,7 +238,7 @@ class WritingMachine(RuleBasedStateMachine):
         self.worlds = {world.name: world for world in map(ModelStorage, self.storages)}
 
     def teardown(self) -> None:
-        """Whole lists of both storages; and no key leads nowhere."""
+        """Compare whole lists of both storages, and check the foreign keys."""
         try:
             for world in self.worlds.values():
                 found = {each["id"]: each for each in world.everything()}
@@ -257,7 +258,7 @@ class WritingMachine(RuleBasedStateMachine):
         return self.worlds[next(name for name in self.worlds if (name == key.home) != elsewhere)]
 
     def send(self, world: ModelStorage, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
-        """The answer, when the model refuses nothing; else None."""
+        """Return the response if the model refuses nothing, else None."""
         others = [each for each in self.worlds.values() if each is not world]
         before = [each.fingerprint() for each in (*others, world)]
         status, answer = world.call(method, address, body, by)
@@ -280,7 +281,7 @@ class WritingMachine(RuleBasedStateMachine):
 
     @initialize(target=elements)
     def common_elements(self) -> Any:
-        """Drafts more often than what can only be refused."""
+        """Drafts more often than elements that can only be refused."""
         names = ("invoice", "invoice", "invoice", "sales", "sales", "ship", "house")
         return multiple(*(ElementKey(home, ID[name]) for home in self.worlds for name in names))
 
@@ -396,7 +397,7 @@ class WritingMachine(RuleBasedStateMachine):
         elsewhere=SELDOM,
     )
     def draw(self, key: ElementKey, items: Items, by: str, elsewhere: bool) -> Any:
-        """An item is a type to make, an element to show, or a shape to draw on from."""
+        """An item is a type to create, an element to show, or an existing shape to connect."""
         world = self.world(key, elsewhere)
         values = [item_of(index, *item) for index, item in enumerate(items)]
         kinds = self.drawing_problems(world, key.id, items, by)

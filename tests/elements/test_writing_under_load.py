@@ -1,7 +1,8 @@
-"""Many writers at once, against a real server with two workers: nothing is lost, doubled or half written (D15, D17, D19).
+"""Many concurrent writers against a real server with two workers: nothing is lost, duplicated or half written (D15,
+D17, D19).
 
-One server serves the whole file, and each test makes what it needs; the storage of a rival, with the same ids, stays as
-it is all the time.
+One server serves the whole file, and each test creates what it needs. A rival storage with the same ids stays
+unchanged.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "arc
 
 
 def template(*more: str) -> Body:
-    """The handbook's, with texts to write into (one for each writer), and contexts that make elements or name any."""
+    """Return the handbook's template with texts to write (one for each writer), and contexts that create elements or
+    accept any."""
     found = copy.deepcopy(TEMPLATE)
     text = {"displayNames": LABEL, "attribute": {"dataType": "SingleLineText"}}
     added: Body = dict.fromkeys((*FIELDS, *more), text)
@@ -104,7 +106,7 @@ def desk(server: Server, folder: Path) -> Iterator[LoadClient]:
     assert server.request("GET", rival) == before
 
 
-def test_of_a_hundred_writers_with_the_same_tag_one_gets_through(desk: LoadClient) -> None:
+def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: LoadClient) -> None:
     element = desk.process("Wanted")
     tag = desk.read(element).etag
     assert tag is not None
@@ -122,7 +124,7 @@ def test_of_a_hundred_writers_with_the_same_tag_one_gets_through(desk: LoadClien
     assert desk.call("GET", f"{PROCESSES}/{element}/history").body["count"] == 2
 
 
-def test_one_key_sent_fifty_times_at_once_makes_one_element(desk: LoadClient) -> None:
+def test_one_key_sent_fifty_times_at_once_creates_one_element(desk: LoadClient) -> None:
     parent = desk.process("Keyed")
     made = partial(desk.update, process("Once", parent), Idempotency_Key="once")
     answers = together([made] * 50, threads=50)
@@ -133,7 +135,7 @@ def test_one_key_sent_fifty_times_at_once_makes_one_element(desk: LoadClient) ->
 
 
 def test_writers_of_different_values_of_an_element_lose_none(desk: LoadClient) -> None:
-    """Each writes a value of its own, and all of them one that they share, again and again."""
+    """Each writer repeatedly writes a value of its own and a value that all share."""
     element, rounds = desk.process("Shared"), 3
     slots = list(itertools.product(FIELDS, CULTURES))
 
@@ -153,13 +155,13 @@ def test_writers_of_different_values_of_an_element_lose_none(desk: LoadClient) -
     for slot in (*(f"{name}[{culture}]" for name, culture in slots), "scope[1033]"):
         chain = [(before[slot], after[slot]) for before, after in steps if slot in after]
         assert len(chain) == (len(steps) if slot == "scope[1033]" else rounds)
-        # In the order of the record each begins with what the one before it has left.
+        # In the order of the history, each change begins with the values that the one before has left.
         assert [before for before, _ in chain] == [None, *(after for _, after in chain[:-1])]
     assert chain[-1][1] == stored["scope"]["1033"]
 
 
-def test_moves_that_would_make_a_circle_together(desk: LoadClient) -> None:
-    """Each is right by itself; of two one gets through, of three two."""
+def test_moves_that_would_form_a_cycle_together(desk: LoadClient) -> None:
+    """Each move is valid by itself; of two, one succeeds, of three, two."""
     rings = [desk.processes(f"Ring {number}", 2 + number % 2) for number in range(12)]
     for _ in range(3):
         moves = [
@@ -176,17 +178,17 @@ def test_moves_that_would_make_a_circle_together(desk: LoadClient) -> None:
         assert desk.update(*(under(each, ID["sales"]) for ring in rings for each in ring)).status == 200
 
 
-def test_children_made_at_once_have_places_of_their_own(desk: LoadClient) -> None:
+def test_children_created_at_once_have_different_positions(desk: LoadClient) -> None:
     parent = desk.process("Parent")
     made = together([partial(desk.processes, f"Child {number}", 2, parent) for number in range(40)])
     children = [each["id"] for each in desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"]]
     assert sorted(children) == sorted(itertools.chain(*made))
-    # What one request made stands together, in its order.
+    # Elements of one request are together, in its order.
     assert all(children[children.index(first) + 1] == second for first, second in made)
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
 
 
-def test_shapes_drawn_at_once_are_all_there(desk: LoadClient) -> None:
+def test_shapes_drawn_at_once_all_exist(desk: LoadClient) -> None:
     owner = desk.process("Drawn")
     address = f"{PROCESSES}/{owner}/content"
 
@@ -214,8 +216,8 @@ def test_shapes_drawn_at_once_are_all_there(desk: LoadClient) -> None:
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
 
 
-def test_what_is_deleted_is_referred_to_by_nobody(desk: LoadClient) -> None:
-    """Whoever comes first decides, about elements and about what goes with a shape."""
+def test_nothing_refers_to_deleted_elements(desk: LoadClient) -> None:
+    """The first request decides, about elements and about what is deleted with a shape."""
     systems, sources = desk.systems("Wanted and unwanted", 12), desk.processes("Source", 24)
     owner = desk.process("Owner")
     tasks, shapes = drawn_tasks(desk, owner, 12)
@@ -257,7 +259,7 @@ def drawn_tasks(desk: LoadClient, owner: str, count: int) -> tuple[list[str], li
 
 
 def test_requests_that_need_the_same_elements_in_another_order(desk: LoadClient) -> None:
-    """In one request, by references to each other, by places below each other: all of them come to their end."""
+    """In one request, by references to each other, by places below each other: all of them finish."""
     pair = desk.processes("Pair", 2)
     left, right = ({"id": each, "attributes": {"scope": {"1033": "again"}}} for each in pair)
     calls = [partial(desk.update, left, right), partial(desk.update, right, left)] * 40
@@ -269,7 +271,7 @@ def test_requests_that_need_the_same_elements_in_another_order(desk: LoadClient)
 
 @only_at_full_scale
 def test_the_configuration_changes_while_elements_are_written(desk: LoadClient, folder: Path) -> None:
-    """Whether a value can be stored, and whether its attribute can go, is decided by who comes first."""
+    """The first request decides whether a value is stored or its attribute removed."""
     elements, stop = desk.processes("Configured", 3), threading.Event()
     for name, more in (("with", ["extra"]), ("without", [])):
         (folder / f"{name}.json").write_text(json.dumps(template(*more)))
@@ -279,7 +281,7 @@ def test_the_configuration_changes_while_elements_are_written(desk: LoadClient, 
         for value in itertools.cycle(["kept", None, None, None]):
             values = {"scope": {"1033": value}, "extra": {"1033": value}}
             found.add(desk.update({"id": element, "attributes": values}).status)
-            # Short of breath, so that the commands get their share of the processor.
+            # Few threads, so that the commands get their share of the processor.
             if stop.wait(0.02):
                 return found
         return found

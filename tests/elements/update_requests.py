@@ -47,7 +47,7 @@ def _context(facet: str, *, in_released: bool = False, **more: Any) -> Body:
     return {"displayNames": LABEL, "editableInReleased": in_released, "related": {"facet": facet, **more}}
 
 
-# Of every data type one, and contexts of every kind.
+# Attributes of every data type, and contexts of every kind.
 PROPERTIES = {
     "note": _attribute("SingleLineText", by_culture=True, in_released=True),
     "maturity": _attribute("SelectionValue", selectableValues=CHOICES),
@@ -68,7 +68,7 @@ def extended_template() -> Body:
     template = copy.deepcopy(TEMPLATE)
     template["properties"] |= PROPERTIES
     template["types"]["subProcess"]["properties"] += PROPERTIES
-    # A view that does not show what stands between the two.
+    # A view without the types between the two.
     steps = {"displayNames": LABEL, "key": "Steps", "types": ["processHouse", "subProcess"], "properties": ["name"]}
     template["facets"]["processes"]["views"]["steps"] = steps
     return template
@@ -76,7 +76,7 @@ def extended_template() -> Body:
 
 @contextmanager
 def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """acme/handbook and rival/handbook, with the same ids, and properties of every kind."""
+    """Create acme/handbook and rival/handbook, with the same ids and properties of every kind."""
     template = folder / "template.json"
     template.write_text(json.dumps(extended_template()), encoding="utf-8")
     fields = {"key": "handbook", "template": str(template), "anonymous": "read", "time_zone": "Europe/Berlin"}
@@ -88,7 +88,7 @@ def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[St
 
 
 class UpdateClient:
-    """Where Anna, the author of the draft `order-3`, works. What is refused must leave both storages as they were."""
+    """Client of Anna, the author of the draft `order-3`. A refused request must leave both storages unchanged."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
         self.storage, self.api = storage, api
@@ -103,7 +103,7 @@ class UpdateClient:
         return self.api.post(f"{RESTS}/{facet}/views/{view}/elements/", content, **options)
 
     def update(self, *elements: Body, **options: Any) -> list[Body]:
-        """The answer, which operation 4 must give as well."""
+        """Return the response, which operation 4 must return as well."""
         response = self.send({"count": len(elements), "elements": list(elements)}, **options)
         assert response.status_code == 200, response.content
         found: list[Body] = response.json()["elements"]
@@ -121,7 +121,7 @@ class UpdateClient:
         return found
 
     def refuse(self, status: int, body: Any, *errors: str, **options: Any) -> None:
-        """The whole body of the answer; elements may be given instead of a body with them."""
+        """Return the body of the response; `body` may be a list of elements."""
         before = self.fingerprints()
         if isinstance(body, list):
             body = {"elements": body}
@@ -138,7 +138,7 @@ class UpdateClient:
 
 
 def fingerprint(storage: Storage) -> str:
-    """Of everything that is stored about elements."""
+    """Return a digest of everything stored about elements."""
     tables = (
         f"(SELECT coalesce(string_agg(t::text, ',' ORDER BY t.id), '') FROM elements_{name} t)" for name in TABLES
     )
@@ -148,7 +148,7 @@ def fingerprint(storage: Storage) -> str:
 
 
 def order(**more: Any) -> Body:
-    """The draft of order, as a client names it."""
+    """Return the draft of order as a client names it."""
     return {"id": ID["order"], "versionId": ID["order-3"], "type": "subProcess", **more}
 
 
@@ -161,7 +161,7 @@ def at(place: str, text: str, name: str = "order-3", index: int = 0) -> str:
 
 
 def changed(before: Body, after: Body, **attributes: Any) -> Body:
-    """What an element is expected to be: changed by Anna, when the server says so; None takes an attribute away."""
+    """Return the expected element: changed by Anna at the time of the response; None removes an attribute."""
     stamp = {"changedOn": after["attributes"]["changedOn"]}
     merged = {**before["attributes"], **stamp, **attributes}
     found = {key: value for key, value in sorted(merged.items()) if value is not None}
