@@ -232,9 +232,9 @@ def application() -> Callable[..., Iterable[bytes]]:
     """Make the WSGI program of a worker process."""
     import gc
 
-    from repository_site.operations.server import take_place
+    from repository_site.operations.server import keep_to_core
 
-    take_place()
+    keep_to_core()
     reading = Floor(os.environ["BENCHMARK_STORAGE"], os.environ["BENCHMARK_BASE"])
     writing = Floor(os.environ["BENCHMARK_WRITTEN"], os.environ["BENCHMARK_BASE"])
     gc.freeze()

@@ -153,9 +153,9 @@ def application() -> Callable[..., Any]:
     from django.core.wsgi import get_wsgi_application
 
     from repository_site.core.database.pool import enable_pool
-    from repository_site.operations.server import take_place
+    from repository_site.operations.server import keep_to_core
 
-    take_place()
+    keep_to_core()
     found = get_wsgi_application()
     enable_pool(8)
     gc.freeze()

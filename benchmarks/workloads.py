@@ -185,7 +185,7 @@ def workloads(contenders: Contenders) -> list[Workload]:
 
 
 def mixed_requests(contenders: Contenders, count: int) -> list[Callable[[], TimedResponse]]:
-    """Of twenty requests: two pages, one filter, one update, one list of transitions, and single elements."""
+    """Return requests of all kinds: of twenty, two pages, a filter, an update, a list of transitions, single reads."""
     storage, written = contenders.storage(), contenders.storage(WRITTEN)
     names, makes = contenders.installation.names(READ), list(FILTERS.values())
 

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -57,7 +58,8 @@ class CompiledView:
         found = self._folded.get(key.casefold())
         if found is None:
             words = {"key": key, "view": self.view.name, "facet": self.facet.name}
-            raise NotFound(_("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words)
+            text = _("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words
+            raise NotFound(text + _similar(key, self.types))
         return found
 
 
@@ -70,8 +72,8 @@ class CompiledFacet:
     def view(self, name: str) -> CompiledView:
         found = self.views.get(name.casefold())
         if found is None:
-            words = {"view": name, "facet": self.facet.name}
-            raise NotFound(_("There is no view %(view)s in the facet %(facet)s.") % words)
+            text = _("There is no view %(view)s in the facet %(facet)s.") % {"view": name, "facet": self.facet.name}
+            raise NotFound(text + _similar(name, (each.name for each in self.facet.views)))
         return found
 
 
@@ -162,8 +164,16 @@ class Configuration:
         """Find by name or key, ignoring letter case (D1)."""
         found = self.facets.get(name.casefold())
         if found is None:
-            raise NotFound(_("There is no facet %(name)s.") % {"name": name})
+            text = _("There is no facet %(name)s.") % {"name": name}
+            raise NotFound(text + _similar(name, (each.name for each in self.blueprint.facets)))
         return found
+
+
+def _similar(name: str, known: Iterable[str]) -> str:
+    """Return a hint at similar names, for a misspelt one."""
+    folded = {each.casefold(): each for each in known}
+    near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded)]
+    return " " + _("Similar: %(names)s.") % {"names": ", ".join(near)} if near else ""
 
 
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()

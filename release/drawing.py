@@ -1,4 +1,4 @@
-"""A release cycle as a picture: a Mermaid state diagram, made from the configuration. Pure."""
+"""A release cycle as a Mermaid state diagram, drawn from the configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLORS = {
 
 
 def draw_cycle(cycle: ReleaseCycle) -> str:
-    """States and transitions by the names that the API gives them."""
+    """Draw states and transitions under the names that the API uses."""
     return "\n".join(_lines(cycle)) + "\n"
 
 
@@ -49,7 +49,7 @@ def _lines(cycle: ReleaseCycle) -> Iterator[str]:
 
 
 def describe_states(cycle: ReleaseCycle, culture: int) -> str:
-    """The states as a table in Markdown: their names in a culture, and what each means for who reads and writes."""
+    """Describe the states in a Markdown table: name in a culture, category, readers, and editable content."""
     rows = ["| state | name | category | who sees it | content |", "|---|---|---|---|---|"]
     for state in cycle.states:
         seen = "everybody" if state.category is Category.PUBLISHED else "every role above viewer"
@@ -60,12 +60,12 @@ def describe_states(cycle: ReleaseCycle, culture: int) -> str:
         name = display_names(state.display_names, CultureSet((culture,), culture, ()), state.key)[culture]
         rows.append(f"| `{state.key}` | {name} | {state.category} | {seen} | {content} |")
     one = " and ".join(sorted(OPEN))
-    rows += ["", f"Of one element there is at most one version in {one} together, and at most one that is published."]
+    rows += ["", f"An element has at most one version in {one} together, and at most one published version."]
     return "\n".join(rows) + "\n"
 
 
 def _ids(cycle: ReleaseCycle) -> dict[str, str]:
-    """Mermaid knows letters, digits and underscores; a key with anything else goes by its place."""
+    """Return an id for each state. Mermaid accepts letters, digits and underscores only, so other keys get a number."""
     return {
         each.key: each.key if each.key.isalnum() else f"state_{place}" for place, each in enumerate(cycle.states, 1)
     }

@@ -1,4 +1,4 @@
-"""Releases, as the lifecycle log tells them: how many there were in each of the last weeks, and which."""
+"""Releases in the lifecycle log: filters, and counts for each of the last weeks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WEEKS = 12
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """From its Monday on, in the storage's time zone."""
+    """A week from Monday, in the time zone of the storage."""
 
     monday: date
     releases: int
 
 
 def releases(entries: Entries, configuration: Configuration) -> Entries:
-    """Steps by which a draft, or what was in review, was published (D21)."""
+    """Filter steps that published a draft or a version in review (D21)."""
     categories = {
         state: category for cycle in configuration.cycles.values() for state, category in cycle.categories.items()
     }
@@ -44,19 +44,19 @@ def within_week(entries: Entries, monday: date, zone: ZoneInfo) -> Entries:
 
 
 def recent(entries: Entries, now: datetime, zone: ZoneInfo) -> Entries:
-    """Of the last weeks."""
+    """Filter steps of the last weeks."""
     return entries.filter(changed_on__gte=_begin(last_mondays(now, zone)[0], zone))
 
 
 def last_mondays(now: datetime, zone: ZoneInfo) -> list[date]:
-    """Of the last weeks, oldest first; the last is that of this week."""
+    """Return the Mondays of the last weeks, oldest first, up to this week."""
     today = now.astimezone(zone).date()
     monday = today - timedelta(days=today.weekday())
     return [monday - timedelta(weeks=back) for back in reversed(range(WEEKS))]
 
 
 def count_releases(configuration: Configuration, now: datetime, zone: ZoneInfo) -> list[Week]:
-    """One statement. Weeks without a release are there with none."""
+    """Count the releases of each week with one statement, weeks without releases included."""
     weeks = TruncWeek("changed_on", tzinfo=zone)
     rows = (
         releases(recent(LifecycleEntry.objects.all(), now, zone), configuration)

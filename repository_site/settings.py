@@ -244,7 +244,7 @@ _OFFICE: dict[str, Any] = {
             "950": "#0a2438",
         }
     },
-    "STYLES": ["repository_site.dashboard.office.style"],
+    "STYLES": ["repository_site.dashboard.office.style", "repository_site.dashboard.office.state_style"],
     "SCRIPTS": ["repository_site.dashboard.office.expressions", "repository_site.dashboard.office.script"],
 }
 UNFOLD_SITE = {

@@ -1,8 +1,8 @@
-"""A request that is sent twice is done once (D15): the answer is kept under the key that the client chose.
+"""Idempotency keys (D15): a request that is sent twice is executed once, and both get the same response.
 
-The key is claimed in the transaction of the request itself. Whoever comes with the same key meanwhile waits in the
-database for that transaction: when it succeeds they get its answer, when it fails they are the first. So an answer is
-kept exactly when its change is.
+A request claims its key in its own transaction. A second request with the same key waits in the database for that
+transaction: if it commits, the second gets its response; if it rolls back, the second is executed. So a response is
+stored if and only if its change is.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class KeptAnswer:
 
 
 def request_digest(parts: Iterable[str], body: bytes) -> bytes:
-    """What makes a request the same as another."""
+    """Return a digest that is equal for equal requests."""
     return hashlib.sha256(b"\0".join([*(part.encode() for part in parts), body])).digest()
 
 
 def claim_key(caller: str, key: str, digest: bytes, now: datetime) -> KeptAnswer | None:
-    """The answer that was given to this request before; None when it is the first, which then holds the key.
+    """Return the stored response to this request; or claim the key for it and return None.
 
-    Inside the scope of the storage. Another request under the same key is Invalid.
+    Runs inside the scope of the storage. A different request with the same key raises Invalid.
     """
     with connection.cursor() as cursor:
-        # A few at a time, and none that somebody else is taking away: nobody waits for this.
+        # Delete a few expired keys, without waiting for others that do the same.
         cursor.execute(
             "DELETE FROM storage_answeredrequest WHERE id IN (SELECT id FROM storage_answeredrequest"
             " WHERE created_on < %s ORDER BY created_on LIMIT 100 FOR UPDATE SKIP LOCKED)",
             [now - KEPT],
         )
-        # A key whose time is over, and that is still there, is taken over.
+        # Take over a key that has expired but is not deleted yet.
         cursor.execute(
             "INSERT INTO storage_answeredrequest AS held (id, caller, key, digest, headers, body, created_on)"
             " VALUES (%s, %s, %s, %s, '{}', '', %s) ON CONFLICT (storage_id, caller, key) DO UPDATE"
@@ -59,15 +59,15 @@ def claim_key(caller: str, key: str, digest: bytes, now: datetime) -> KeptAnswer
         )
         held = cursor.fetchone()
     if held is None:
-        raise Busy("The Idempotency-Key is being released; send the request again.", retry_after=1)
+        raise Busy("The Idempotency-Key is just being released. Send the request again.", retry_after=1)
     found, body, headers = held
     if bytes(found) != digest:
-        raise Invalid("The Idempotency-Key was used for another request; choose a new one for each request.")
+        raise Invalid("The Idempotency-Key was used for a different request. Use a new key for each request.")
     return KeptAnswer(bytes(body), json.loads(headers))
 
 
 def keep_answer(caller: str, key: str, body: bytes, headers: dict[str, str]) -> None:
-    """For who holds the key, when the request has been done."""
+    """Store the response of the request that claimed the key."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE storage_answeredrequest SET body = %s, headers = %s WHERE caller = %s AND key = %s",

@@ -1,7 +1,7 @@
-"""What every page for people inside a storage shares: its storage and caller, the tenant scope, and problems as pages.
+"""Shared code of the pages of a storage: storage and caller of the request, the tenant scope, and error pages.
 
-The address of a page begins with its storage, which `StoragePathMiddleware` has moved into the script prefix: whatever
-link a page makes stays inside that storage, and two tabs can hold two tenants.
+`StoragePathMiddleware` moves the storage of the address into the script prefix: every link of a page stays inside its
+storage, and two browser tabs can show two tenants.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType
 from storage.tenancy.scope import tenant_scope
 
-# Somebody else holds what is asked for, or it takes too long; the transaction has been undone.
-IN_USE = gettext_noop("This takes too long, or others are changing the same things now. Try again.")
+# Shown after a lock conflict or a statement timeout; the transaction is rolled back.
+IN_USE = gettext_noop("This took too long, or others are changing the same data. Try again.")
 View = Callable[..., HttpResponseBase]
 
 
 def storage_of(request: HttpRequest) -> Storage:
-    """The storage whose page is asked for."""
+    """Return the storage of the requested page."""
     return cast("Storage", request.storage)  # type: ignore[attr-defined]  # set by StoragePathMiddleware
 
 
@@ -50,12 +50,12 @@ def context_of(request: HttpRequest) -> Context:
 
 
 def storage_address(request: HttpRequest) -> str:
-    """Scheme, host and path of the storage, as addresses in answers of the API begin."""
+    """Return scheme, host and path of the storage, the start of addresses in API responses."""
     return f"{public_base(request)}{context_of(request).path}"
 
 
 def page_caller(request: HttpRequest) -> Caller | None:
-    """Who looks at a page: staff who belong to the storage, else anybody where the storage lets anybody read."""
+    """Return the caller of a page: staff of the storage, else the anonymous reader if the storage allows that."""
     if not hasattr(request, "page_caller"):
         caller = staff_caller(request.user, storage_of(request))
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
@@ -65,7 +65,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """The caller of a page that is shown to nobody without one."""
+    """Return the caller of a page that requires one."""
     caller = page_caller(request)
     if caller is None:
         raise Unauthenticated("Sign in to see this page.")
@@ -73,10 +73,9 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 def in_scope(view: View, *, snapshot: bool = False) -> View:
-    """Runs a page wholly inside the tenant scope: one transaction, rendered before it ends, undone by any problem.
-    Moments are shown and typed in the storage's time zone.
+    """Run and render a page inside the tenant scope, in one transaction that any problem rolls back.
 
-    With `snapshot` the page only reads, and all of it from one state of the storage.
+    Times are shown and entered in the time zone of the storage. With `snapshot` the page reads one read-only snapshot.
     """
 
     @wraps(view)
@@ -108,7 +107,7 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
 
 
 def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:
-    """What cannot be done, as a page. Who is not signed in and lacks something is asked to."""
+    """Return the error page of a problem. Anonymous callers without access are asked to sign in."""
     if isinstance(problem, Unauthenticated):
         return ask_to_sign_in(request)
     status = status_of(problem)
@@ -120,8 +119,8 @@ def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:
 
 
 def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Staff of other storages are signed in already: for them nothing is here (D3)."""
+    """Redirect to the sign-in page; signed-in staff of other storages get 404 (D3)."""
     if request.user.is_authenticated:
-        problem = NotFound(_("There is no storage at this address that you belong to."))
+        problem = NotFound(_("There is no storage at this address, or you are not a member of it."))
         return cast("HttpResponse", problem_page(request, problem))
     return redirect_to_login(request.get_full_path(), reverse("admin:login"))

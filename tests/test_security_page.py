@@ -10,7 +10,8 @@ from pathlib import Path
 from repository_site.core.environment import PROJECT_DIR
 
 PAGE = (PROJECT_DIR / "docs/explanation/security.md").read_text(encoding="utf-8")
-NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+# A test, a file or a folder.
+NAMED = re.compile(r"`(tests/[\w/]+(?:\.py|/))(?:::(\w+))?`")
 RISKS = [f"API{number}" for number in range(1, 11)]
 OURS = ("repository_site", "storage", "facets", "elements", "release")
 IMPORT = re.compile(
@@ -32,7 +33,7 @@ def sections() -> dict[str, str]:
 
 def test_every_named_test_exists() -> None:
     named = NAMED.findall(PAGE)
-    missing = [f"{path}::{name}" for path, name in named if not (PROJECT_DIR / path).is_file()]
+    missing = [f"{path}::{name}" for path, name in named if not (PROJECT_DIR / path).exists()]
     missing += [f"{path}::{name}" for path, name in named if name and name not in functions(path)]
     assert missing == []
     assert len(named) > 40

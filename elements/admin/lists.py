@@ -36,7 +36,7 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
-from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
@@ -224,5 +224,5 @@ class ElementAdmin(StorageModelAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONTENT, _("Elements"), "list", "elements_element_changelist"),
+    NavigationEntry(NavigationGroup.CONTENT, _("Elements"), "list", "elements_element_changelist"),
 )

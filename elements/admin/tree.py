@@ -22,7 +22,7 @@ from elements.presentation.trees import tree_view as find_tree
 from elements.reading.selection import read_page
 from facets.configuration import CompiledView
 from repository_site.core.wording import GUID
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import caller_of
 
 # Children of one branch, and roots; the list shows the rest.
@@ -83,4 +83,6 @@ def addable_roots(request: HttpRequest, labels: Labels, view: CompiledView) -> l
 
 
 storage_office.add_page("elements/tree/", tree_view, "elements_tree")
-storage_office.add_navigation(Entry(Group.CONTENT, gettext_lazy("Tree"), "account_tree", "elements_tree"))
+storage_office.add_navigation(
+    NavigationEntry(NavigationGroup.CONTENT, gettext_lazy("Tree"), "account_tree", "elements_tree")
+)

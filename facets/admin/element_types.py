@@ -26,7 +26,7 @@ from facets.admin.property_lines import PropertyLines
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
 class TypeForm(ConfigurationForm):
@@ -188,6 +188,6 @@ class ElementTypeAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Types"), "schema", "facets_elementtype_changelist"),
-    Entry(Group.CONFIGURATION, _("Properties"), "list_alt", "facets_property_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Types"), "schema", "facets_elementtype_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Properties"), "list_alt", "facets_property_changelist"),
 )

@@ -24,7 +24,7 @@ from facets.admin.drafting.row_links import change_link, link
 from facets.admin.facet_views import VIEW_HELPS, VIEW_LABELS
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
 class FacetForm(ConfigurationForm):
@@ -131,5 +131,5 @@ class LayoutAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Facets and views"), "category", "facets_facet_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Facets and views"), "category", "facets_facet_changelist"),
 )

@@ -27,7 +27,7 @@ from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
 from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.rest.rendering import counted
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
@@ -205,5 +205,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Release cycles"), "published_with_changes", "facets_releasecycle_changelist"),
+    NavigationEntry(
+        NavigationGroup.CONFIGURATION, _("Release cycles"), "published_with_changes", "facets_releasecycle_changelist"
+    ),
 )

@@ -26,7 +26,7 @@ from facets.models.base import ConfigurationModel
 from facets.template_format.exporting import export_template
 from repository_site.core.problems import Conflict, Invalid
 from repository_site.core.rest.rendering import JSON_TYPE
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.sites import require_administrator
 from storage.pages import storage_of
 
@@ -153,5 +153,7 @@ storage_office.add_page("configuration/compare/", compare, "configuration_compar
 storage_office.add_page("configuration/compare/take/", take, "configuration_take")
 storage_office.add_page("configuration/export/", export, "configuration_export")
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, gettext_lazy("Compare with template"), "difference", "configuration_compare"),
+    NavigationEntry(
+        NavigationGroup.CONFIGURATION, gettext_lazy("Compare with template"), "difference", "configuration_compare"
+    ),
 )

@@ -17,7 +17,7 @@ from facets.admin.drafting.row_forms import ConfigurationForm
 from facets.blueprint.cycles import Severity
 from facets.configuration import Configuration
 from facets.rows.reading import Row, Rows
-from storage.back_office import Entry, Group, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 SEVERITY_NAMES = {
     Severity.ERROR: _("Error: the transition is refused"),
@@ -116,6 +116,6 @@ class ValidationRuleAdmin(ConfigurationAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.CONFIGURATION, _("Validation rules"), "rule", "facets_validationrule_changelist"),
-    Entry(Group.CONFIGURATION, _("Layouts"), "view_quilt", "facets_layout_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Validation rules"), "rule", "facets_validationrule_changelist"),
+    NavigationEntry(NavigationGroup.CONFIGURATION, _("Layouts"), "view_quilt", "facets_layout_changelist"),
 )

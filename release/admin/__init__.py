@@ -2,13 +2,22 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from release.admin import element_panels, lifecycle, tasks
-from storage.back_office import Entry, Group, storage_office
+from release.admin import element_panels, lifecycle_log, tasks
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.model_admin import OFFICE_ROLES
 
-__all__ = ["element_panels", "lifecycle", "tasks"]
+__all__ = ["element_panels", "lifecycle_log", "tasks"]
 
 storage_office.add_navigation(
-    Entry(Group.RELEASE, _("Tasks"), "assignment", "release_task_changelist", OFFICE_ROLES, tasks.number_of_stuck),
-    Entry(Group.RELEASE, _("Lifecycle log"), "history", "release_lifecycleentry_changelist", OFFICE_ROLES),
+    NavigationEntry(
+        NavigationGroup.RELEASE,
+        _("Tasks"),
+        "assignment",
+        "release_task_changelist",
+        OFFICE_ROLES,
+        tasks.number_of_stuck,
+    ),
+    NavigationEntry(
+        NavigationGroup.RELEASE, _("Lifecycle log"), "history", "release_lifecycleentry_changelist", OFFICE_ROLES
+    ),
 )

@@ -1,7 +1,6 @@
-"""What the page of an element shows of its lifecycle, and what it offers: transitions, a new version, the open task.
+"""Lifecycle on the page of an element in the back office: transitions, new versions, the open task and the log.
 
-Hung into `elements.admin`, which knows nothing of releases. What is offered is what the API would offer, and what is
-done is done by the same functions.
+The page offers what the API offers and calls the same functions.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from elements.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.blueprint.cycles import Transition
-from release.admin.log_rows import log_rows
+from release.admin.lifecycle_log_rows import log_rows
 from release.admin.task_rows import open_tasks_of, task_rows
-from release.admin.task_words import assignee_name, due_words, why_stuck
+from release.admin.task_texts import assignee_name, due_text, why_stuck
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import choose_source, create_version
 from release.models import LifecycleEntry, Task
-from release.steps.holding import Life, OnHeld
+from release.steps.locking import LifecycleVersion, OnLocked
 from release.steps.log import MAX_COMMENT
 from repository_site.core.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
 from repository_site.core.rest.errors import status_of
@@ -51,7 +50,7 @@ WITHOUT_SECONDS = len("2026-12-31T00:00")
 
 
 class TaskFilter(ElementFilter):
-    """Whether a task is stuck is asked of the domain, over the open tasks, which are few (D115)."""
+    """Filter elements by their tasks. Stuck tasks are computed from the open tasks, which are few (D115)."""
 
     title = gettext_lazy("task")
     parameter_name = "task"
@@ -72,7 +71,7 @@ class TaskFilter(ElementFilter):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A transition that the caller may apply now; one that only asks for consent has a page on which to ask."""
+    """A transition that the caller can apply now; one that makes a request has a page of its own."""
 
     key: str
     name: str
@@ -82,15 +81,15 @@ class Offer:
     address: str
 
 
-def life_of(page: ElementPage) -> Life:
-    return Life(page.labels.configuration, page.caller, page.row, page.related)
+def lifecycle_version_of(page: ElementPage) -> LifecycleVersion:
+    return LifecycleVersion(page.labels.configuration, page.caller, page.row, page.related)
 
 
 def offers_of(page: ElementPage) -> list[Offer]:
-    """Exactly what operation 17 answers, in its order."""
-    offered = offered_transitions(life_of(page))
+    """Return the transitions of operation 17, in the same order."""
+    offered = offered_transitions(lifecycle_version_of(page))
     cycle = page.labels.configuration.cycles.get(page.type.key)
-    # Of several ways to release the first is the usual one.
+    # The first of several transitions to a published state is the default.
     release = next((each for each in offered if cycle and cycle.enters_published(each) and not each.task), None)
     return [_offer(page, each, is_usual=each is release) for each in offered]
 
@@ -108,14 +107,14 @@ def _offer(page: ElementPage, transition: Transition, *, is_usual: bool) -> Offe
 
 def can_create_version(page: ElementPage) -> bool:
     try:
-        choose_source(life_of(page), _named(page))
+        choose_source(lifecycle_version_of(page), _named(page))
     except Problem:
         return False
     return True
 
 
 def _named(page: ElementPage) -> str:
-    """A version that was picked stands for itself, the element for its published version."""
+    """Return the id of the selected version, or of the element, which means its published version."""
     return page.row.element if page.is_newest else page.row.version
 
 
@@ -129,7 +128,7 @@ def release_card(page: ElementPage) -> SafeString | str:
         "offers": offers_of(page),
         "can_create_version": can_create_version(page),
         "tasks": [
-            {"row": each, "assignee": assignee_name(each), "due": due_words(each), "why": why_stuck(each)}
+            {"row": each, "assignee": assignee_name(each), "due": due_text(each), "why": why_stuck(each)}
             for each in rows
         ],
         "step_address": page.address_of("elements_transition"),
@@ -140,7 +139,7 @@ def release_card(page: ElementPage) -> SafeString | str:
 
 
 def lifecycle_panel(page: ElementPage) -> SafeString:
-    """Newest first, as one looks for what has just happened."""
+    """Show the lifecycle log, newest first."""
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
     start = (number - 1) * PAGE_SIZE
@@ -155,18 +154,20 @@ def lifecycle_panel(page: ElementPage) -> SafeString:
     return render_to_string(f"{FOLDER}/lifecycle.html", context, page.request)
 
 
-def unchanged(revision: str) -> OnHeld:
-    """Nobody is to release what they have not seen."""
+def unchanged(revision: str) -> OnLocked:
+    """Refuse a version that has changed since the page was opened."""
 
     def check(row: VersionRow) -> None:
         if str(row.revision) != revision:
-            raise PreconditionFailed(_("Somebody else has changed this element since you opened the page; look again."))
+            raise PreconditionFailed(
+                _("Someone else has changed this element since you opened the page. Check it again.")
+            )
 
     return check
 
 
 def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
-    """GET asks for what a transition may carry, POST applies it; warnings come back to be confirmed."""
+    """Show the form of a transition (GET) or apply it (POST); warnings must be confirmed."""
     writer = writer_of(request) if request.method == "POST" else None
     page = find_page(request, element, request.GET.get("version"))
     if writer is None:
@@ -182,8 +183,8 @@ def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
                 valid_until=_moment(given.get("validUntil", ""), writer.zone),
                 languages=get_language() or "",
             )
-            held = unchanged(given.get("revision", ""))
-            apply_transition(writer, page.row, wanted, named=page.row.version, on_held=held)
+            check = unchanged(given.get("revision", ""))
+            apply_transition(writer, page.row, wanted, named=page.row.version, on_locked=check)
     except (Forbidden, NotFound):
         raise
     except Problem as problem:
@@ -196,7 +197,7 @@ def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
 def _done_text(page: ElementPage, transition: Transition) -> str:
     words = {"transition": page.labels.transition(transition), "task": transition.task, "state": ""}
     if transition.task:
-        return _("%(transition)s: a task “%(task)s” was made. The state changes when it is accepted.") % words
+        return _("%(transition)s: task “%(task)s” created. The state changes when the task is accepted.") % words
     words["state"] = page.state.text if page.state else page.row.state
     return _("%(transition)s: done. The state is now “%(state)s”.") % words
 
@@ -204,17 +205,17 @@ def _done_text(page: ElementPage, transition: Transition) -> str:
 def _comment(text: str) -> str:
     plain = with_plain_lines(text)
     if len(plain) > MAX_COMMENT:
-        raise Invalid(_("The comment is too long; %(most)s characters are possible.") % {"most": MAX_COMMENT})
+        raise Invalid(_("The comment is too long; at most %(most)s characters are allowed.") % {"most": MAX_COMMENT})
     return plain
 
 
 def _moment(text: str, zone: ZoneInfo) -> datetime | None:
-    """A local date and time as browsers send it."""
+    """Read a local date and time as browsers send it."""
     if not text:
         return None
     local = read_date_time(f"{text}:00" if len(text) == WITHOUT_SECONDS else text)
     if local is None:
-        raise Invalid(_("The end must be a date and a time."))
+        raise Invalid(_("Enter the end as a date and a time."))
     try:
         return instant_of(local, zone)
     except NoInstant as problem:
@@ -222,7 +223,7 @@ def _moment(text: str, zone: ZoneInfo) -> datetime | None:
 
 
 def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | None = None) -> HttpResponseBase:
-    """What the transition does, what it may carry, and what stands against it."""
+    """Show the form of a transition, with the problems of an attempt."""
     cycle = page.labels.configuration.cycles.get(page.type.key)
     if cycle is None:
         raise NotFound(_("This element has no versions."))
@@ -251,8 +252,8 @@ def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | N
 
 
 def _own_texts(page: ElementPage, problem: Problem | None) -> list[str]:
-    """Without the label of the version that the page is about anyway."""
-    label = f"{life_of(page).label}: "
+    """Return the problems without the label of the version, which the page shows anyway."""
+    label = f"{lifecycle_version_of(page).label}: "
     texts = [each.removeprefix(label) for each in problem.details] if problem else []
     return [each[:1].upper() + each[1:] for each in texts]
 
@@ -272,7 +273,7 @@ def create_version_view(request: HttpRequest, element: str) -> HttpResponseBase:
             messages.error(request, text)
         return redirect(page.address())
     after = find_page(request, page.row.element)
-    messages.success(request, _("Version %(number)s was made.") % {"number": after.number})
+    messages.success(request, _("Version %(number)s has been created.") % {"number": after.number})
     return redirect(after.address())
 
 

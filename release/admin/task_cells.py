@@ -1,4 +1,4 @@
-"""The columns of the list of tasks, as HTML."""
+"""Columns of the task list as HTML."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from release.admin import task_words as words
-from release.admin.task_rows import TaskRow, Who
+from release.admin import task_texts as texts
+from release.admin.task_rows import PersonLink, TaskRow
 from storage.back_office.cells import ago, badge, moment
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """All columns of one task, where a template makes the table."""
+class TaskCells:
+    """All columns of a task, for templates that build the table themselves."""
 
     id: UUID
     what: SafeString
@@ -26,22 +26,22 @@ class Cells:
     situation: SafeString
 
 
-def cells_of(row: TaskRow) -> Cells:
-    return Cells(row.task.id, what(row), asked(row), decides(row), age(row), situation(row))
+def cells_of(row: TaskRow) -> TaskCells:
+    return TaskCells(row.task.id, what(row), asked(row), decides(row), age(row), situation(row))
 
 
 def cell(*lines: SafeString | str) -> SafeString:
-    """Lines below each other; those that are empty are left out."""
+    """Return the lines below each other, without empty ones."""
     shown = format_html_join("", '<span class="task-line">{}</span>', ((each,) for each in lines if each))
     return format_html('<span class="task-cell">{}</span>', shown)
 
 
 def quiet(text: str | SafeString) -> SafeString | str:
-    """Empty stays empty."""
+    """Return the text in a muted style; an empty text stays empty."""
     return text and format_html('<span class="task-quiet">{}</span>', text)
 
 
-def link(who: Who) -> SafeString:
+def link(who: PersonLink) -> SafeString:
     if not who.address:
         return format_html("{}", who.name)
     return format_html('<a class="task-link" href="{}">{}</a>', who.address, who.name)
@@ -60,41 +60,41 @@ def asked(row: TaskRow) -> SafeString:
 
 
 def decides(row: TaskRow) -> SafeString:
-    name = link(row.assignee) if row.assignee.name else format_html("{}", words.assignee_name(row))
-    text, look = words.standing_words(row)
-    reminded = words.reminded_words(row)
+    name = link(row.assignee) if row.assignee.name else format_html("{}", texts.assignee_name(row))
+    text, look = texts.assignee_status_text(row)
+    reminded = texts.reminded_text(row)
     return cell(
         name,
         badge(text, look) if text else "",
-        quiet(f"{reminded} {moment(row.sheet.reminders.last)}") if reminded else "",
+        quiet(f"{reminded} {moment(row.status.reminders.last)}") if reminded else "",
     )
 
 
 def age(row: TaskRow) -> SafeString:
-    sheet = row.sheet
-    if not sheet.is_open:
-        return cell(quiet(words.days(sheet.age)))
-    look = "danger" if sheet.is_overdue else "warning" if sheet.is_due_soon else ""
-    return cell(words.days(sheet.age), badge(words.due_words(row), look, title=moment(sheet.due)))
+    status = row.status
+    if not status.is_open:
+        return cell(quiet(texts.days(status.age)))
+    look = "danger" if status.is_overdue else "warning" if status.is_due_soon else ""
+    return cell(texts.days(status.age), badge(texts.due_text(row), look, title=moment(status.due)))
 
 
 def situation(row: TaskRow) -> SafeString:
-    """Why it is stuck and what would help; of a task that is decided, how."""
-    if row.sheet.is_open:
-        reasons = words.why_stuck(row)
+    """Show why an open task is stuck and what to do, or how a task was decided."""
+    if row.status.is_open:
+        reasons = texts.why_stuck(row)
         if not reasons:
-            return cell(badge(_("can go on"), "success"))
+            return cell(badge(_("on track"), "success"))
         lines = [format_html("{} {}", each.text, quiet(each.advice)) for each in reasons]
         return cell(badge(_("stuck"), "danger"), *lines)
     return cell(
-        badge(str(words.STATES[row.task.state]), words.STATE_LOOKS.get(row.task.state, "")),
-        decided_words(row),
+        badge(str(texts.STATES[row.task.state]), texts.STATE_LOOKS.get(row.task.state, "")),
+        decided_text(row),
         format_html('<span class="task-comment">{}</span>', row.task.decision) if row.task.decision else "",
     )
 
 
-def decided_words(row: TaskRow) -> SafeString:
+def decided_text(row: TaskRow) -> SafeString:
     by = link(row.decider)
-    if row.sheet.was_decided_for_another:
-        by = format_html(_("{} on behalf of {}"), by, words.assignee_name(row))
+    if row.status.was_decided_for_another:
+        by = format_html(_("{} on behalf of {}"), by, texts.assignee_name(row))
     return format_html("{}, {}", by, ago(row.task.decided_on))

@@ -1,5 +1,4 @@
-"""Filters of the list of tasks. What makes a task stuck is asked of the domain, over the open tasks, not of the marks
-that the clock has left (D115)."""
+"""Filters of the task list. Each page computes which tasks are stuck; marks of scheduled jobs may be old (D115)."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from elements.admin.labels import labels_of
 from release.admin.task_rows import open_tasks_of
-from release.admin.task_words import REASONS, STATES
+from release.admin.task_texts import REASONS, STATES
 from release.models import Task
 from release.tasks.reading import AGES
 from storage.pages import storage_of
@@ -30,8 +29,8 @@ Choices = Iterable[tuple[str, str | Promise]]
 ALL, YES, NO, EVERYBODY = "all", "yes", "no", "everybody"
 
 
-class StateFilter(DropdownFilter):
-    """Without a choice the open ones: they are what there is to do."""
+class TaskStateFilter(DropdownFilter):
+    """Filter by state; the default is open tasks."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
@@ -49,12 +48,12 @@ class StateFilter(DropdownFilter):
         return queryset.filter(state=self.value()) if self.value() in STATES else queryset.none()
 
 
-class StuckFilter(DropdownFilter):
-    title = gettext_lazy("reason why it is stuck")
+class TaskStuckFilter(DropdownFilter):
+    title = gettext_lazy("reason for being stuck")
     parameter_name = "stuck"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> Choices:
-        return [(YES, _("Stuck, whatever the reason")), *REASONS.items(), (NO, _("Not stuck"))]
+        return [(YES, _("Stuck for any reason")), *REASONS.items(), (NO, _("Not stuck"))]
 
     def queryset(self, request: HttpRequest, queryset: Tasks) -> Tasks:
         value = self.value()
@@ -68,8 +67,8 @@ class StuckFilter(DropdownFilter):
         return queryset.filter(id__in=found.stuck_by(Task.Stuck(value))) if value in REASONS else queryset.none()
 
 
-class TypeFilter(DropdownFilter):
-    """The types that the release cycles make; `lookups` is asked for every request anew."""
+class TaskTypeFilter(DropdownFilter):
+    """Filter by the task types of the release cycles. Django calls `lookups` for every request."""
 
     title = gettext_lazy("type")
     parameter_name = "type"
@@ -86,8 +85,8 @@ class TypeFilter(DropdownFilter):
         return queryset.filter(type=value) if value in dict(self.lookup_choices) else queryset.none()
 
 
-class AssigneeFilter(DropdownFilter):
-    """Those whom open tasks are for."""
+class TaskAssigneeFilter(DropdownFilter):
+    """Filter by the assignees of open tasks."""
 
     title = gettext_lazy("approver")
     parameter_name = "assignee"
@@ -95,7 +94,7 @@ class AssigneeFilter(DropdownFilter):
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> Choices:
         people = {str(each.assignee_id) for each in open_tasks_of(request).tasks if each.assignee_id}
         named = labels_of(request).elements(people)
-        choices = [(each, named[each].name if each in named else _("Somebody who is gone")) for each in people]
+        choices = [(each, named[each].name if each in named else _("Deleted user")) for each in people]
         return [(EVERYBODY, _("Every approver")), *sorted(choices, key=lambda choice: choice[1].casefold())]
 
     def queryset(self, request: HttpRequest, queryset: Tasks) -> Tasks:
@@ -110,8 +109,8 @@ class AssigneeFilter(DropdownFilter):
             return queryset.none()
 
 
-class AgeFilter(DropdownFilter):
-    """The same steps as `rest/tasks/summary`: how long a task was or is open."""
+class TaskAgeFilter(DropdownFilter):
+    """Filter by the age groups of `rest/tasks/summary`: how long a task was or is open."""
 
     title = gettext_lazy("age")
     parameter_name = "age"

@@ -1,4 +1,4 @@
-"""Release tasks in the back office of a storage, above all those that are stuck."""
+"""The list of release tasks in the back office of a storage."""
 
 from __future__ import annotations
 
@@ -15,17 +15,23 @@ from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
 
 from release.admin import task_cells
-from release.admin.task_actions import MAX_TASKS, Step, step_page, steps_for
-from release.admin.task_filters import AgeFilter, AssigneeFilter, StateFilter, StuckFilter, TypeFilter
+from release.admin.task_filters import (
+    TaskAgeFilter,
+    TaskAssigneeFilter,
+    TaskStateFilter,
+    TaskStuckFilter,
+    TaskTypeFilter,
+)
 from release.admin.task_page import task_page
 from release.admin.task_rows import TaskRow, open_tasks_of, task_rows
+from release.admin.task_steps import MAX_TASKS, OfficeTaskStep, step_page, steps_for
 from release.models import Task
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.pages import storage_of
 
 
 class TaskChangeList(ChangeList):
-    """Reads what the rows of a page show at once, whatever their number."""
+    """Reads the names of all rows of a page at once."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -35,7 +41,7 @@ class TaskChangeList(ChangeList):
         self.result_list = shown
 
 
-def _begin(step: Step) -> Callable[..., HttpResponseBase]:
+def _begin(step: OfficeTaskStep) -> Callable[..., HttpResponseBase]:
     def begin(admin: TaskAdmin, request: HttpRequest, queryset: QuerySet[Task]) -> HttpResponseBase:
         return step_page(request, step, list(queryset))
 
@@ -43,7 +49,7 @@ def _begin(step: Step) -> Callable[..., HttpResponseBase]:
 
 
 def _no_method() -> None:
-    """Unfold asks the method of an action for its HTML attributes; the page of the step is a page of its own."""
+    """Unfold reads HTML attributes from the method of an action. The page of a step is registered separately."""
 
 
 _no_method.attrs = {}  # type: ignore[attr-defined]
@@ -55,11 +61,11 @@ def row_of(task: Task) -> TaskRow:
 
 @admin.register(Task, site=storage_office)
 class TaskAdmin(StorageModelAdmin):
-    """Nothing is edited here: a task changes by the steps of `task_actions`, which the domain decides on."""
+    """A read-only list: tasks change only by the steps of `task_steps`."""
 
     list_display = ("what", "asked", "decides", "age", "situation")
     list_display_links = None
-    list_filter = (StateFilter, StuckFilter, TypeFilter, AssigneeFilter, AgeFilter)
+    list_filter = (TaskStateFilter, TaskStuckFilter, TaskTypeFilter, TaskAssigneeFilter, TaskAgeFilter)
     list_per_page = 50
     list_max_show_all = MAX_TASKS
     show_full_result_count = True
@@ -80,11 +86,11 @@ class TaskAdmin(StorageModelAdmin):
         return False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Those that the roles of the caller allow at all; they open the page of the step."""
+        """Return the steps that the caller's roles allow; each opens the page of the step."""
         return {each.key: (_begin(each), each.key, each.title) for each in steps_for(request)}
 
     def get_actions_row(self, request: HttpRequest) -> list[UnfoldAction]:
-        """The same, in the menu of each row."""
+        """Return the same steps for the menu of each row."""
         return [
             UnfoldAction(each.page, _no_method, str(each.title), each.key, icon=each.icon)
             for each in steps_for(request)
@@ -105,15 +111,15 @@ class TaskAdmin(StorageModelAdmin):
     ) -> HttpResponse:
         return task_page(request, object_id)
 
-    @admin.display(description=_("what is asked for"))
+    @admin.display(description=_("request"))
     def what(self, task: Task) -> SafeString:
         return task_cells.what(row_of(task))
 
-    @admin.display(description=_("who asked"))
+    @admin.display(description=_("requester"))
     def asked(self, task: Task) -> SafeString:
         return task_cells.asked(row_of(task))
 
-    @admin.display(description=_("who decides"))
+    @admin.display(description=_("approver"))
     def decides(self, task: Task) -> SafeString:
         return task_cells.decides(row_of(task))
 
@@ -121,7 +127,7 @@ class TaskAdmin(StorageModelAdmin):
     def age(self, task: Task) -> SafeString:
         return task_cells.age(row_of(task))
 
-    @admin.display(description=_("situation"))
+    @admin.display(description=_("status"))
     def situation(self, task: Task) -> SafeString:
         return task_cells.situation(row_of(task))
 

@@ -17,7 +17,7 @@ from release.api import release_serializers
 from release.api.step_body import COMMENT, VALID_UNTIL, StepBody, flag
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import create_version
-from release.steps.holding import OnHeld, look_at
+from release.steps.locking import OnLocked, read_unlocked
 from release.steps.log import count_steps, read_steps
 from repository_site.core.problems import Warned
 from repository_site.core.rest.operation import Operation
@@ -53,7 +53,7 @@ class ReleaseViewSet(ElementWritingViewSet):
 
     def _offer(self, request: Request, list_name: str, element_id: str) -> HttpResponse:
         self.query(request).finish()
-        offered = offered_transitions(look_at(self.configuration, self.caller, self.element(element_id)))
+        offered = offered_transitions(read_unlocked(self.configuration, self.caller, self.element(element_id)))
         return answer(counted(list_name, list_transitions(offered)))
 
     @Operation(
@@ -109,7 +109,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         body.finish()
         found, named = self.element(names["elementId"]), names["elementId"].lower()
         try:
-            version = apply_transition(writer, found, wanted, named=named, on_held=self._matching(request))
+            version = apply_transition(writer, found, wanted, named=named, on_locked=self._matching(request))
         except Warned as problem:
             raise Warned(f"{problem.message} {IGNORE_HINT}", problem.details) from problem
         return self.answer_versions(self._detail_of(found), [version])
@@ -141,14 +141,14 @@ class ReleaseViewSet(ElementWritingViewSet):
         writer = self.settled_writer(request)
         self.refuse_parameters_and_body(request)
         found, named = self.element(names["elementId"]), names["elementId"].lower()
-        version = create_version(writer, found, named=named, on_held=self._matching(request))
+        version = create_version(writer, found, named=named, on_locked=self._matching(request))
         return self.answer_versions(self._detail_of(found), [version])
 
     def _detail_of(self, row: VersionRow) -> CompiledView:
         """Return the view that the response shows the element in."""
         return self.reader.addresses.detail_view(self.reader.types[row.type])
 
-    def _matching(self, request: Request) -> OnHeld:
+    def _matching(self, request: Request) -> OnLocked:
         return lambda row: self.check_match(request, [row])
 
     @Operation(

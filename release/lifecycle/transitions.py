@@ -1,4 +1,4 @@
-"""Transitions (D21): which are offered to a caller now, and applying one, with all its effects in one transaction."""
+"""Transitions (D21): list those that a caller can apply now, and apply one with all its effects in one transaction."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from facets.blueprint.cycles import Category, Transition
 from facets.configuration import CompiledCycle
 from release.lifecycle.validation import check
 from release.models import Task
-from release.steps.effects import Change, ended, entered, published, read_published, write_steps
-from release.steps.holding import Life, OnHeld, hold
-from release.steps.log import Step, Taken
+from release.steps.effects import LifecycleChange, as_published, as_retired, read_published, with_state, write_steps
+from release.steps.locking import LifecycleVersion, OnLocked, lock_version
+from release.steps.log import Step, StepTaken
 from release.steps.permissions import may_apply, require_transition
 from release.tasks.decisions import request_consent
 from repository_site.core.problems import Conflict, Invalid, NotFound, placed
@@ -29,24 +29,26 @@ class TransitionRequest:
     ignore_warnings: bool = False
     comment: str = ""
     valid_until: datetime | None = None
-    """The end that is asked for, where the transition only asks."""
+    """The requested end, for transitions that request the end of a version."""
     languages: str = ""
-    """What the caller reads, as in Accept-Language."""
+    """The languages that the caller prefers, as in Accept-Language."""
 
 
-def offered_transitions(life: Life) -> list[Transition]:
-    """What the caller may apply now, in configured order."""
-    cycle = life.cycle
+def offered_transitions(current: LifecycleVersion) -> list[Transition]:
+    """Return the transitions that the caller can apply now, in configured order."""
+    cycle = current.cycle
     if cycle is None:
         return []
-    found = [each for each in cycle.cycle.transitions if each.source == life.row.state and may_apply(life, cycle, each)]
-    if any(each.task for each in found) and _has_open_task(life):
+    found = [
+        each for each in cycle.cycle.transitions if each.source == current.row.state and may_apply(current, cycle, each)
+    ]
+    if any(each.task for each in found) and _has_open_task(current):
         return [each for each in found if not each.task]
     return found
 
 
-def _has_open_task(life: Life) -> bool:
-    return Task.objects.filter(version_id=UUID(life.row.version), state=Task.State.OPEN).exists()
+def _has_open_task(current: LifecycleVersion) -> bool:
+    return Task.objects.filter(version_id=UUID(current.row.version), state=Task.State.OPEN).exists()
 
 
 def apply_transition(
@@ -55,54 +57,59 @@ def apply_transition(
     request: TransitionRequest,
     *,
     named: str | None = None,
-    on_held: OnHeld | None = None,
+    on_locked: OnLocked | None = None,
 ) -> str:
-    """The id of the version; `named` is the id that was asked with, an element's or a version's. Unknown is NotFound,
-    what is not offered now is a Conflict; of many who try at the same time one succeeds."""
-    life = hold(writer, found, named=named, on_held=on_held)
-    cycle = life.cycle
+    """Apply a transition and return the id of the version.
+
+    `named` is the id in the request, of an element or of a version. Raises NotFound for an unknown transition and
+    Conflict for one that is not offered now. Of concurrent callers one succeeds.
+    """
+    current = lock_version(writer, found, named=named, on_locked=on_locked)
+    cycle = current.cycle
     if cycle is None:
-        raise NotFound(_("There is no transition of a %(type)s: it has no versions.") % {"type": life.type.key})
+        raise NotFound(_("A %(type)s has no versions and therefore no transitions.") % {"type": current.type.key})
     transition = cycle.transition(request.transition)
-    require_transition(life, cycle, transition)
-    _refuse_what_is_not_offered(life, cycle, transition)
+    require_transition(current, cycle, transition)
+    _require_offered(current, cycle, transition)
     if request.valid_until is not None and not transition.ends_version:
-        text = _("is possible with a request to end a version only, not with %(key)s.")
+        text = _("only a request to end a version takes this, not %(key)s.")
         raise Invalid(placed("validUntil", text % {"key": transition.key}))
     now = writer.author.now
-    ignored = check(life, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
-    change = Change(writer.configuration, writer.zone, writer.author)
+    ignored = check(current, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
+    change = LifecycleChange(writer.configuration, writer.zone, writer.author)
     if transition.task:
-        request_consent(change, life, transition, request.comment, request.valid_until, ignored)
+        request_consent(change, current, transition, request.comment, request.valid_until, ignored)
     elif cycle.enters_published(transition):
-        _publish(change, life, transition, request.comment, ignored)
+        _publish(change, current, transition, request.comment, ignored)
     else:
         if cycle.categories[transition.target] is Category.RETIRED:
-            after = ended(change, life.row, transition.target)
+            after = as_retired(change, current.row, transition.target)
         else:
-            after = entered(cycle, life.row, transition.target)
-        step = Taken(Step.TRANSITION, life.row, after, transition.key, request.comment, ignored)
+            after = with_state(cycle, current.row, transition.target)
+        step = StepTaken(Step.TRANSITION, current.row, after, transition.key, request.comment, ignored)
         write_steps(change, [step])
-    return life.row.version
+    return current.row.version
 
 
-def _refuse_what_is_not_offered(life: Life, cycle: CompiledCycle, transition: Transition) -> None:
-    if transition.source != life.row.state:
-        offered = [each.key for each in offered_transitions(life)]
-        words = {"label": life.label, "state": life.row.state, "key": transition.key}
+def _require_offered(current: LifecycleVersion, cycle: CompiledCycle, transition: Transition) -> None:
+    if transition.source != current.row.state:
+        offered = [each.key for each in offered_transitions(current)]
+        words = {"label": current.label, "state": current.row.state, "key": transition.key}
         if not offered:
-            text = _("%(label)s is in the state %(state)s, %(key)s is not offered; nothing is offered now.")
+            text = _("%(key)s is not offered for %(label)s in the state %(state)s. No transition is offered now.")
             raise Conflict(text % words)
-        text = _("%(label)s is in the state %(state)s, %(key)s is not offered; offered now: %(offered)s.")
+        text = _("%(key)s is not offered for %(label)s in the state %(state)s. Offered now: %(offered)s.")
         raise Conflict(text % {**words, "offered": listed(offered, _("and"))})
-    if transition.task and _has_open_task(life):
-        text = _("A task %(task)s of %(label)s is open; it must be decided or withdrawn first.")
-        raise Conflict(text % {"task": transition.task, "label": life.label})
+    if transition.task and _has_open_task(current):
+        text = _("%(label)s has an open task %(task)s; decide or withdraw it first.")
+        raise Conflict(text % {"task": transition.task, "label": current.label})
 
 
-def _publish(change: Change, life: Life, transition: Transition, comment: str, ignored: list[str]) -> None:
-    after = published(change, life.row, transition.target)
-    steps = [Taken(Step.TRANSITION, life.row, after, transition.key, comment, ignored)]
-    if (earlier := read_published(life.row)) is not None:
-        steps.append(Taken(Step.SUCCESSION, earlier, ended(change, earlier)))
+def _publish(
+    change: LifecycleChange, current: LifecycleVersion, transition: Transition, comment: str, ignored: list[str]
+) -> None:
+    after = as_published(change, current.row, transition.target)
+    steps = [StepTaken(Step.TRANSITION, current.row, after, transition.key, comment, ignored)]
+    if (earlier := read_published(current.row)) is not None:
+        steps.append(StepTaken(Step.SUCCESSION, earlier, as_retired(change, earlier)))
     write_steps(change, steps)

@@ -1,4 +1,4 @@
-"""What must be filled in before a version goes on (D22): every finding, whether it forbids or only warns."""
+"""Validation of a version before a transition (D22): findings are errors, which forbid it, or warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from elements.reading.assembly.attributes import read_exactly
 from facets.blueprint.cycles import Category, Severity, Transition, ValidationRule
 from facets.blueprint.definitions import Property
 from facets.blueprint.texts import Texts
-from release.steps.holding import Life
+from release.steps.locking import LifecycleVersion
 from repository_site.core.problems import Invalid, Warned
 from repository_site.core.wording import listed
 from storage.localisation.cultures import (
@@ -33,10 +33,15 @@ class Finding:
     text: str
 
 
-def check(life: Life, transition: Transition, now: datetime, *, ignore_warnings: bool, languages: str) -> list[str]:
-    """The warnings that were ignored. Errors always forbid, and then the warnings are told, too; `languages` are those
-    that the caller prefers, as in Accept-Language."""
-    found = list(find(life, transition, now, languages))
+def check(
+    current: LifecycleVersion, transition: Transition, now: datetime, *, ignore_warnings: bool, languages: str
+) -> list[str]:
+    """Raise the findings, or return the ignored warnings.
+
+    Errors always forbid the transition and are raised together with the warnings. `languages` are those that the
+    caller prefers, as in Accept-Language.
+    """
+    found = list(find(current, transition, now, languages))
     texts = {each: [one.text for one in found if one.severity is each] for each in Severity}
     errors, warnings = texts[Severity.ERROR], texts[Severity.WARNING]
     if errors:
@@ -44,8 +49,8 @@ def check(life: Life, transition: Transition, now: datetime, *, ignore_warnings:
         raise Invalid(_("The element has %(counts)s.") % {"counts": listed(counts, _("and"))}, errors + warnings)
     if warnings and not ignore_warnings:
         raise Warned(_("The element has %(counts)s.") % {"counts": _warnings(warnings)}, warnings)
-    # The log is for everybody, so it has them in one language.
-    return [each.text for each in find(life, transition, now)] if warnings else []
+    # The log has the warnings in one language, whatever the caller prefers.
+    return [each.text for each in find(current, transition, now)] if warnings else []
 
 
 def _errors(texts: list[str]) -> str:
@@ -56,50 +61,50 @@ def _warnings(texts: list[str]) -> str:
     return ngettext("%(count)d warning", "%(count)d warnings", len(texts)) % {"count": len(texts)}
 
 
-def find(life: Life, transition: Transition, now: datetime, languages: str = "") -> Iterator[Finding]:
-    """In the order of the rules."""
-    properties = {each.key: each for each in life.type.properties}
-    attributes = read_exactly(life.row.attributes)
-    for rule in life.configuration.blueprint.rules:
+def find(current: LifecycleVersion, transition: Transition, now: datetime, languages: str = "") -> Iterator[Finding]:
+    """Yield the findings in the order of the rules."""
+    properties = {each.key: each for each in current.type.properties}
+    attributes = read_exactly(current.row.attributes)
+    for rule in current.configuration.blueprint.rules:
         guards = transition.target in rule.states or transition.key in rule.transitions
         if guards and rule.property in properties:
-            message = _message(rule.messages, life.configuration.cultures, languages)
-            for place in _missing(life, rule, properties[rule.property], attributes):
-                yield Finding(rule.severity, f"{life.label}: {message} ({place}).")
-    cycle = life.cycle
+            message = _message(rule.messages, current.configuration.cultures, languages)
+            for place in _missing(current, rule, properties[rule.property], attributes):
+                yield Finding(rule.severity, f"{current.label}: {message} ({place}).")
+    cycle = current.cycle
     if cycle is not None and cycle.categories[transition.target] is Category.PUBLISHED and not transition.task:
-        yield from _ended(life, now)
+        yield from _ended(current, now)
 
 
-def _ended(life: Life, now: datetime) -> Iterator[Finding]:
-    """No rule of the configuration: the clock would take back at once what somebody has just published."""
-    begin, end = life.row.valid_from or now, life.row.valid_until
+def _ended(current: LifecycleVersion, now: datetime) -> Iterator[Finding]:
+    """Find a version that the scheduled jobs would expire at once. This needs no configured rule."""
+    begin, end = current.row.valid_from or now, current.row.valid_until
     if end is not None and end <= max(begin, now):
         text = _("the end of its validity has passed") if end <= now else _("its validity ends before it begins")
-        yield Finding(Severity.ERROR, f"{life.label}: {text} (validUntil).")
+        yield Finding(Severity.ERROR, f"{current.label}: {text} (validUntil).")
 
 
 def _missing(
-    life: Life, rule: ValidationRule, property: Property, attributes: dict[str, dict[str, Any]]
+    current: LifecycleVersion, rule: ValidationRule, property: Property, attributes: dict[str, dict[str, Any]]
 ) -> Iterator[str]:
-    """The places where something should be and is not."""
+    """Yield the places where the rule requires a value and none is given."""
     key = property.key
     if property.related:
-        if not life.related.get(key):
+        if not current.related.get(key):
             yield key
     elif key == STEREOTYPE:
-        if not life.row.stereotype.strip():
+        if not current.row.stereotype.strip():
             yield key
     elif key in STAMPS:
-        if getattr(life.row, STAMPS[key]) is None:
+        if getattr(current.row, STAMPS[key]) is None:
             yield key
     elif rule.per_culture and property.attribute and not property.attribute.is_invariant_culture:
         values = attributes.get(key, {})
-        for lcid in life.configuration.cultures.mandatory:
+        for lcid in current.configuration.cultures.mandatory:
             if _is_blank(values.get(str(lcid))):
                 yield f"{key}[{lcid}]"
     else:
-        values, cultures = attributes.get(key, {}), (INVARIANT_CULTURE, *life.configuration.cultures.data)
+        values, cultures = attributes.get(key, {}), (INVARIANT_CULTURE, *current.configuration.cultures.data)
         if all(_is_blank(values.get(str(lcid))) for lcid in cultures):
             yield key
 

@@ -1,4 +1,4 @@
-"""A new version of an element (D18): a copy to go on working with, while the earlier one stays as it is."""
+"""Create a new version of an element (D18): an editable copy; the earlier version stays as it is."""
 
 from __future__ import annotations
 
@@ -23,73 +23,76 @@ from elements.writing import statements
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.updating import AUTHOR, Writer, has_author
 from facets.blueprint.cycles import OPEN, Category
-from release.steps.holding import KnownNumber, Life, OnHeld, hold, read_numbers
-from release.steps.log import Step, Taken, log_steps
+from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers
+from release.steps.log import Step, StepTaken, log_steps
 from release.steps.permissions import require
 from repository_site.core.problems import Conflict
 from repository_site.core.rest.rendering import to_json
 
-# What is said of one version only.
+# Attributes that describe one version only.
 NOT_COPIED = frozenset({"reasonForRevision"})
 
 
-def create_version(writer: Writer, found: VersionRow, *, named: str, on_held: OnHeld | None = None) -> str:
-    """The id of the new version. `named` is the id that was asked with: an element's stands for its published version,
-    else the newest retired one; a version must be one of these."""
-    life, last = choose_source(hold(writer, found, named=named, on_held=on_held), named)
-    copy = _Copy(writer, life, last)
+def create_version(writer: Writer, found: VersionRow, *, named: str, on_locked: OnLocked | None = None) -> str:
+    """Create a version and return its id.
+
+    `named` is the id in the request. The id of an element means its published version, or else the newest retired one;
+    the id of a version must be one of these.
+    """
+    current, last = choose_source(lock_version(writer, found, named=named, on_locked=on_locked), named)
+    copy = _VersionCopy(writer, current, last)
     copy.write()
     return copy.version
 
 
-def choose_source(life: Life, named: str) -> tuple[Life, KnownNumber]:
-    """What a new version would be a copy of, and the last version there is; what stands against it is raised."""
-    known = read_numbers(life.row.element) if life.cycle else []
+def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersion, VersionNumber]:
+    """Return the version to copy and the number of the last version, or raise the reason against a new version."""
+    known = read_numbers(current.row.element) if current.cycle else []
     sources = _sources(known)
-    if named == life.row.element and sources and sources[0] != life.row.version:
-        life = _life_of(life, sources[0])
-    require(life, Permission.EDIT, _("A new version"))
-    if life.cycle is None:
-        raise Conflict(_("A %(type)s has no versions.") % {"type": life.type.key})
-    _refuse_second(life, known)
-    if life.row.version not in sources:
-        text = _("%(label)s is neither the published version nor the newest that was; make it of that one.")
-        raise Conflict(text % {"label": life.label})
-    return life, known[-1]
+    if named == current.row.element and sources and sources[0] != current.row.version:
+        current = _other_version(current, sources[0])
+    require(current, Permission.EDIT, _("A new version"))
+    if current.cycle is None:
+        raise Conflict(_("A %(type)s has no versions.") % {"type": current.type.key})
+    _refuse_second(current, known)
+    if current.row.version not in sources:
+        text = _("%(label)s is neither the published nor the newest expired version; copy one of these.")
+        raise Conflict(text % {"label": current.label})
+    return current, known[-1]
 
 
-def _sources(known: Sequence[KnownNumber]) -> list[str]:
-    """What a new version can be made of: the published version, and the newest retired one."""
+def _sources(known: Sequence[VersionNumber]) -> list[str]:
+    """Return the versions that can be copied: the published one and the newest retired one."""
     published = [each.version for each in known if each.category == Category.PUBLISHED]
     retired = [each.version for each in known if each.category == Category.RETIRED]
     return [*published, *retired[-1:]]
 
 
-def _life_of(life: Life, version: str) -> Life:
-    """Another version of the same element."""
+def _other_version(current: LifecycleVersion, version: str) -> LifecycleVersion:
+    """Return another version of the same element."""
     related = read_references([version], None).get(version, {})
-    return Life(life.configuration, life.caller, read_versions([version])[version], related)
+    return LifecycleVersion(current.configuration, current.caller, read_versions([version])[version], related)
 
 
-def _refuse_second(life: Life, known: Sequence[KnownNumber]) -> None:
+def _refuse_second(current: LifecycleVersion, known: Sequence[VersionNumber]) -> None:
     for each in known:
         if each.category in OPEN:
             text = _(
-                "%(type)s %(element)s has a version in work already. Version %(number)s (%(version)s) is in the state"
-                " %(state)s; there can be one at a time."
+                "%(type)s %(element)s already has an open version: %(number)s (%(version)s) in the state %(state)s."
+                " Release or delete it first."
             )
             words = {"number": each.number, "version": each.version, "state": each.state}
-            raise Conflict(text % {"type": life.type.key, "element": life.row.element, **words})
+            raise Conflict(text % {"type": current.type.key, "element": current.row.element, **words})
 
 
 @dataclass
-class _Copy:
-    """Everything that a version consists of, under new ids. What lives only in its diagram is copied with it (D11);
-    what has a life of its own is referred to as before."""
+class _VersionCopy:
+    """A copy of a version under new ids. Elements that live only in its diagram are copied too (D11); references to
+    other elements stay."""
 
     writer: Writer
-    source: Life
-    last: KnownNumber
+    source: LifecycleVersion
+    last: VersionNumber
     version: str = field(default_factory=lambda: str(uuid4()))
 
     def write(self) -> None:
@@ -111,7 +114,7 @@ class _Copy:
         statements.point_elements([(row.element, self.version, row.published)])
         self._write_references(living, copies)
         self._write_diagram(shapes, copies)
-        log_steps(author, [Taken(Step.VERSION, row, after)])
+        log_steps(author, [StepTaken(Step.VERSION, row, after)])
         self._record(after, copies)
 
     def _lives_in_diagram(self, row: VersionRow) -> bool:
@@ -145,9 +148,9 @@ class _Copy:
         )  # fmt: skip
 
     def _write_references(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
-        """What refers to something in the diagram refers to its copy from now on."""
+        """Write the references; those to elements of the diagram point to the copies."""
         own, caller = dict(self.source.related), self.writer.author.element
-        # Who has no element leaves the author as it is: the copy must not be open to everybody.
+        # A caller without an element leaves the author as it is; without an author everyone could edit the copy.
         if caller is not None and has_author(self.source.type):
             own[AUTHOR] = [str(caller)]
         held = {self.version: own}

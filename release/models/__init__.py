@@ -1,4 +1,4 @@
-"""What happened to versions, and what waits for somebody."""
+"""The lifecycle log and the tasks."""
 
 from release.models.entries import LifecycleEntry
 from release.models.tasks import Task

@@ -7,22 +7,22 @@ from storage.models import TenantModel
 
 
 class LifecycleEntry(TenantModel):
-    """One step in the life of an element (D21). Rows are only ever added; the database refuses anything else.
+    """One step in the lifecycle of an element (D21). The table is append-only; the database refuses other changes.
 
-    Ids stand here without keys: what happened stays on record when a draft or a user is gone.
+    Ids have no foreign keys: entries outlive deleted drafts and users.
     """
 
     class Step(models.TextChoices):
         VERSION = "version", "new version"
         TRANSITION = "transition"
-        SUCCESSION = "succession", "a newer version was released"
-        EFFECT = "effect", "validFrom has come"
-        EXPIRY = "expiry", "validUntil has come"
-        REQUEST = "request", "task made"
+        SUCCESSION = "succession", "replaced by a newer version"
+        EFFECT = "effect", "validFrom reached"
+        EXPIRY = "expiry", "validUntil reached"
+        REQUEST = "request", "task created"
         REJECTION = "rejection", "task rejected"
         WITHDRAWAL = "withdrawal", "task withdrawn"
-        DELEGATION = "delegation", "task given to another"
-        REMINDER = "reminder", "somebody was reminded of a task"
+        DELEGATION = "delegation", "task delegated"
+        REMINDER = "reminder", "reminder of a task"
 
     element_id = models.UUIDField()
     number = models.PositiveIntegerField(help_text="Counts the steps of the element.")
@@ -39,15 +39,17 @@ class LifecycleEntry(TenantModel):
     comment = models.TextField(blank=True)
     ignored_warnings = models.JSONField(default=list)
     task_id = models.UUIDField(null=True)
-    assignee_id = models.UUIDField(null=True, help_text="Whom a task was given to or decided for.")
+    assignee_id = models.UUIDField(
+        null=True, help_text="The new assignee of a task, or the approver on whose behalf it was decided."
+    )
 
     class Meta:
         verbose_name, verbose_name_plural = _("step of the lifecycle"), _("lifecycle log")
         constraints = [
-            # Also the index by which the steps of an element are read, in order.
+            # The index of this constraint also serves reading the steps of an element in order.
             models.UniqueConstraint(fields=["storage_id", "element_id", "number"], name="entry_number_once")
         ]
-        # The back office shows what happened lately, whatever the element.
+        # For the lifecycle log of the whole storage in the back office.
         indexes = [models.Index(fields=["storage_id", "changed_on", "id"], name="entry_by_time")]
 
     def __str__(self) -> str:

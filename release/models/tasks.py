@@ -8,9 +8,9 @@ from storage.models.tenant import tenant_link
 
 
 class Task(TenantModel):
-    """A transition that waits for somebody's consent (D23).
+    """A transition that waits for approval (D23).
 
-    People are named without keys: one who is gone must not keep anything, and a task whose approver is gone is stuck.
+    People have no foreign keys: users can be deleted, and a task whose approver was deleted is stuck.
     """
 
     class State(models.TextChoices):
@@ -18,10 +18,10 @@ class Task(TenantModel):
         ACCEPTED = "accepted"
         REJECTED = "rejected"
         WITHDRAWN = "withdrawn"
-        OBSOLETE = "obsolete", "overtaken by a newer version or by its end"
+        OBSOLETE = "obsolete", "overtaken by a newer version or by expiry"
 
     class Stuck(models.TextChoices):
-        """Why a task is stuck."""
+        """Reasons for being stuck."""
 
         MISSING = "approverMissing"
         INACTIVE = "approverInactive"
@@ -31,21 +31,21 @@ class Task(TenantModel):
     type = models.CharField(max_length=100)
     element = tenant_link("elements.Element", "+")
     version = tenant_link("elements.ElementVersion", "+")
-    revision = models.PositiveBigIntegerField(help_text="Of the version, when the task was made.")
+    revision = models.PositiveBigIntegerField(help_text="Revision of the version when the task was created.")
     transition = models.CharField(max_length=100)
     source_state = models.CharField(max_length=100)
     target_state = models.CharField(max_length=100)
-    valid_until = models.DateTimeField(null=True, help_text="The end that was asked for; empty: when it is accepted.")
+    valid_until = models.DateTimeField(null=True, help_text="The requested end; empty means the day of acceptance.")
     state = models.CharField(max_length=20, choices=State, default=State.OPEN)
     requested_on = models.DateTimeField()
     requester_id = models.UUIDField(null=True)
     requester_label = models.CharField(max_length=200)
     comment = models.TextField(blank=True)
-    assignee_id = models.UUIDField(null=True, help_text="A user or a group; empty: every approver.")
+    assignee_id = models.UUIDField(null=True, help_text="A user or a group; empty means every approver.")
     decided_on = models.DateTimeField(null=True)
     decider_id = models.UUIDField(null=True)
     decider_label = models.CharField(max_length=200, blank=True)
-    decision = models.TextField(blank=True, help_text="The comment of who decided.")
+    decision = models.TextField(blank=True, help_text="The comment of the decider.")
     stuck_on = models.DateTimeField(null=True)
     stuck_reasons = models.JSONField(default=list)
 

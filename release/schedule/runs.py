@@ -1,4 +1,4 @@
-"""Runs of the clock, with a record of each storage's last one, so that one that did not come is noticed (D157)."""
+"""Runs of the scheduled jobs, with a record of the last run of each storage, so that a missing run shows (D157)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from release.models import Task
-from release.schedule.clock import Outcome, run_lifecycle
+from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
 from storage.models import LifecycleRun, Storage
@@ -22,8 +22,8 @@ TASKS_SQL = """SELECT count(*), count(*) FILTER (WHERE stuck_reasons @> %s::json
     FROM release_task WHERE state = %s"""
 
 
-def recorded_run(storage: Storage, outcome: Outcome | None = None) -> Outcome:
-    """What is due is done, and kept in numbers that it was, or that it failed."""
+def recorded_run(storage: Storage, outcome: LifecycleJobResult | None = None) -> LifecycleJobResult:
+    """Run the scheduled jobs and record the success or the failure of the run."""
     started = time.monotonic()
     try:
         outcome = run_lifecycle(storage, outcome=outcome)
@@ -49,7 +49,7 @@ def _keep_failure(storage: Storage, started: float) -> None:
     try:
         _keep(storage, started, failed_on=timezone.now(), failures=F("failures") + 1)
     except DatabaseError as problem:
-        # Whoever called is told of the failure itself, which is likely to have the same cause.
+        # The caller gets the failure itself, which is likely to have the same cause.
         log.warning("failed run not recorded", problem=" ".join(str(problem).split()))
 
 

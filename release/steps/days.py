@@ -1,4 +1,4 @@
-"""Validity counts in days of the storage's time zone."""
+"""Days in the time zone of a storage, by which validity is counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from zoneinfo import ZoneInfo
 
 
 def start_of_day(moment: datetime, zone: ZoneInfo) -> datetime:
-    """The day of a moment begins at its first instant, also where the clocks skip midnight."""
+    """Return the first instant of the day of a moment, also in zones whose clocks skip midnight."""
     local = moment.astimezone(zone)
     return datetime(local.year, local.month, local.day, tzinfo=zone).astimezone(UTC)

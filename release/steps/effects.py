@@ -1,5 +1,7 @@
-"""What entering a state does to versions, to what readers see, to tasks and to the log (D21): one place for all who
-cause it, callers, approvers and the clock."""
+"""The effects of entering a state on versions, pointers, tasks and the log (D21).
+
+Callers, approvers and the scheduled jobs all change states through `write_steps`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from facets.blueprint.cycles import Category
 from facets.configuration import CompiledCycle, Configuration
 from release.models import Task
 from release.steps.days import start_of_day
-from release.steps.holding import read_numbers
-from release.steps.log import Taken, log_steps, record_steps
+from release.steps.locking import read_numbers
+from release.steps.log import StepTaken, log_steps, record_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """Who changes something, and where; the elements are locked."""
+class LifecycleChange:
+    """The configuration, time zone and author of a change. The elements are locked."""
 
     configuration: Configuration
     zone: ZoneInfo
@@ -33,15 +35,15 @@ class Change:
         return self.configuration.cycles[self.configuration.types_by_id[row.type].key]
 
 
-def entered(cycle: CompiledCycle, row: VersionRow, state: str) -> VersionRow:
+def with_state(cycle: CompiledCycle, row: VersionRow, state: str) -> VersionRow:
     return row._replace(state=state, category=cycle.categories[state].value)
 
 
-def published(change: Change, row: VersionRow, state: str) -> VersionRow:
-    """A version as it is once it has been released."""
+def as_published(change: LifecycleChange, row: VersionRow, state: str) -> VersionRow:
+    """Return the version as its release leaves it."""
     author = change.author
     major = max(each.major for each in read_numbers(row.element)) + 1
-    return entered(change.cycle_of(row), row, state)._replace(
+    return with_state(change.cycle_of(row), row, state)._replace(
         major=major,
         minor=0,
         released_on=author.now,
@@ -50,26 +52,30 @@ def published(change: Change, row: VersionRow, state: str) -> VersionRow:
     )
 
 
-def ended(change: Change, row: VersionRow, state: str | None = None) -> VersionRow:
-    """A published version as it is once it is retired: it ends today, if it has not ended before."""
+def as_retired(change: LifecycleChange, row: VersionRow, state: str | None = None) -> VersionRow:
+    """Return a published version as its retirement leaves it: it ends today unless it ended earlier."""
     cycle, today = change.cycle_of(row), start_of_day(change.author.now, change.zone)
-    return entered(cycle, row, state or cycle.retired_state)._replace(valid_until=min(row.valid_until or today, today))
+    return with_state(cycle, row, state or cycle.retired_state)._replace(
+        valid_until=min(row.valid_until or today, today)
+    )
 
 
 def read_published(row: VersionRow) -> VersionRow | None:
-    """The published version of the element, where it is another one."""
+    """Return the published version of the element if that is another version."""
     if row.published is None or row.published == row.version:
         return None
     return read_versions([row.published])[row.published]
 
 
-def write_steps(change: Change, steps: Sequence[Taken]) -> list[Task]:
-    """The versions as the steps leave them, and everything that follows from it. A version may take several steps.
-    Answers the tasks that have been overtaken."""
+def write_steps(change: LifecycleChange, steps: Sequence[StepTaken]) -> list[Task]:
+    """Write the versions as the steps leave them, with pointers, diagrams, tasks, log and change history.
+
+    A version may take several steps. Returns the tasks that the steps made obsolete.
+    """
     last = {each.after.version: each.after for each in steps}
     retired = [row for row in last.values() if row.category == Category.RETIRED]
     others = [row for row in last.values() if row.category != Category.RETIRED]
-    # First what goes: of two published versions of one element the database would not know which is to be the one.
+    # Retire first: a unique index allows one published version of an element.
     statements.set_states(retired, change.author.now, change.author.element)
     statements.set_states(others, change.author.now, change.author.element)
     pointers: dict[str, str | None] = {row.element: None for row in retired if row.published == row.version}
@@ -85,7 +91,7 @@ def write_steps(change: Change, steps: Sequence[Taken]) -> list[Task]:
 
 
 def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
-    """What a task asked for can no longer be done: the version is in another state by now."""
+    """Close the open tasks of versions whose state has changed."""
     found = list(open_tasks(versions)) if versions else []
     if found:
         Task.objects.filter(id__in=[each.id for each in found]).update(

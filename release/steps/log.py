@@ -1,4 +1,4 @@
-"""The lifecycle log of an element (D21): every step, by whom, when, and what was passed over."""
+"""The lifecycle log of an element (D21): each step with its caller, time, comment and ignored warnings."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from repository_site.core.rest.datetimes import wire_datetime
 
 Step = LifecycleEntry.Step
 
-# Of one step.
+# Characters in the comment of a step.
 MAX_COMMENT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A step that a version has taken: as it was, and as it is now."""
+class StepTaken:
+    """A step of a version, with the version before and after it."""
 
     step: Step
     before: VersionRow
@@ -46,9 +46,12 @@ def number_of(row: VersionRow) -> str:
     return f"{row.major}.{row.minor}"
 
 
-def log_steps(author: Author, steps: Sequence[Taken]) -> None:
-    """One statement for all, in their order. The elements are locked, so nobody else counts meanwhile; and no step is
-    earlier than the one before it, whatever the clock says (D156)."""
+def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
+    """Log the steps in their order with one statement.
+
+    The elements are locked, so the numbers have no gaps. No step is earlier than the step before it, even if the
+    clock was set back (D156).
+    """
     if not steps:
         return
     sql = """INSERT INTO release_lifecycleentry (id, element_id, number, version_id, version, step, from_state,
@@ -79,8 +82,8 @@ def log_steps(author: Author, steps: Sequence[Taken]) -> None:
     execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
 
 
-def record_steps(author: Author, zone: Any, steps: Sequence[Taken]) -> None:
-    """The same for the record of changes, which is about everything that changes in an element."""
+def record_steps(author: Author, zone: Any, steps: Sequence[StepTaken]) -> None:
+    """Add the steps to the change history, which covers all changes of an element."""
     entries = []
     for each in steps:
         before, after = _facts(each.before, zone), _facts(each.after, zone)
@@ -118,7 +121,7 @@ def count_steps(element: str) -> int:
 
 
 def read_steps(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
-    """Oldest first. What a step has nothing of is left out (D8)."""
+    """Return the steps, oldest first, without empty fields (D8)."""
     rows = fetch(SQL, [element, limit, offset])
     people = read_identities(reader.audience, {one for row in rows for one in (row[8], row[-1]) if one})
     found = []

@@ -1,4 +1,4 @@
-"""Who is to consent to what somebody asks for (D23), and whether they can."""
+"""Approvers of tasks (D23): choose them, and find out whether they can decide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from storage.access.callers import Caller
 from storage.extension import UserGrant
 from storage.models.roles import Role
 
-# Asked in this order; the first that is set is the approver.
+# In this order; the first context that is set names the approver.
 APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")
 GROUPS = "userGroups"
 ELEMENTS = """FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
@@ -26,7 +26,7 @@ APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() i
 
 
 def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None) -> UUID | None:
-    """None stands for every approver. Who asks is passed over: nobody consents to their own request (four eyes)."""
+    """Return the approver other than the requester (four eyes); None means every approver."""
     for context in APPROVING_CONTEXTS:
         for target in related.get(context, ()):
             if UUID(target) != requester:
@@ -35,7 +35,7 @@ def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None
 
 
 def groups_of(element: UUID | None) -> set[UUID]:
-    """The groups that a user is in."""
+    """Return the groups of a user."""
     if element is None:
         return set()
     sql = """SELECT r.target_id FROM elements_element e JOIN elements_reference r ON r.version_id = e.newest_id
@@ -44,7 +44,7 @@ def groups_of(element: UUID | None) -> set[UUID]:
 
 
 def is_for(task: Task, caller: Caller) -> bool:
-    """Whether a task waits for this caller, among others perhaps; never for who has made the request (four eyes)."""
+    """Return whether this caller is among the assignees. The requester never is (four eyes)."""
     if is_requester(task, caller):
         return False
     if task.assignee_id is None:
@@ -59,7 +59,7 @@ def is_requester(task: Task, caller: Caller) -> bool:
 
 
 def administers(caller: Caller) -> bool:
-    """May act for others, and consent to their own requests."""
+    """Return whether the caller can act for others and accept their own requests."""
     return Role.ADMINISTRATOR in caller.roles
 
 
@@ -86,7 +86,7 @@ def _person(element: UUID, grant: UserGrant) -> Person:
 
 
 def find_person(element: UUID) -> Person | None:
-    """None when there is no such user."""
+    """Return the user, or None if it does not exist."""
     return read_people([element]).users.get(element)
 
 
@@ -98,7 +98,7 @@ class People:
     groups: dict[UUID, list[Person]] = field(default_factory=dict)
 
     def candidates(self, assignee: UUID) -> list[Person]:
-        """Who could take a task that is given to this element."""
+        """Return the people who could decide a task that is assigned to this element."""
         return [self.users[assignee]] if assignee in self.users else self.groups.get(assignee, [])
 
 
@@ -118,7 +118,7 @@ def read_people(elements: Collection[UUID]) -> People:
 
 
 def read_approvers() -> list[Person]:
-    """Everybody in the storage who could take a task that is for every approver: users, and tokens of their own."""
+    """Return everyone who could decide a task for every approver: users, and tokens without a user."""
     tokens = """SELECT t.id, t.roles FROM storage_apitoken t
         WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.user_id IS NULL AND t.revoked_on IS NULL
           AND t.valid_from <= now() AND (t.valid_until IS NULL OR t.valid_until > now())"""
@@ -129,15 +129,15 @@ def read_approvers() -> list[Person]:
 
 
 def read_approving_users() -> list[Person]:
-    """Whom a task can be given to."""
+    """Return the users to whom a task can be assigned."""
     users = f"SELECT e.id, v.attributes {ELEMENTS} WHERE t.key = %s"
     found = [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
     return [each for each in found if each.is_active and each.may_approve]
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Who could decide on some open tasks, at one moment: what makes them stuck can be told of each."""
+class ApproverLookup:
+    """The possible deciders of some open tasks at one moment, to find the reasons why a task is stuck."""
 
     people: People
     approvers: Sequence[Person]
@@ -145,23 +145,23 @@ class Watch:
     now: datetime
 
     def reasons(self, task: Task) -> list[Task.Stuck]:
-        """A task that is decided waits for nobody."""
+        """Return why a task is stuck; a decided task never is."""
         if task.state != Task.State.OPEN:
             return []
         return stuck_reasons(task, self.people, self.approvers, self.limit, self.now)
 
 
-def watch_tasks(tasks: Collection[Task], limit: int, now: datetime) -> Watch:
-    """Four statements at most, for any number of tasks."""
+def look_up_approvers(tasks: Collection[Task], limit: int, now: datetime) -> ApproverLookup:
+    """Look up the approvers of any number of tasks with at most four statements."""
     people = read_people({each.assignee_id for each in tasks if each.assignee_id})
     approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
-    return Watch(people, approvers, limit, now)
+    return ApproverLookup(people, approvers, limit, now)
 
 
 def stuck_reasons(
     task: Task, people: People, approvers: Collection[Person], limit: int, now: datetime
 ) -> list[Task.Stuck]:
-    """Why nobody will take the task, or has taken it for too long; empty when all is well."""
+    """Return why nobody can decide the task, or that it is overdue; empty if it is not stuck."""
     candidates = approvers if task.assignee_id is None else people.candidates(task.assignee_id)
     found = _approver_problem(task, candidates)
     overdue = now - task.requested_on > timedelta(days=limit)
@@ -176,5 +176,5 @@ def _approver_problem(task: Task, candidates: Collection[Person]) -> Task.Stuck 
         return Task.Stuck.INACTIVE
     if active and not any(each.may_approve for each in active):
         return Task.Stuck.NO_ROLE
-    # Nobody, or nobody but who has made the request.
+    # Nobody, or only the requester.
     return Task.Stuck.MISSING

@@ -1,4 +1,4 @@
-"""Tasks (D23): a transition that somebody asks for and somebody else consents to. One function a decision."""
+"""Tasks (D23): one user requests a transition and another approves it. Each decision is one function."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from elements.writing.updating import Writer
 from facets.blueprint.cycles import Category, Transition
 from release.models import Task
 from release.steps.days import start_of_day
-from release.steps.effects import Change, ended, entered, write_steps
-from release.steps.holding import Life, hold
-from release.steps.log import Step, Taken, log_steps
+from release.steps.effects import LifecycleChange, as_retired, with_state, write_steps
+from release.steps.locking import LifecycleVersion, lock_version
+from release.steps.log import Step, StepTaken, log_steps
 from release.steps.permissions import require
 from release.tasks.approvers import Person, administers, choose_approver, find_person, is_for, is_requester
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
 
 State = Task.State
 ALREADY = {
-    State.ACCEPTED: gettext_noop("The task is accepted already."),
-    State.REJECTED: gettext_noop("The task is rejected already."),
-    State.WITHDRAWN: gettext_noop("The task is withdrawn already."),
-    State.OBSOLETE: gettext_noop("The task is obsolete already."),
+    State.ACCEPTED: gettext_noop("The task has already been accepted."),
+    State.REJECTED: gettext_noop("The task has already been rejected."),
+    State.WITHDRAWN: gettext_noop("The task has already been withdrawn."),
+    State.OBSOLETE: gettext_noop("The task is already obsolete."),
 }
 
 
 def request_consent(
-    change: Change,
-    life: Life,
+    change: LifecycleChange,
+    current: LifecycleVersion,
     transition: Transition,
     comment: str,
     valid_until: datetime | None,
     ignored: list[str],
 ) -> Task:
-    """The version stays as it is until the task is accepted."""
-    author, row = change.author, life.row
+    """Create a task. The version stays as it is until the task is accepted."""
+    author, row = change.author, current.row
     if valid_until is not None and valid_until <= author.now:
-        text = _("must be later than now; leave it out to let the version end when it is accepted.")
+        text = _("must be in the future; leave it out to end the version when the task is accepted.")
         raise Invalid(placed("validUntil", text))
     if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
-        raise Invalid(placed("validUntil", _("must be earlier than the end that the version has already.")))
+        raise Invalid(placed("validUntil", _("must be earlier than the current end of the version.")))
     task = Task.objects.create(
         type=transition.task,
         element_id=row.element,
@@ -60,39 +60,41 @@ def request_consent(
         requester_id=author.element,
         requester_label=author.label,
         comment=comment,
-        assignee_id=choose_approver(life.related, author.element),
+        assignee_id=choose_approver(current.related, author.element),
     )
-    log_steps(author, [Taken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id)])
+    log_steps(author, [StepTaken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id)])
     return task
 
 
 class Decision:
-    """One task under the lock of its element: everything else that concerns the element waits meanwhile."""
+    """A task under the lock of its element."""
 
     def __init__(self, writer: Writer, task_id: UUID) -> None:
         self.writer = writer
         found = find_task(task_id)
         rows = read_versions([str(found.version_id)])
-        self.life = hold(writer, rows[str(found.version_id)])
+        self.current = lock_version(writer, rows[str(found.version_id)])
         self.task = find_task(task_id)
-        self.change = Change(writer.configuration, writer.zone, writer.author)
+        self.change = LifecycleChange(writer.configuration, writer.zone, writer.author)
 
     def require_open(self) -> None:
         if self.task.state != State.OPEN:
             raise Conflict(_(ALREADY[State(self.task.state)]))
 
     def require_approver(self, what: str) -> None:
-        """Who the task is for, or an administrator on their behalf."""
-        require(self.life, Permission.APPROVE, what)
+        """Raise Forbidden unless the caller is an assignee of the task or an administrator."""
+        require(self.current, Permission.APPROVE, what)
         if administers(self.writer.caller):
             return
         if is_requester(self.task, self.writer.caller):
-            raise Forbidden(_("Nobody decides on their own request (four eyes); this needs the role administrator."))
+            raise Forbidden(_("You cannot decide your own request (four eyes); only an administrator can."))
         if not self.is_for_caller:
-            raise Forbidden(_("The task is for another approver; this needs the role administrator."))
+            raise Forbidden(
+                _("The task is assigned to another approver; only that approver or an administrator can decide it.")
+            )
 
-    def require_asker(self, refusal: str) -> None:
-        """Who has made the request, or an administrator."""
+    def require_requester(self, refusal: str) -> None:
+        """Raise Forbidden unless the caller is the requester or an administrator."""
         if not is_requester(self.task, self.writer.caller) and not administers(self.writer.caller):
             raise Forbidden(refusal)
 
@@ -102,21 +104,23 @@ class Decision:
 
     @property
     def behalf(self) -> UUID | None:
-        """Whom somebody else decides for; the log then names both (D116)."""
+        """The assignee if the caller decides on their behalf; the log then names both (D116)."""
         return None if self.is_for_caller else self.task.assignee_id
 
     def transition(self) -> Transition:
-        """What was asked for, when it can still be done: neither the version nor its release cycle has changed."""
-        life, task = self.life, self.task
-        known = {each.key: each for each in life.cycle.cycle.transitions} if life.cycle else {}
+        """Return the requested transition, if neither the version nor its release cycle has changed."""
+        current, task = self.current, self.task
+        known = {each.key: each for each in current.cycle.cycle.transitions} if current.cycle else {}
         found = known.get(task.transition)
-        if life.row.state != task.source_state or life.row.revision != task.revision:
-            text = _("%(label)s has changed since the task was made; reject it, or withdraw it and ask again.")
-            raise Conflict(text % {"label": life.label})
+        if current.row.state != task.source_state or current.row.revision != task.revision:
+            text = _(
+                "%(label)s has changed since the task was created; reject or withdraw the task, then request again."
+            )
+            raise Conflict(text % {"label": current.label})
         asked = task.source_state, task.target_state
         is_end = bool(task.valid_until)
         if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
-            text = _("The release cycle has no such %(key)s any more; reject the task, or withdraw it.")
+            text = _("The release cycle no longer has this transition %(key)s; reject or withdraw the task.")
             raise Conflict(text % {"key": task.transition})
         return found
 
@@ -128,8 +132,8 @@ class Decision:
         task.save()
 
     def log(self, step: Step, comment: str, assignee: UUID | None = None) -> None:
-        row, task = self.life.row, self.task
-        log_steps(self.writer.author, [Taken(step, row, row, task.transition, comment, (), task.id, assignee)])
+        row, task = self.current.row, self.task
+        log_steps(self.writer.author, [StepTaken(step, row, row, task.transition, comment, (), task.id, assignee)])
 
 
 def no_task(task_id: str) -> str:
@@ -144,7 +148,7 @@ def find_task(task_id: UUID) -> Task:
 
 
 def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """The version takes the step that was asked for and, once its end has come, the next; both are logged."""
+    """Apply the requested transition and, if the end of the version is reached, expire it; log both steps."""
     decision = Decision(writer, task_id)
     task = decision.task
     decision.require_approver(_("Accepting a task"))
@@ -155,29 +159,31 @@ def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     return task
 
 
-def _steps(decision: Decision, transition: Transition, comment: str) -> list[Taken]:
-    """The step that was asked for; where that is the end of the version, when it ends, and the end itself once it has
-    come. What ended before keeps its end."""
-    row, task, change = decision.life.row, decision.task, decision.change
+def _steps(decision: Decision, transition: Transition, comment: str) -> list[StepTaken]:
+    """Return the requested step, followed by the expiry if the step ends the version and that end is reached.
+
+    A version that ends earlier than requested keeps its end.
+    """
+    row, task, change = decision.current.row, decision.task, decision.change
     cycle, now = change.cycle_of(row), change.author.now
     is_retired = cycle.categories[transition.target] is Category.RETIRED
     if not transition.ends_version:
-        after = ended(change, row, transition.target) if is_retired else entered(cycle, row, transition.target)
-        return [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
+        after = as_retired(change, row, transition.target) if is_retired else with_state(cycle, row, transition.target)
+        return [StepTaken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
     today = start_of_day(now, change.zone)
     end = max(task.valid_until, today) if task.valid_until else today
     after = row._replace(valid_until=min(end, row.valid_until or end))
     is_due = after.valid_until is not None and after.valid_until <= now
     if is_due or not is_retired:
-        after = entered(cycle, after, transition.target)
-    steps = [Taken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
+        after = with_state(cycle, after, transition.target)
+    steps = [StepTaken(Step.TRANSITION, row, after, transition.key, comment, (), task.id, decision.behalf)]
     if is_due and not is_retired:
-        steps.append(Taken(Step.EXPIRY, after, entered(cycle, after, cycle.retired_state), task=task.id))
+        steps.append(StepTaken(Step.EXPIRY, after, with_state(cycle, after, cycle.retired_state), task=task.id))
     return steps
 
 
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Everything stays as it is."""
+    """Close the task; the version stays as it is."""
     decision = Decision(writer, task_id)
     decision.require_approver(_("Rejecting a task"))
     decision.require_open()
@@ -187,9 +193,9 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 
 
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """By who has asked for it, or an administrator."""
+    """Close the task on behalf of the requester or an administrator."""
     decision = Decision(writer, task_id)
-    decision.require_asker(_("Only who has made the request withdraws it; this needs the role administrator."))
+    decision.require_requester(_("Only the requester or an administrator can withdraw this."))
     decision.require_open()
     decision.close(State.WITHDRAWN, comment)
     decision.log(Step.WITHDRAWAL, comment)
@@ -197,7 +203,7 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 
 
 def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
-    """To another approver: a user who may approve, and who is not the one that asked."""
+    """Assign the task to another user, who must be able to approve and must not be the requester."""
     decision = Decision(writer, task_id)
     decision.require_approver(_("Delegating a task"))
     decision.require_open()
@@ -217,13 +223,13 @@ def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
         return _("the %(type)s %(id)s is inactive.")
     if not person.may_approve:
         return _("the %(type)s %(id)s has no role with the permission ApproveElement.")
-    return _("the %(type)s %(id)s has made the request (four eyes).") if assignee == task.requester_id else ""
+    return _("the %(type)s %(id)s is the requester (four eyes).") if assignee == task.requester_id else ""
 
 
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Somebody has told who is to decide that the task waits. The log is where that stays; nothing is sent (D117)."""
+    """Log that the assignee was reminded. The service sends no message itself (D117)."""
     decision = Decision(writer, task_id)
-    decision.require_asker(_("Only who has made the request reminds of it; this needs the role administrator."))
+    decision.require_requester(_("Only the requester or an administrator can record a reminder."))
     decision.require_open()
     decision.log(Step.REMINDER, comment, decision.task.assignee_id)
     return decision.task

@@ -1,4 +1,4 @@
-"""Tasks in wire form, and counts of them."""
+"""Tasks as the API shows them, and counts of tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from release.models import Task
 from repository_site.core.database.statements import fetch
 from repository_site.core.rest.datetimes import wire_datetime
 
-# How long a task was or is open. `limit` is that of the storage.
+# How long a task was or is open. The storage sets the limit.
 AGES = ("underOneDay", "underOneWeek", "withinLimit", "overLimit")
 SUMMARY = """
     SELECT t.type, t.state, a.age, count(*), count(t.stuck_on) FROM release_task t
@@ -23,7 +23,7 @@ SUMMARY = """
 
 
 def task_documents(reader: Reader, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Three statements for any number. What a task has nothing of is left out (D8)."""
+    """Render any number of tasks with three statements, without empty fields (D8)."""
     rows = read_versions({str(each.version_id) for each in tasks}, with_attributes=False)
     people = {str(one) for each in tasks for one in (each.requester_id, each.assignee_id, each.decider_id) if one}
     identities = read_identities(reader.audience, people)
@@ -68,7 +68,7 @@ def task_documents(reader: Reader, tasks: Sequence[Task]) -> list[dict[str, Any]
 
 
 def task_summary(limit: int) -> list[dict[str, Any]]:
-    """Counts by type, state and age, in this order; only what there is."""
+    """Count the tasks by type, state and age, in this order, without zeros."""
     states = [each.value for each in Task.State]
     rows = sorted(fetch(SUMMARY, [limit]), key=lambda row: (row[0], states.index(row[1]), AGES.index(row[2])))
     return [

@@ -1,4 +1,4 @@
-"""Reminding people of tasks: whom, at which address, with which words (D117). The service itself sends nothing."""
+"""Reminder mails about tasks (D117). The service prepares the text and sends nothing itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from storage.models import Storage, StorageMembership
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """What to tell somebody; `addresses` are those that are known."""
+class ReminderMail:
+    """A mail to one assignee at the known addresses."""
 
     to: str
     addresses: tuple[str, ...]
@@ -21,13 +21,13 @@ class Letter:
 
     @property
     def mail_address(self) -> str:
-        """Opens the mail program of who looks, with everything filled in."""
+        """Address of the prepared mail for the user's mail program."""
         to = ",".join(quote(each, safe="@") for each in self.addresses)
         return f"mailto:{to}?subject={quote(self.subject)}&body={quote(self.body)}"
 
 
 def known_addresses(storage: Storage, people: Collection[UUID]) -> dict[UUID, str]:
-    """Of users who are staff of the storage as well: no attribute of a user holds an address, but an account may."""
+    """Return the mail addresses of users who also have a staff account; user elements have no address."""
     members = StorageMembership.objects.filter(storage=storage, user_id__in=people, account__is_active=True)
     found = members.exclude(account__email="").values_list("user_id", "account__email") if people else ()
     return {user: address for user, address in found if user is not None}

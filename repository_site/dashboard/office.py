@@ -21,6 +21,10 @@ def style(request: HttpRequest) -> str:
     return static("back_office/office.css")
 
 
+def state_style(request: HttpRequest) -> str:
+    return static("states.css")
+
+
 def script(request: HttpRequest) -> str:
     return static("back_office/office.js")
 

@@ -23,8 +23,8 @@ from elements.models import ElementChange
 from elements.permissions import Permission, role_permissions
 from elements.reading.latest import LatestChange, read_latest_changes
 from facets.blueprint.cycles import Category
-from release.admin.task_rows import Directory, TaskRow, Who, open_tasks_of, task_rows
-from release.admin.task_words import due_words, why_stuck
+from release.admin.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, task_rows
+from release.admin.task_texts import due_text, why_stuck
 from release.models import Task
 from release.releases import Week, count_releases, total
 from repository_site.dashboard.charts import facet_chart, week_chart
@@ -61,7 +61,7 @@ class ShownChange:
     """Empty if the element has been deleted."""
     kind: str
     action: str
-    who: Who
+    who: PersonLink
     when: SafeString
     exact: str
 
@@ -145,7 +145,7 @@ def _stuck(request: HttpRequest) -> list[StuckTask]:
     found = open_tasks_of(request)
     oldest = found.stuck[:NUMBER_OF_TASKS]
     rows = task_rows(request, list(Task.objects.filter(id__in=oldest))) if oldest else []
-    return [StuckTask(row, due_words(row), [each.text for each in why_stuck(row)]) for row in rows]
+    return [StuckTask(row, due_text(row), [each.text for each in why_stuck(row)]) for row in rows]
 
 
 def _changes(labels: Labels) -> list[ShownChange]:

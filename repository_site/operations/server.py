@@ -37,10 +37,8 @@ THREADS = BODIES_AT_ONCE + 16
 # How long a connection may lie idle. Longer than a proxy keeps one (nginx: 60 s): else it would send a request into a
 # connection that has just been closed here.
 IDLE_MILLISECONDS = 75_000
-
-
-class AddressInUse(Exception):
-    """Somebody else listens there; the message says what to do."""
+# A worker that has not loaded by then has failed, and the log says why.
+ANNOUNCE_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,12 @@ class Bind:
     def parse(cls, text: str) -> Bind:
         host, separator, port = text.rpartition(":")
         if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise ValueError(f"{text!r} is no address to bind; expected host:port such as 127.0.0.1:8000")
+            raise ValueError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
         return cls(host.strip("[]"), int(port))
 
     @classmethod
     def argument(cls, text: str) -> Bind:
-        """For the command line, which then ends with the code for a wrong call."""
+        """Parse an argument of the command line."""
         try:
             return cls.parse(text)
         except ValueError as problem:
@@ -69,17 +67,18 @@ class Bind:
 
 
 SERVICE = "repository_site.operations.server:worker_application"
-# Known before workers are forked.
+# Set before the workers are forked.
 _cores: list[int] = []
 _workers = 0
-_port = 0
+_bind = Bind("127.0.0.1", 8000)
+_announcement = ""
 _metrics: MetricsFolder | None = None
 
 
-def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
-    """Serve until SIGINT or SIGTERM. The caller must have no open database connection: workers are forked.
+def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: str = "") -> None:
+    """Serve until SIGINT or SIGTERM, and print the announcement once the server accepts connections.
 
-    `target` names what makes the WSGI program in each worker; others than the service are there to be measured.
+    `target` names the function that returns the WSGI application in each worker; benchmarks give others.
     """
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
@@ -88,10 +87,10 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE) -> None:
 
     from repository_site.operations.metrics.folder import MetricsFolder
 
-    global _cores, _workers, _port, _metrics
+    global _cores, _workers, _bind, _announcement, _metrics
     connections.close_all()
     _metrics = MetricsFolder.make()
-    _cores, _workers, _port = cores_for(workers), workers, bind.port
+    _cores, _workers, _bind, _announcement = cores_for(workers), workers, bind, announcement
     give_workers_their_own_signals()
     server = Granian(
         target,
@@ -150,10 +149,12 @@ def worker_application() -> Callable[..., Any]:
     enable_pool(settings.POOL_SIZE)
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)
-    keep_to_core(_metrics.count_start())
-    cut_off_who_does_not_read(_port, settings.STREAM_TIMEOUT)
+    start = keep_to_core()
+    cut_off_who_does_not_read(_bind.port, settings.STREAM_TIMEOUT)
     start_measuring(recorded)
     start_writing()
+    if start == 0 and _announcement:
+        threading.Thread(target=announce, args=(_bind, _announcement), daemon=True).start()
     # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
     gc.collect()
     gc.freeze()
@@ -161,16 +162,34 @@ def worker_application() -> Callable[..., Any]:
     return application
 
 
-def keep_to_core(start: int) -> None:
-    """Bind a worker to a core of its own (D165). `start` is the number of workers that were started before it.
+def announce(bind: Bind, text: str) -> None:
+    """Print the text as soon as the server accepts connections, which is after its workers have loaded."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind.host, bind.host)  # noqa: S104  nothing is bound here
+    end = time.monotonic() + ANNOUNCE_SECONDS
+    while time.monotonic() < end:
+        try:
+            socket.create_connection((host, bind.port), timeout=1).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+            return
+
+
+def keep_to_core() -> int:
+    """Bind this worker to a core of its own (D165), and return the number of workers that were started before it.
 
     Requests go to the threads of a worker in turn. On another core each would find nothing of what the one before had
     in the cache; and since only one of them runs Python at a time, they lose next to nothing by sharing a core.
     """
+    assert _metrics is not None  # noqa: S101  made before the workers are forked
+    start = _metrics.count_start()
     if _cores:
         keep_to(free_core(_cores, _bound_cores(), start) if start >= _workers else _cores[start % len(_cores)])
         # On a busy core, its end would take so long that the main process reports it as stuck.
         Finalize(None, all_run_anywhere, exitpriority=0)
+    return start
 
 
 def _bound_cores() -> list[list[int]]:
@@ -198,18 +217,3 @@ def die_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def check_free(bind: Bind) -> None:
-    """The server shares its port between workers, so it would also share it with a stranger; refuse that."""
-    family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # Not SO_REUSEPORT: only a port that nobody listens on may be taken; SO_REUSEADDR passes over TIME_WAIT.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((bind.host, bind.port))
-        except OSError as problem:
-            raise AddressInUse(
-                f"cannot listen on {bind.host}:{bind.port} ({problem.strerror}); stop who listens there or choose"
-                " another port"
-            ) from None

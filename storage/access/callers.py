@@ -1,4 +1,4 @@
-"""Who is calling, and with which roles (D4, D20)."""
+"""Callers of the API and of pages, with their roles (D4, D20)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CallerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`element_id` names the caller's element for changedBy and createdBy; `label` names the caller in logs."""
+    """The caller of a request. `element_id` is the element for changedBy and createdBy; logs show `label`."""
 
     kind: CallerKind
     label: str
@@ -38,7 +38,7 @@ class Caller:
 
 
 def anonymous_reader(request: HttpRequest) -> Caller:
-    """Whoever reads what a storage shows to anybody. They are counted with whoever shares their network."""
+    """Return the anonymous reader of a storage. All anonymous readers of one network share a rate limit."""
     key = f"address:{client_network(request)}"
     return Caller(CallerKind.ANONYMOUS, "anonymous", frozenset({Role.VIEWER}), None, key)
 

@@ -1,7 +1,7 @@
-"""Signing in is guarded against guessing (D146): a name from one network, and one network, fail so often and no more.
+"""Protection against password guessing (D146): limits on failed sign-ins per name and network, and per network.
 
-Kept in the database, so that all worker processes count together. An attempt is counted before the password is looked
-at, and taken back when it was right: of many that come at once no more get through than of many one after the other.
+The database counts for all worker processes. An attempt counts as failed before the password is checked and is taken
+back if the password is right, so parallel attempts get no more guesses than sequential ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEPT = timedelta(days=1)
 ANY_NAME = b""
 log = structlog.get_logger("sign-in")
 
-# Whoever has used up the failures of a window changes nothing: the end does not move, so nobody is kept out for ever.
+# Attempts beyond the limit change nothing: the end of the window does not move, so a block always ends.
 COUNT_SQL = """INSERT INTO storage_failedsignin AS kept (network, name_digest, account_id, failures, since, last_on)
     VALUES (%(network)s, %(digest)s, %(account)s, 1, %(now)s, %(now)s)
     ON CONFLICT (network, name_digest) DO UPDATE SET
@@ -32,13 +32,13 @@ COUNT_SQL = """INSERT INTO storage_failedsignin AS kept (network, name_digest, a
         last_on = excluded.last_on
     WHERE kept.since <= %(start)s OR kept.failures < %(limit)s
     RETURNING 1"""
-# What another process has in its hands is left for the next time.
+# Rows that another process has locked are left for the next run.
 FORGET_SQL = """DELETE FROM storage_failedsignin WHERE id IN
     (SELECT id FROM storage_failedsignin WHERE since < %s FOR UPDATE SKIP LOCKED LIMIT 1000)"""
 
 
 class SignInBlocked(Exception):
-    """Too many failures; `until` is when the next attempt will be looked at."""
+    """Raised after too many failures; `until` is the time of the next permitted attempt."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -47,14 +47,14 @@ class SignInBlocked(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One that has been let through, and counts as failed until it is known to be right."""
+    """A permitted attempt to sign in, which counts as failed until it succeeds."""
 
     network: str
     digest: bytes
     account: StaffAccount | None
 
     def succeeded(self) -> None:
-        """Clears the name. The network keeps its other failures: an account of one's own must not buy more guesses."""
+        """Clear the name. The network keeps its other failures: a valid account must not buy more guesses."""
         with transaction.atomic():
             row = FailedSignIn.objects.select_for_update().filter(network=self.network, name_digest=ANY_NAME).first()
             if row is not None:
@@ -70,7 +70,7 @@ class Attempt:
 
 
 def begin_attempt(name: str, network: str) -> Attempt:
-    """Counts an attempt to sign in; raises SignInBlocked when there have been too many."""
+    """Count an attempt to sign in; raise SignInBlocked after too many."""
     account = StaffAccount.objects.filter(username=name).first()
     attempt = Attempt(network, name_digest(name), account)
     try:
@@ -85,7 +85,7 @@ def begin_attempt(name: str, network: str) -> Attempt:
 
 
 def name_digest(name: str) -> bytes:
-    """Names that differ in case are one: they are for whoever guesses."""
+    """Return the digest of a name, ignoring case: variants of a name must not give more guesses."""
     key = hashlib.sha256(b"sign-in" + settings.SECRET_KEY.encode()).digest()
     return hmac.digest(key, name.casefold().encode(), "sha256")
 
@@ -102,8 +102,8 @@ def _count(network: str, digest: bytes, account: StaffAccount | None, limit: int
 
 
 def failures_of(name: str | None, network: str | None) -> list[FailedSignIn]:
-    """Those with a name, from a network, or all. To a name belong the blocks of the networks that it was typed from:
-    whoever has that name would be let in nowhere else."""
+    """Return failures of a name, of a network, or all. Those of a name include the blocks of whole networks that tried
+    it: otherwise its owner could still not sign in from there."""
     found = FailedSignIn.objects.filter(network=network) if network else FailedSignIn.objects.all()
     if not name:
         return list(found)
@@ -115,7 +115,7 @@ def failures_of(name: str | None, network: str | None) -> list[FailedSignIn]:
 
 
 def lift_blocks(failures: list[FailedSignIn]) -> int:
-    """Forgets failures, so that the next attempt is looked at; answers how many of them blocked somebody."""
+    """Delete failures, so that the next attempt is permitted; return how many of them were blocks."""
     now = timezone.now()
     blocking = sum(each.blocked_until(now) is not None for each in failures)
     FailedSignIn.objects.filter(pk__in=[each.pk for each in failures]).delete()

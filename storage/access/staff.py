@@ -1,4 +1,4 @@
-"""Staff accounts as callers of a storage (D4): the API, the back office and the pages for readers ask here."""
+"""Staff accounts as callers of a storage (D4), for the API, the back office and the reader pages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LABEL = "staff:"
 
 
 def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
-    """Who a signed-in account is in a storage, or (None) in the administrative contexts; None where it does not belong.
+    """Return the caller for a signed-in account in a storage, or in the administrative contexts (`storage` is None).
 
-    A membership may say which user element of the storage the account is. That user is then the caller, as with tokens:
-    with those roles that its role attributes also grant, and not at all while it is inactive.
+    The result is None for accounts without access. A membership can name a user element of the storage. That user is
+    then the caller, as with tokens: with the roles that its role attributes also grant, and with none while inactive.
     """
     if not isinstance(account, StaffAccount) or not account.is_active or not account.is_staff:
         return None
@@ -39,7 +39,7 @@ def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
 
 
 def staff_names(labels: Iterable[str]) -> dict[str, str]:
-    """What those are called whose labels stand in logs, by label; one statement for any number, none for none."""
+    """Return the names of staff accounts by the label that logs show, with at most one statement."""
     numbers = {int(each.removeprefix(LABEL)) for each in labels if each.startswith(LABEL)}
     accounts = StaffAccount.objects.filter(pk__in=numbers) if numbers else ()
     return {f"{LABEL}{each.pk}": each.get_full_name() or each.get_username() for each in accounts}

@@ -1,4 +1,4 @@
-"""Issuing, recognising and revoking API tokens (D4). The value exists only in the hand of who was given it."""
+"""Issue, recognise and revoke API tokens (D4). The repository stores digests only, never the token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from storage.tenancy.contexts import Context, ContextType
 
 PREFIX = "crt_"
 NAME_LENGTH = 200
-# Later moments leave the years a date can have when they are shown in another zone.
+# Later date-times would overflow the last year when they are shown in another time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 # Writing the time of use with every request would turn each read into a write on one hot row.
 LAST_USED_STEP = timedelta(minutes=1)
@@ -40,7 +40,7 @@ class IssuedToken:
 
 
 def token_digest(value: str, key: str) -> bytes:
-    """Keyed, so that a copy of the table alone cannot be searched for guesses."""
+    """Return the keyed digest of a token; a copy of the table alone does not allow guessing."""
     return hmac.digest(hashlib.sha256(b"api-token" + key.encode()).digest(), value.encode(), "sha256")
 
 
@@ -59,9 +59,9 @@ def issue_token(
     valid_until: datetime | None = None,
     token_id: UUID | None = None,
 ) -> IssuedToken:
-    """A new token of one context; every problem is reported at once.
+    """Issue a token for one context; report all problems at once.
 
-    With `token_id`, which must be one that nobody else could choose, the same request made twice issues one token.
+    With `token_id`, which nobody else can choose, the same request sent twice issues one token.
     """
     now = timezone.now()
     granted = [role for role in Role if role in set(roles)]
@@ -74,9 +74,9 @@ def issue_token(
     if len(name) > NAME_LENGTH:
         problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
     if valid_until is not None and valid_until > LATEST:
-        problems.append(placed("valid until", _("too far away; leave it out for a token without an end.")))
+        problems.append(placed("valid until", _("too late; leave it empty for a token without an end.")))
     elif valid_until is not None and valid_until <= max(start, now):
-        problems.append(placed("valid until", _("the end lies before the start or in the past.")))
+        problems.append(placed("valid until", _("the end is before the start or in the past.")))
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
         problems.append(placed("roles", _("a token of an administrative context needs the role administrator.")))
     if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
@@ -107,18 +107,18 @@ def _insert(token: ApiToken) -> None:
         with transaction.atomic():
             token.save(force_insert=True)
     except IntegrityError:
-        raise Conflict(_("This token has been issued already. Its value is shown once only.")) from None
+        raise Conflict(_("This token has already been issued. Its value is shown only once.")) from None
 
 
 def present_digest(value: str) -> bytes:
-    """By which a token is found that was issued or used since the secret key was changed last."""
+    """Return the digest of a token that was issued or used since the last change of the secret key."""
     return token_digest(value, settings.SECRET_KEY)
 
 
 def recognise_token(value: str, context: Context) -> Caller:
-    """The caller behind a token in exactly the context it was issued for; anywhere else it is unknown.
+    """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown.
 
-    The value before a rotation stands for the same caller, with the same share of requests (D147).
+    The value before a rotation means the same caller, with the same rate limit (D147).
     """
     now = timezone.now()
     digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
@@ -128,7 +128,7 @@ def recognise_token(value: str, context: Context) -> Caller:
     if token is None or token.state(now) is not TokenState.ACTIVE:
         raise Unauthenticated(REFUSED)
     is_old = not _is_one_of(token.digest, digests)
-    if is_old and not (_is_one_of(token.old_digest, digests) and token.old_value_holds(now)):
+    if is_old and not (_is_one_of(token.old_digest, digests) and token.has_valid_old_value(now)):
         raise Unauthenticated(REFUSED)
     roles = frozenset(Role(role) for role in token.roles)
     if token.user_id is not None:
@@ -141,7 +141,7 @@ def recognise_token(value: str, context: Context) -> Caller:
 
 
 def _is_one_of(kept: bytes | memoryview | None, digests: list[bytes]) -> bool:
-    """A comparison takes as long wherever the two begin to differ."""
+    """Compare digests in constant time."""
     return any(hmac.compare_digest(bytes(kept or b""), digest) for digest in digests)
 
 
@@ -155,7 +155,7 @@ _TOKEN_SQL = (
 
 
 def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
-    """The token of exactly this context that one of these belongs to."""
+    """Return the token of this context that has one of these digests."""
     storage = context.storage.id if context.storage else None
     collection = context.collection.id if context.collection and storage is None else None
     sql = _TOKEN_SQL.format(digests=", ".join(["%s"] * len(digests)))
@@ -165,7 +165,7 @@ def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
 
 @transaction.atomic
 def revoke_token(token: ApiToken) -> bool:
-    """Takes effect with the next request; False when it was revoked before."""
+    """Revoke a token from the next request on; return False if it was already revoked."""
     if not ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()):
         return False
     token.refresh_from_db()
@@ -180,8 +180,8 @@ def _mirror(token: ApiToken) -> None:
 
 
 def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None:
-    """Of the present value or, with `which`, the old one. Also moves one that an earlier secret key recognised to the
-    present key. A rotation since the token was read leaves nothing to note."""
+    """Record the use of the current value or, with `which`, of the old one, and move a digest of an earlier secret key
+    to the current key. If the token was rotated meanwhile, the update matches no row."""
     kept, last = getattr(token, f"{which}digest"), getattr(token, f"{which}last_used_on")
     if last is None or now - last >= LAST_USED_STEP or not _is_one_of(kept, [digest]):
         found = ApiToken.objects.filter(**{"pk": token.pk, f"{which}digest": kept, f"{which}last_used_on": last})
@@ -189,7 +189,7 @@ def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None
 
 
 def context_of_token(token: ApiToken) -> Context:
-    """Where the token holds."""
+    """Return the context that the token was issued for."""
     if token.storage is not None:
         return Context(ContextType.STORAGE, token.storage.collection, token.storage)
     if token.collection is not None:
@@ -198,22 +198,24 @@ def context_of_token(token: ApiToken) -> Context:
 
 
 def tokens_of(context: Context) -> QuerySet[ApiToken]:
-    """The tokens issued for exactly this context."""
+    """Return the tokens that were issued for this context."""
     return ApiToken.objects.filter(
         storage=context.storage, collection=context.collection if context.storage is None else None
     )
 
 
 def find_token(context: Context, id_or_name: str) -> ApiToken:
-    """One token by id, or by a name that only one unrevoked token of the context has."""
+    """Return a token by its id, or by a name that only one unrevoked token of the context has."""
     try:
         found = list(tokens_of(context).filter(id=UUID(id_or_name)))
     except ValueError:
         found = list(tokens_of(context).filter(name=id_or_name))
         found = [token for token in found if token.revoked_on is None] or found
     if not found:
-        raise NotFound(f"There is no token {id_or_name!r} in {context.path.strip('/')}.")
+        address = context.path.strip("/")
+        command = f"manage.py list_tokens {address.replace('/', ' ')}"
+        raise NotFound(f"There is no token {id_or_name!r} in {address}. List tokens: {command}")
     if len(found) > 1:
         ids = ", ".join(str(token.id) for token in found)
-        raise Invalid(f"Several tokens are named {id_or_name!r}; give one of the ids {ids}.")
+        raise Invalid(f"Several tokens are named {id_or_name!r}. Use one of the ids {ids}.")
     return found[0]

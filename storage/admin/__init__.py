@@ -1,4 +1,4 @@
-"""The site's back office, and access to a storage in the storage's own: staff and tokens."""
+"""Pages of the site's back office, and the pages about staff and tokens in the back office of a storage."""
 
 from storage.admin import collections, memberships, sign_ins, staff, storages
 from storage.admin.tokens import site_tokens, storage_tokens

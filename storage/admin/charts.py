@@ -1,4 +1,4 @@
-"""Requests as charts, in the form that unfold's component draws."""
+"""Charts of requests, in the form that unfold's component draws."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ OPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """`summary` says the same in words, for who cannot see it."""
+class TrafficChart:
+    """A chart with its summary in words, for screen readers."""
 
     title: str
     data: str
@@ -40,7 +40,7 @@ class Chart:
     summary: str
 
 
-def traffic_charts(now: datetime, storage: Storage | None = None) -> list[Chart]:
+def traffic_charts(now: datetime, storage: Storage | None = None) -> list[TrafficChart]:
     hours, days = traffic_by_hour(now, storage), traffic_by_day(now, storage)
     return [
         _chart(
@@ -50,9 +50,9 @@ def traffic_charts(now: datetime, storage: Storage | None = None) -> list[Chart]
     ]
 
 
-def _chart(title: str, points: Sequence[tuple[str, Traffic]]) -> Chart:
+def _chart(title: str, points: Sequence[tuple[str, Traffic]]) -> TrafficChart:
     parts = (
-        (_("Answered"), "var(--color-primary-500)", [each.good for _, each in points]),
+        (_("Successful"), "var(--color-primary-500)", [each.good for _, each in points]),
         (_("Client errors"), "#f59e0b", [each.client_errors for _, each in points]),
         (_("Server errors"), "#dc2626", [each.server_errors for _, each in points]),
     )
@@ -64,4 +64,4 @@ def _chart(title: str, points: Sequence[tuple[str, Traffic]]) -> Chart:
         ],
     }
     summary = ", ".join(f"{name}: {sum(values)}" for name, _, values in parts)
-    return Chart(title, json.dumps(data), json.dumps(OPTIONS), summary)
+    return TrafficChart(title, json.dumps(data), json.dumps(OPTIONS), summary)

@@ -1,4 +1,4 @@
-"""Collections in the site's back office. Most are made with their first storage."""
+"""Collections in the site's back office. Provisioning a storage usually creates them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CollectionForm(forms.ModelForm):
         if problem := key_problem(key):
             raise forms.ValidationError(f"{problem}.")
         if alike := StorageCollection.objects.filter(key__iexact=key).first():
-            raise forms.ValidationError(_("There is a collection %s already.") % alike)
+            raise forms.ValidationError(_("The collection %s exists already.") % alike)
         return key
 
 
@@ -46,11 +46,11 @@ class StorageCollectionAdmin(SiteModelAdmin):
         return found.annotate(storage_count=Count("storages"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        """The key is part of addresses that clients know."""
+        """Keep the id: it is part of addresses that clients use."""
         return () if obj is None else ("key",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """One that holds storages goes with the last of them."""
+        """Allow deleting empty collections only; removing the last storage deletes its collection."""
         return self.has_view_permission(request) and obj is not None and not obj.storages.exists()
 
     @admin.display(description=gettext_lazy("storages"), ordering="storage_count")
@@ -63,6 +63,6 @@ class StorageCollectionAdmin(SiteModelAdmin):
             collection.storage_count,
         )
 
-    @admin.display(description=gettext_lazy("made"), ordering="created_on")
+    @admin.display(description=gettext_lazy("created"), ordering="created_on")
     def created(self, collection: StorageCollection) -> SafeString:
         return ago(collection.created_on)

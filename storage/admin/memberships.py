@@ -1,4 +1,4 @@
-"""The staff of one storage, in its own back office: who may enter, with which roles, and as which user (D120)."""
+"""Staff of one storage in its back office: accounts, their roles and their user elements (D120)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from repository_site.core.problems import Warned
-from storage.access.memberships import Entry as Membership
-from storage.access.memberships import admit, change_membership, dismiss
+from storage.access.memberships import MembershipTerms, admit, change_membership, dismiss
 from storage.admin.tokens.storage_tokens import ADMINISTRATORS, name_users
-from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, ago, badge, badges, role_badges
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.back_office.fields import RoleField, UserField
@@ -34,7 +33,7 @@ from storage.pages import storage_of
 
 
 class MembershipForm(DomainForm):
-    """`confirmed` shows only once there is something to confirm."""
+    """Roles and user of a membership. `confirmed` appears when there is something to confirm."""
 
     places = {"account": "username", "roles": "roles", "user": "user_id"}
 
@@ -44,10 +43,10 @@ class MembershipForm(DomainForm):
         super().__init__(data, initial=initial)
         self.fields["user_id"] = UserField(
             storage,
-            label=gettext_lazy("Is the user"),
+            label=gettext_lazy("User element"),
             help_text=gettext_lazy(
-                "Changes then name this user, and the account has only those of its roles that the user has, too."
-                " Empty: changes name nobody."
+                "Changes show the name of this user, and the account has only the roles that the user has as well."
+                " Leave empty if changes should name nobody."
             ),
         )
         if data is not None and "confirmed" in data:
@@ -55,7 +54,7 @@ class MembershipForm(DomainForm):
 
     def ask_to_confirm(self) -> None:
         self.fields["confirmed"] = forms.BooleanField(
-            label=gettext_lazy("Do it all the same"), required=False, widget=UnfoldBooleanWidget()
+            label=gettext_lazy("Change it anyway"), required=False, widget=UnfoldBooleanWidget()
         )
 
     @property
@@ -64,15 +63,15 @@ class MembershipForm(DomainForm):
         return ((None, {"fields": tuple(name for name in order if name in self.fields)}),)
 
     @property
-    def entry(self) -> Membership:
-        return Membership(self.cleaned_data["roles"], self.cleaned_data["user_id"])
+    def terms(self) -> MembershipTerms:
+        return MembershipTerms(self.cleaned_data["roles"], self.cleaned_data["user_id"])
 
 
 class AdmissionForm(MembershipForm):
     username = forms.CharField(
         label=gettext_lazy("Staff account"),
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "autofocus": True}),
-        help_text=gettext_lazy("The exact user name of an account that exists. Site administrators make accounts."),
+        help_text=gettext_lazy("The exact user name of an existing account. Site administrators create accounts."),
     )
 
 
@@ -98,7 +97,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
     show_full_result_count = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StorageMembership]:
-        """Memberships are outside of tenant scopes: every way to one begins here."""
+        """Return the memberships of this storage; no tenant scope protects their table."""
         found = StorageMembership.objects.filter(storage=storage_of(request)).select_related("account", "storage")
         return found.order_by(*self.ordering)
 
@@ -123,7 +122,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
     def role_list(self, membership: StorageMembership) -> SafeString:
         return role_badges(membership.roles)
 
-    @admin.display(description=gettext_lazy("is the user"))
+    @admin.display(description=gettext_lazy("user element"))
     def user(self, membership: Any) -> str:
         return membership.user_name or NOTHING
 
@@ -134,7 +133,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
     # Changes
 
     @action(
-        description=gettext_lazy("Admit an account"),
+        description=gettext_lazy("Add an account"),
         url_path="admit",
         icon="add",
         variant=ActionVariant.PRIMARY,
@@ -151,10 +150,10 @@ class StorageMembershipAdmin(StorageModelAdmin):
         form = AdmissionForm(storage_of(request), request.POST if request.method == "POST" else None)
         if form.is_bound and form.is_valid():
             name = form.cleaned_data["username"]
-            if made := form.attempt(lambda: admit(storage_of(request), name, form.entry, acting(request))):
-                messages.success(request, _("%s may enter now.") % made.account)
+            if made := form.attempt(lambda: admit(storage_of(request), name, form.terms, acting(request))):
+                messages.success(request, _("%s is now a member.") % made.account)
                 return redirect("admin:storage_storagemembership_changelist")
-        page = FormPage(_("Admit an account"), _("Admit"), form.fieldsets)
+        page = FormPage(_("Add an account"), _("Add member"), form.fieldsets)
         return page.render(self, request, form)
 
     def change_view(
@@ -165,7 +164,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
         form = MembershipForm(storage_of(request), request.POST if request.method == "POST" else None, initial)
         if form.is_bound and form.is_valid() and self._changed(request, membership, form):
             messages.success(request, _("The membership of %s has been changed.") % membership.account)
-            # Whoever has just given up their own role is shown to where they belong now.
+            # Administrators who gave up their own role cannot open this list any more.
             has_left = bool(form.cleaned_data.get("confirmed"))
             return redirect("admin:index" if has_left else "admin:storage_storagemembership_changelist")
         buttons = self._get_actions_navigation(
@@ -174,7 +173,9 @@ class StorageMembershipAdmin(StorageModelAdmin):
         title = membership.account.get_full_name() or str(membership.account)
         is_mine = acting(request).is_superuser or not membership.account.is_superuser
         if not is_mine:
-            messages.info(request, _("This is a site administrator, whose membership only site administrators change."))
+            messages.info(
+                request, _("This is a site administrator. Only site administrators can change this membership.")
+            )
         context = {"actions_detail": buttons if is_mine else []}
         page = FormPage(title, _("Save") if is_mine else "", form.fieldsets, membership, context=context)
         return page.render(self, request, form)
@@ -183,7 +184,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
         is_confirmed = bool(form.cleaned_data.get("confirmed"))
 
         def change() -> bool:
-            change_membership(membership, form.entry, acting(request), is_confirmed=is_confirmed)
+            change_membership(membership, form.terms, acting(request), is_confirmed=is_confirmed)
             return True
 
         try:
@@ -193,17 +194,17 @@ class StorageMembershipAdmin(StorageModelAdmin):
             form.add_error("confirmed", warning.message)
             return False
 
-    @action(description=gettext_lazy("Dismiss"), url_path="dismiss", icon="person_remove", variant=ActionVariant.DANGER)
+    @action(description=gettext_lazy("Remove"), url_path="dismiss", icon="person_remove", variant=ActionVariant.DANGER)
     def dismiss(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         membership = self._found(request, object_id)
         if request.method == "POST":
             dismiss(membership, acting(request))
-            messages.success(request, _("%s may no longer enter.") % membership.account)
+            messages.success(request, _("%s is no longer a member.") % membership.account)
             is_own = membership.account == acting(request) and not acting(request).is_superuser
             return redirect("admin:index" if is_own else "admin:storage_storagemembership_changelist")
         context = {
             **self.admin_site.each_context(request),
-            "title": _("Dismiss %s?") % membership.account,
+            "title": _("Remove %s from this storage?") % membership.account,
             "opts": self.opts,
             "original": membership,
             "is_own": membership.account == acting(request),
@@ -227,5 +228,11 @@ def acting(request: HttpRequest) -> StaffAccount:
 
 
 storage_office.add_navigation(
-    Entry(Group.ACCESS, gettext_lazy("Staff"), "badge", "storage_storagemembership_changelist", roles=ADMINISTRATORS)
+    NavigationEntry(
+        NavigationGroup.ACCESS,
+        gettext_lazy("Staff"),
+        "badge",
+        "storage_storagemembership_changelist",
+        roles=ADMINISTRATORS,
+    )
 )

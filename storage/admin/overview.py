@@ -1,4 +1,4 @@
-"""The first page of the site's back office: numbers and charts for site administrators, the way in for other staff."""
+"""Start page of the site's back office: numbers and charts for site administrators, links for other staff."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def site_overview(request: HttpRequest) -> dict[str, Any]:
 
 
 def _numbers() -> list[dict[str, Any]]:
-    """Each with the list behind it."""
+    """Return the numbers of the start page, each with the address of its list."""
     tokens = ApiToken.objects.in_state(TokenState.ACTIVE, timezone.now())
     counted = (
         (_("Collections"), "folder", StorageCollection.objects.count(), "storage_storagecollection", ""),
@@ -54,7 +54,7 @@ def _numbers() -> list[dict[str, Any]]:
 
 
 def _traffic_rows(found: dict[Any, Traffic]) -> list[dict[str, Any]]:
-    """The busiest first."""
+    """Return the storages with the most requests first."""
     storages = Storage.objects.select_related("collection")
     rows = [(storage, found.get(storage.pk, NONE)) for storage in storages]
     return [
@@ -72,7 +72,7 @@ def _traffic_rows(found: dict[Any, Traffic]) -> list[dict[str, Any]]:
 
 
 def _storages_of(account: StaffAccount) -> list[dict[str, Any]]:
-    """Where the account belongs, with what it can do there now: an inactive user opens nothing."""
+    """Return the storages that the account can open, with its roles there; an inactive user opens none."""
     memberships = account.memberships.select_related("storage__collection").order_by("storage__collection__key")
     found = []
     for membership in memberships:

@@ -1,4 +1,4 @@
-"""What is asked for to provision a storage. The rules are those of `provision_storage`."""
+"""Form to provision a storage; `provision_storage` validates the input."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from storage.provisioning.templates import TemplateDocument, read_template, temp
 
 FIELDSETS: Fieldsets = (
     (gettext_lazy("Address"), {"fields": ("collection", "new_collection", "key")}),
-    (gettext_lazy("What people see"), {"fields": ("title", "description")}),
-    (gettext_lazy("What it begins with"), {"fields": ("template", "template_file")}),
+    (gettext_lazy("Description for people"), {"fields": ("title", "description")}),
+    (gettext_lazy("Initial configuration"), {"fields": ("template", "template_file")}),
     (
         gettext_lazy("Languages"),
         {
             "fields": ("cultures", "default_culture", "mandatory_cultures"),
-            "description": gettext_lazy("Leave empty what the template is to decide."),
+            "description": gettext_lazy("Leave fields empty to use the values of the template."),
         },
     ),
     (gettext_lazy("Place"), {"fields": ("region", "time_zone")}),
@@ -71,18 +71,20 @@ class ProvisionForm(DomainForm):
         label=gettext_lazy("New collection"),
         required=False,
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off"}),
-        help_text=gettext_lazy("Its id, the first part of its addresses; when none of those above is meant."),
+        help_text=gettext_lazy(
+            "Id of a new collection, the first part of its addresses. Leave empty to use the collection above."
+        ),
     )
     key = forms.CharField(
         label=gettext_lazy("Id of the storage"),
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off"}),
-        help_text=gettext_lazy("The second part of its addresses. It stays as it is for good."),
+        help_text=gettext_lazy("The second part of its addresses. It cannot be changed later."),
     )
     title = forms.CharField(
         label=gettext_lazy("Title"),
         required=False,
         widget=UnfoldAdminTextInputWidget(),
-        help_text=gettext_lazy("Empty: the id."),
+        help_text=gettext_lazy("Leave empty to use the id."),
     )
     description = forms.CharField(
         label=gettext_lazy("Description"), required=False, widget=UnfoldAdminTextareaWidget({"rows": 3})
@@ -92,7 +94,7 @@ class ProvisionForm(DomainForm):
         label=gettext_lazy("Or a template file"),
         required=False,
         widget=UnfoldAdminFileFieldWidget({"accept": ".json,application/json"}),
-        help_text=gettext_lazy("JSON, for example one that was exported from another storage."),
+        help_text=gettext_lazy("JSON file, for example an export from another storage."),
     )
     cultures = forms.TypedMultipleChoiceField(
         label=gettext_lazy("Data cultures"), coerce=int, required=False, widget=UnfoldAdminSelect2MultipleWidget()
@@ -109,7 +111,7 @@ class ProvisionForm(DomainForm):
         coerce=int,
         required=False,
         widget=UnfoldAdminSelect2MultipleWidget(),
-        help_text=gettext_lazy("In these, names must be filled before a release."),
+        help_text=gettext_lazy("Names in these cultures are required before a release."),
     )
     region = _choice(gettext_lazy("Region"), UnfoldAdminSelect2Widget())
     time_zone = _choice(gettext_lazy("Time zone"), UnfoldAdminSelect2Widget())
@@ -120,7 +122,7 @@ class ProvisionForm(DomainForm):
         widget=UnfoldAdminRadioSelectWidget(),
     )
     stuck_after_days = forms.IntegerField(
-        label=gettext_lazy("Tasks are stuck after"),
+        label=gettext_lazy("Tasks count as stuck after"),
         initial=STUCK_AFTER_DAYS,
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text=gettext_lazy("Days for which a release task may be open."),
@@ -130,14 +132,14 @@ class ProvisionForm(DomainForm):
     def __init__(self, data: Any = None, files: Any = None) -> None:
         super().__init__(data, files)
         nothing = [("", "")]
-        self._offer("collection", [("", _("A new one")), *((each.key, str(each)) for each in collections())])
+        self._offer("collection", [("", _("New collection")), *((each.key, str(each)) for each in collections())])
         self._offer("template", [(name, name) for name in template_names()])
         for name in ("cultures", "mandatory_cultures"):
             self._offer(name, culture_names(get_language() or "en"))
         self._offer("default_culture", [*nothing, *culture_names(get_language() or "en")])
-        self._offer("region", [("", _("As the installation: %s") % settings.DEFAULT_REGION), *region_names()])
+        self._offer("region", [("", _("Default of the installation: %s") % settings.DEFAULT_REGION), *region_names()])
         zones = [(name, name) for name in time_zone_names()]
-        self._offer("time_zone", [("", _("As the installation: %s") % settings.DEFAULT_TIME_ZONE), *zones])
+        self._offer("time_zone", [("", _("Default of the installation: %s") % settings.DEFAULT_TIME_ZONE), *zones])
         storages = Storage.objects.select_related("collection")
         self._offer("base", [("", _("None")), *((str(each.pk), str(each)) for each in storages)])
 
@@ -156,11 +158,11 @@ class ProvisionForm(DomainForm):
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
         if bool(given.get("collection")) == bool(given.get("new_collection")):
-            self.add_error("new_collection", _("Choose a collection, or name a new one."))
+            self.add_error("new_collection", _("Choose a collection or enter the id of a new one, not both."))
         return given
 
     def provision(self) -> Storage | None:
-        """None when it cannot be made, and then the form says why."""
+        """Return the new storage, or None with errors in the form."""
         return self.attempt(lambda: provision_storage(self._request()))
 
     def _request(self) -> StorageRequest:
@@ -182,13 +184,13 @@ class ProvisionForm(DomainForm):
         )
 
     def place_of(self, text: str) -> tuple[str, str | None]:
-        """What is there already is said in sentences that begin so in each language."""
-        taken = {_("There is a collection"): "new_collection", _("There is a storage"): "key"}
+        """Assign problems of existing ids to their fields, by the start of the text in each language."""
+        taken = {_("The collection"): "new_collection", _("The storage"): "key"}
         found = next(((start, name) for start, name in taken.items() if text.startswith(f"{start} ")), None)
         return found or super().place_of(text)
 
     def add_problem(self, text: str) -> None:
-        """What names no field of the form is in the template."""
+        """Show problems that name no field of the form beside the template file."""
         if self.place_of(text)[1] is None and self.cleaned_data.get("template_file"):
             self.add_error("template_file", text)
         else:
@@ -211,7 +213,7 @@ def culture_names(language: str) -> tuple[tuple[int, str], ...]:
 
 
 def culture_name(lcid: int, language: str | None = None) -> str:
-    """`German (Germany), 1031`, in a language of the pages."""
+    """Return a name such as "German (Germany), 1031" in the language of the page."""
     name = locale_name(lcid) or ""
     try:
         shown = Locale.parse(name).get_display_name(language or get_language() or "en")

@@ -1,4 +1,4 @@
-"""Failed sign-ins in the site's back office: at whose account, from where, who waits. A block can be lifted."""
+"""Failed sign-ins in the site's back office, where administrators can lift blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from storage.models import FailedSignIn
 
 @admin.register(FailedSignIn, site=site_office)
 class FailedSignInAdmin(SiteModelAdmin):
-    """A list to look at. Rows are written by whoever fails to sign in, and cleaned away after a day."""
+    """Read-only list. Failed sign-ins add rows; rows are deleted after a day."""
 
     list_display = ("whose", "network", "failures", "state", "started", "last")
     list_display_links = None
@@ -38,18 +38,18 @@ class FailedSignInAdmin(SiteModelAdmin):
     def has_lift_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
-    @admin.action(description=gettext_lazy("Lift the block: forget these failures"), permissions=["lift"])
+    @admin.action(description=gettext_lazy("Lift the block: delete these failures"), permissions=["lift"])
     def lift(self, request: HttpRequest, queryset: QuerySet[FailedSignIn]) -> None:
         number = len(failures := list(queryset))
         lift_blocks(failures)
-        text = ngettext("%d row has been forgotten.", "%d rows have been forgotten.", number) % number
+        text = ngettext("%d failure has been deleted.", "%d failures have been deleted.", number) % number
         messages.success(request, text)
 
     @admin.display(description=gettext_lazy("staff account"), ordering="account__username")
     def whose(self, row: FailedSignIn) -> str:
         if not bytes(row.name_digest):
-            return _("all names together")
-        return row.account.get_username() if row.account else _("no account of that name")
+            return _("all names")
+        return row.account.get_username() if row.account else _("unknown account")
 
     @admin.display(description=gettext_lazy("state"))
     def state(self, row: FailedSignIn) -> SafeString:

@@ -1,4 +1,4 @@
-"""The base of every list and form of the site's back office."""
+"""Base class of the lists and forms of the site's back office."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storage.back_office.model_admin import OwnFilters
 
 
 class SiteModelAdmin(OwnFilters):
-    """For site administrators alone. Permissions of Django's own, which nobody here hands out, give no entry."""
+    """Admin for site administrators only; Django's own permissions have no effect."""
 
     list_filter_submit = True
     warn_unsaved_form = True

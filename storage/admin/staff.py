@@ -1,4 +1,4 @@
-"""Staff accounts in the site's back office, and the storages they may enter."""
+"""Staff accounts and their memberships, in the site's back office."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from storage.models import StaffAccount, Storage, StorageMembership
 POWERS = ("is_active", "is_superuser")
 
 
-class MembershipForm(forms.ModelForm):
+class AccountMembershipForm(forms.ModelForm):
     roles = RoleField(with_sentences=False)
     user_id = forms.UUIDField(
         label=gettext_lazy("User of the storage"),
         required=False,
         widget=UnfoldAdminUUIDInputWidget(),
         help_text=gettext_lazy(
-            "Id of the user element that this account is in the storage. Changes then name this user, whose roles limit"
-            " those of the account. The back office of the storage finds users by name."
+            "Id of the user element of this account in the storage. Changes show the name of this user, whose roles"
+            " limit those of the account. The back office of the storage finds users by name."
         ),
     )
 
@@ -53,16 +53,16 @@ class MembershipForm(forms.ModelForm):
         given: dict[str, Any] = super().clean() or {}
         storage, user = given.get("storage"), given.get("user_id")
         if storage is not None and user is not None and find_user(storage, user) is None:
-            self.add_error("user_id", _("There is no such user in %s.") % storage)
+            self.add_error("user_id", _("This user does not exist in %s.") % storage)
         return given
 
 
 class MembershipInline(StackedInline):
     model = StorageMembership
-    form = MembershipForm
+    form = AccountMembershipForm
     extra = 0
     verbose_name = gettext_lazy("storage")
-    verbose_name_plural = gettext_lazy("Storages that this account may enter")
+    verbose_name_plural = gettext_lazy("Storages of this account")
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(request.user.is_superuser)
@@ -77,7 +77,7 @@ class MembershipInline(StackedInline):
 
 
 class AccountForm(UserChangeForm):
-    """Nobody shuts themselves out: so one site administrator is always left."""
+    """Form that does not let site administrators lock themselves out, so one always remains."""
 
     acting: StaffAccount
 
@@ -85,11 +85,13 @@ class AccountForm(UserChangeForm):
         super().__init__(*args, **options)
         self.fields["password"].help_text = format_html(
             '{} <a href="../password/" class="text-link underline">{}</a>',
-            _("Only a digest of the password is kept."),
-            _("Set another one"),
+            _("Only a digest of the password is stored."),
+            _("Set a new password"),
         )
-        self.fields["is_active"].label = _("May sign in")
-        self.fields["is_active"].help_text = _("Off is better than deleting: the record of changes names accounts.")
+        self.fields["is_active"].label = _("Can sign in")
+        self.fields["is_active"].help_text = _(
+            "Deactivate accounts instead of deleting them: the change history shows their names."
+        )
         self.fields["is_superuser"].label = _("Site administrator")
         self.fields["is_superuser"].help_text = _("Administers the installation and every storage.")
 
@@ -100,13 +102,15 @@ class AccountForm(UserChangeForm):
         if self.instance == self.acting:
             for name in POWERS:
                 if name in given and not given[name]:
-                    self.add_error(name, _("You cannot take this from yourself; another site administrator can."))
+                    self.add_error(
+                        name, _("You cannot change this for your own account. Ask another site administrator.")
+                    )
         return given
 
 
 def lock_administrators() -> set[int]:
-    """Who administers the site. Until the end of the transaction nobody else changes that: of two who take it from each
-    other, the second finds that it is no longer theirs to take."""
+    """Lock and return the ids of all site administrators until the end of the transaction. If two take the role from
+    each other, the second is no longer an administrator and is refused."""
     found = StaffAccount.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
     return set(found.values_list("pk", flat=True))
 
@@ -151,14 +155,14 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         return found.prefetch_related(Prefetch("memberships", queryset=inside))
 
     def get_inlines(self, request: HttpRequest, obj: Model | None) -> tuple[Any, ...]:
-        """The account comes first; the page that follows asks for its storages."""
+        """Hide memberships while an account is added; the next page asks for them."""
         return self.inlines if obj else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_view_permission(request) and obj != request.user
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Many at once could include oneself."""
+        """Offer no bulk deletion: it could include the own account."""
         return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
 
     def get_form(
@@ -173,15 +177,15 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         super().delete_model(request, obj)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Nobody makes their own password unusable, either."""
+        """Refuse to make the own password unusable."""
         if str(request.user.pk) == str(id) and request.POST.get("usable_password") == "false":
-            messages.error(request, _("You cannot take this from yourself; another site administrator can."))
+            messages.error(request, _("You cannot change this for your own account. Ask another site administrator."))
             return redirect(request.path)
         response: HttpResponse = super().user_change_password(request, id, form_url)
         return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        # Every account is for the back offices: there is nothing else to sign in to.
+        # Every account can sign in to the back offices; there is no other use of accounts.
         obj.is_staff = True
         super().save_model(request, obj, form, change)
 

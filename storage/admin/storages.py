@@ -1,6 +1,6 @@
-"""Storages in the site's back office: what there is, how large and how busy it is, and making a new one.
+"""Storages in the site's back office: list, sizes, traffic, settings and provisioning.
 
-They are removed by a command alone: that takes as long as there is data, and cannot be undone.
+Only the command `remove_storage` deletes a storage: that takes time in proportion to the content and cannot be undone.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'
 
 
 def storage_path(storage: Storage) -> str:
-    """Below it are the pages of the storage."""
+    """Return the path of the pages of a storage."""
     return Context(ContextType.STORAGE, storage.collection, storage).path
 
 
 class StorageList(ChangeList):
-    """Knows the traffic of all storages by one look."""
+    """List that reads the traffic of all storages with one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -77,7 +77,7 @@ class StorageAdmin(SiteModelAdmin):
         (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query")}),
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
         (
-            gettext_lazy("Fixed since it was made"),
+            gettext_lazy("Fixed settings"),
             {"fields": ("identity", "template", "cultures_shown", "region", "time_zone", "base", "created_on")},
         ),
     )
@@ -103,9 +103,9 @@ class StorageAdmin(SiteModelAdmin):
 
     @admin.display(description=gettext_lazy("status"), ordering="is_valid")
     def status(self, storage: Storage) -> SafeString:
-        found = [badge(_("Valid"), "success") if storage.is_valid else badge(_("Not valid"), "danger")]
+        found = [badge(_("Valid"), "success") if storage.is_valid else badge(_("Invalid"), "danger")]
         if storage.anonymous_access != "none":
-            found.append(badge(_("Open to readers"), "info"))
+            found.append(badge(_("Anonymous reading"), "info"))
         return badges(found)
 
     @admin.display(description=gettext_lazy("id"))
@@ -126,7 +126,7 @@ class StorageAdmin(SiteModelAdmin):
 
     @admin.display(description=gettext_lazy("data"), ordering="size__bytes")
     def bytes(self, storage: Storage) -> SafeString:
-        """With the age of the measurement: it is not counted anew for this list."""
+        """Show the last measurement with its age; the list does not count."""
         found = size_of(storage)
         if found is None:
             return format_html("{}", _("not measured"))
@@ -134,7 +134,7 @@ class StorageAdmin(SiteModelAdmin):
 
     @admin.display(description=gettext_lazy("requests, 24 h"))
     def requests(self, storage: Any) -> SafeString:
-        """Errors of the server are ours to mend; those of clients may be anything."""
+        """Show requests with errors; server errors are marked as more serious than client errors."""
         traffic = storage.traffic
         found = [badge(f"{number(traffic.server_errors)} × 5xx", "danger")] if traffic.server_errors else []
         if traffic.client_errors:
@@ -150,7 +150,7 @@ class StorageAdmin(SiteModelAdmin):
             format_html(LINK, f"{address}/", _("Pages")),
         )
 
-    # Making one
+    # Provisioning
 
     @action(
         description=gettext_lazy("Provision a storage"),
@@ -201,7 +201,7 @@ class StorageAdmin(SiteModelAdmin):
             text = ngettext("%d storage has been measured.", "%d storages have been measured.", measured)
             messages.success(request, text % measured)
 
-    # One of them
+    # Page of a storage
 
     def change_view(
         self,

@@ -66,7 +66,6 @@ class ApiViewSet(ViewSet):
     id_suffix: ClassVar[str] = ""
     """Distinguishes the operation ids of a second address of the same actions."""
 
-    action: str | None
     operation: Operation
     context: Context
     caller: Caller
@@ -102,11 +101,11 @@ class ApiViewSet(ViewSet):
             raise
         request._request.storage = self.context.storage  # type: ignore[attr-defined]  # storage.traffic counts for it
         structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
-        self.action = self.action_map.get(str(request.method).lower())
-        self.operation = self._operation_of(self.action or next(iter(self.action_map.values())))
+        action = self.action_map.get(str(request.method).lower())
+        self.operation = self._operation_of(action or next(iter(self.action_map.values())))
         if self.context.type not in (self.operation.contexts or STORAGES):
             raise NotFound("There is nothing at this address.")
-        if self.action is None:
+        if action is None:
             raise MethodNotAllowed(str(request.method))
         if not accepts(request.META.get("HTTP_ACCEPT", ""), self.operation.media_types):
             raise NotAcceptable
@@ -155,7 +154,7 @@ class ApiViewSet(ViewSet):
         raise AssertionError("the last attempt answers or raises")
 
     def _perform(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
-        action: Any = getattr(self, str(self.action))
+        action: Any = getattr(self, self.action)
         if "" in request._request.GET:
             raise Unreadable(NAMELESS)
         if self.operation.writes:

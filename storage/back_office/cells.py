@@ -1,4 +1,4 @@
-"""How lists and pages of the back offices show moments, numbers and badges."""
+"""Rendering of times, numbers and badges in the back offices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOON = 60
 
 
 def badge(text: str, kind: str = "", title: str = "") -> SafeString:
-    """`kind` is one of unfold's: info, success, warning, danger, primary, or none."""
+    """Return a badge; `kind` is info, success, warning, danger, primary or empty, as in unfold."""
     context = {"text": text, "type": kind, "label_title": title}
     return SafeString(render_to_string("unfold/helpers/label.html", context).strip())
 
@@ -41,19 +41,19 @@ def role_badges(roles: Iterable[str]) -> SafeString:
 
 
 def moment(instant: datetime | None) -> str:
-    """In the time zone of the page."""
+    """Return a time in the time zone of the page."""
     if instant is None:
         return NOTHING
     return formats.date_format(timezone.localtime(instant), "SHORT_DATETIME_FORMAT")
 
 
 def ago(instant: datetime | None, never: str = NOTHING) -> SafeString:
-    """How long ago, with the moment itself for who points at it."""
+    """Return a relative time, with the exact time as a tooltip."""
     if instant is None:
         return format_html("{}", never)
     now = timezone.now()
     is_now = (now - instant).total_seconds() < SOON
-    # It asks the clock by itself, and takes no other time for now.
+    # naturaltime reads the clock itself and accepts no other current time.
     text = _("just now") if is_now else naturaltime(datetime.now(UTC) - (now - instant))
     return format_html(
         '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>', instant.isoformat(), moment(instant), text

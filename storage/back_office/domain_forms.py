@@ -1,4 +1,4 @@
-"""Forms whose changes are made by domain functions: how they look, and where the problems of those functions show."""
+"""Forms that call domain functions and show their problems beside the fields."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fieldsets = Sequence[tuple[Text | None, Mapping[str, Any]]]
 
 
 class DomainForm(forms.Form):
-    """`places` says which field is meant by what a text of a problem begins with, such as `valid until: ...`.
+    """Base form. `places` maps the start of a problem text, such as `valid until: ...`, to a field.
 
     Texts that name no field stand above the form. What was typed stays.
     """
@@ -32,8 +32,8 @@ class DomainForm(forms.Form):
     places: ClassVar[Mapping[str, str]] = {}
 
     def attempt(self, change: Callable[[], T], but: type[Problem] | None = None) -> T | None:
-        """What the change answers; None when it cannot be made, and then the form says why. Problems of the kind `but`
-        are for the caller to handle."""
+        """Return the result of a change, or None with errors in the form. Problems of the type `but` are raised to the
+        caller."""
         try:
             with transaction.atomic():
                 return change()
@@ -51,7 +51,7 @@ class DomainForm(forms.Form):
         self.add_error(name, words[:1].upper() + words[1:])
 
     def place_of(self, text: str) -> tuple[str, str | None]:
-        """The beginning of the text that names a field, and the field."""
+        """Return the start of the text that names a field, and the field."""
         for place, name in self.places.items():
             if re.match(rf"{re.escape(place)}(?!\w)", text) and name in self.fields:
                 return place, name
@@ -60,7 +60,7 @@ class DomainForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class FormPage:
-    """`original` is what is changed; `button` says what it does to it."""
+    """Page with one form. `original` is the changed object, `button` the label of the button."""
 
     title: Text
     button: Text
@@ -70,7 +70,7 @@ class FormPage:
     context: Mapping[str, Any] = field(default_factory=dict)
 
     def render(self, model_admin: ModelAdmin, request: HttpRequest, form: forms.Form) -> TemplateResponse:
-        # What unfold reads from a model admin while it renders.
+        # Unfold reads these from a model admin while it renders.
         request.current_app = model_admin.admin_site.name
         adminform = AdminForm(form, list(self.fieldsets), {}, (), model_admin=model_admin)
         context = {

@@ -1,4 +1,4 @@
-"""Fields that several forms of the back offices have: texts of several lines, roles, a user, a moment."""
+"""Form fields of the back offices: multi-line texts, roles, users and times."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from storage.models.roles import Role, parse_roles
 
 
 def with_plain_lines(text: str) -> str:
-    """Browsers send every end of a line as two characters."""
+    """Normalise line ends, which browsers send as two characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class LinesField(forms.CharField):
-    """A text of several lines as it was before a browser had it: what nobody has changed compares equal."""
+    """A multi-line text with normalised line ends, so that an unchanged text compares equal."""
 
     def to_python(self, value: Any) -> str:
         return with_plain_lines(super().to_python(value) or "")
 
 
 class RoleCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):
-    """A box for each role; with a sentence on what it allows, where there is room."""
+    """A checkbox for each role, with an optional sentence about its permissions."""
 
     template_name = "back_office/people/role_boxes.html"
     option_template_name = "back_office/people/role_box.html"
@@ -66,7 +66,7 @@ class RoleField(forms.MultipleChoiceField):
 
 
 class UserSelect(UnfoldAdminAutocompleteWidget):
-    """Looks users up while one types; a storage may have thousands."""
+    """Select that suggests users while somebody types; a storage can have thousands."""
 
     option_template_name = "django/forms/widgets/select_option.html"
 
@@ -75,12 +75,12 @@ class UserSelect(UnfoldAdminAutocompleteWidget):
         self.storage = storage
 
     def build_attrs(self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None) -> dict[str, Any]:
-        # The address is that of the storage of the request, which is known only now.
+        # The address contains the storage of the request, which is known only here.
         attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
         return {**attrs, "data-ajax--url": user_choices(), "data-placeholder": str(_("Nobody"))}
 
     def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> Any:
-        """What is chosen is the only option until others are looked up."""
+        """Return the chosen user as the only option; the browser loads others."""
         chosen = [user for each in value if (user := _as_uuid(each))]
         names = user_names(self.storage, chosen)
         self.choices = [("", ""), *((str(each), names.get(each, str(each))) for each in chosen)]
@@ -100,7 +100,7 @@ def _as_uuid(text: str) -> UUID | None:
 
 
 class MomentInput(forms.DateTimeInput):
-    """The browser's own field for a date and a time."""
+    """Native date and time input of the browser."""
 
     input_type = "datetime-local"
 
@@ -109,7 +109,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 class MomentField(forms.DateTimeField):
-    """In the time zone of the page."""
+    """A date and time in the time zone of the page."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(widget=MomentInput(), required=False, **options)

@@ -1,4 +1,4 @@
-"""What a page has to say on the next one, kept apart for each storage: two tabs may hold two tenants."""
+"""Messages for the next page, separate for each storage: two browser tabs can show two tenants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 
 class StorageMessages(SessionStorage):
-    """Messages of one storage, or of the site, are seen nowhere else."""
+    """Session storage that shows messages of a storage, or of the site, only there."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""The base of every list and form inside a storage's back office."""
+"""Base class of the lists and forms in the back office of a storage."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
 
 
 class OwnFilters(ModelAdmin):
-    """A list is narrowed by its filters and by nothing else. Django would take any condition on any column from the
-    address, and with it guesses at what is not shown, and values that the database cannot compare."""
+    """List that accepts only its own filters. Django would accept any condition on any column from the address, which
+    allows guessing at hidden values, and values that the database cannot compare."""
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         offered: set[str] = set()
@@ -34,7 +34,7 @@ class OwnFilters(ModelAdmin):
 
 
 class StorageModelAdmin(OwnFilters):
-    """Who may do what follows from the roles of the caller in this storage (D20), not from permissions of the site.
+    """Admin whose permissions follow from the caller's roles in this storage (D20), not from Django's permissions.
 
     Django's own log of the admin is left empty: it is one table for all storages. What happens to elements is in their
     record of changes.
@@ -47,7 +47,7 @@ class StorageModelAdmin(OwnFilters):
     warn_unsaved_form = True
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Also asked on the page to sign in, where there may be nobody yet."""
+        """Allow viewing by role; the sign-in page asks as well, where there may be no caller yet."""
         return page_caller(request) is not None and self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -72,8 +72,8 @@ class StorageModelAdmin(OwnFilters):
         return None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
-        """Unfold keeps the request, and fields that it adds to lists, on the instance, which all threads and storages
-        share: so each list has an instance of its own."""
+        """Show the list with a copy of this instance: unfold stores the request and added fields on the instance, which
+        all threads and storages share."""
         own = copy(self)
         response: HttpResponseBase = super(StorageModelAdmin, own).changelist_view(request, extra_context)
         return response

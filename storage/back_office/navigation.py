@@ -1,4 +1,4 @@
-"""The navigation of a storage's back office: apps add their entries, the caller's roles decide which of them show."""
+"""Navigation of a storage's back office. Apps add entries; the caller's roles decide which are shown."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from storage.models.roles import Role
 Text = str | Promise
 
 
-class Group(Enum):
-    """In their order."""
+class NavigationGroup(Enum):
+    """Groups of the navigation, in their order."""
 
     CONTENT = _("Content")
     RELEASE = _("Release")
@@ -27,10 +27,10 @@ class Group(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """`page` is its name in the URLconf, without `admin:`; `badge` answers a number to show, or None."""
+class NavigationEntry:
+    """A link. `page` is the URL name without `admin:`; `badge` returns a number to show, or None."""
 
-    group: Group
+    group: NavigationGroup
     title: Text
     icon: str
     page: str
@@ -38,8 +38,10 @@ class Entry:
     badge: Callable[[HttpRequest], int | None] | None = None
 
 
-def render_navigation(request: HttpRequest, entries: Iterable[Entry], roles: frozenset[Role]) -> list[dict[str, Any]]:
-    """As unfold wants it; a group without entries is left out."""
+def render_navigation(
+    request: HttpRequest, entries: Iterable[NavigationEntry], roles: frozenset[Role]
+) -> list[dict[str, Any]]:
+    """Return the navigation in unfold's form, without empty groups."""
     shown = [entry for entry in entries if entry.roles & roles]
     return [
         {
@@ -47,11 +49,13 @@ def render_navigation(request: HttpRequest, entries: Iterable[Entry], roles: fro
             "separator": index > 0,
             "items": [_item(request, entry) for entry in shown if entry.group is group],
         }
-        for index, group in enumerate(group for group in Group if any(entry.group is group for entry in shown))
+        for index, group in enumerate(
+            group for group in NavigationGroup if any(entry.group is group for entry in shown)
+        )
     ]
 
 
-def _item(request: HttpRequest, entry: Entry) -> dict[str, Any]:
+def _item(request: HttpRequest, entry: NavigationEntry) -> dict[str, Any]:
     found: dict[str, Any] = {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.page}")}
     number = entry.badge(request) if entry.badge else None
     return found | ({"badge": number} if number else {})

@@ -1,4 +1,4 @@
-"""The roles in words for people (D20)."""
+"""Names and descriptions of the roles (D20)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ROLE_NAMES = {
     Role.ADMINISTRATOR: _("Administrator"),
 }
 ROLE_SENTENCES = {
-    Role.VIEWER: _("Reads what is published."),
-    Role.ANALYZER: _("Reads everything, drafts included, and reports."),
-    Role.EDITOR: _("Also makes, changes and deletes elements, except those of architectural types."),
+    Role.VIEWER: _("Reads released content."),
+    Role.ANALYZER: _("Reads everything, including content in process, and creates reports."),
+    Role.EDITOR: _("Also creates, changes and deletes elements, except those of architectural types."),
     Role.APPROVER: _("Reads everything and approves releases."),
-    Role.ARCHITECT: _("Changes and approves everything, of every type."),
-    Role.ADMINISTRATOR: _("Does everything, and manages access and the configuration."),
+    Role.ARCHITECT: _("Changes and approves elements of every type."),
+    Role.ADMINISTRATOR: _("Has all permissions, and manages access and the configuration."),
 }
 
 
 def role_names(roles: Iterable[str]) -> list[str]:
-    """In the order of power."""
+    """Return the names of roles, from the least to the most powerful."""
     given = set(roles)
     return [str(ROLE_NAMES[role]) for role in Role if role in given]

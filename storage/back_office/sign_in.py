@@ -1,4 +1,4 @@
-"""The one form by which people sign in, on both back offices and from the pages for readers, guarded (D146)."""
+"""Sign-in form of both back offices and the reader pages, protected against guessing (D146)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCKED = "blocked"
 
 class SignInForm(AuthenticationForm):
     wait = 0
-    """Seconds until the next attempt is looked at, when this one was not."""
+    """Seconds until the next permitted attempt, if this one was blocked."""
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _explanation(seconds: int) -> str:
 
 
 class GuardedSignIn(UnfoldAdminSite):
-    """What both sites do when somebody signs in."""
+    """Base of both sites: protected sign-in and password change."""
 
     login_form = SignInForm
 
@@ -77,7 +77,7 @@ class GuardedSignIn(UnfoldAdminSite):
         return response
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The old password counts as signing in does: who finds a browser signed in must not guess at it for ever."""
+        """Count wrong old passwords as failed sign-ins, so that a signed-in browser allows no unlimited guessing."""
         if request.method != "POST" or not request.POST.get("old_password"):
             return self._change_password(request, extra_context)
         try:
@@ -85,7 +85,7 @@ class GuardedSignIn(UnfoldAdminSite):
         except SignInBlocked as blocked:
             wait = _seconds_until(blocked)
             messages.error(request, _explanation(wait))
-            # The form anew: what was typed is not looked at.
+            # Show the empty form; the typed values are not checked.
             request.method = "GET"
             try:
                 response = self._change_password(request, extra_context)

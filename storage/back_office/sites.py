@@ -1,7 +1,7 @@
-"""`/admin/` for the whole installation, and `/{collection}/{storage}/admin/` for one storage, inside its tenant scope.
+"""The two admin sites: `/admin/` for the installation, and `/{collection}/{storage}/admin/` for one storage.
 
-Both are called `admin`: which one a link leads to follows from the URLconf of the request, so every link of a storage's
-back office stays in that storage.
+Both have the name `admin`. The URLconf of the request decides where a link leads, so every link of a storage's back
+office stays in that storage.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from django.views.decorators.http import require_http_methods
 
 from repository_site.core.problems import Forbidden, NotFound
 from storage.access.callers import Caller, CallerKind
-from storage.back_office.navigation import Entry, Group, render_navigation
+from storage.back_office.navigation import NavigationEntry, NavigationGroup, render_navigation
 from storage.back_office.sign_in import GuardedSignIn
 from storage.models.roles import Role
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
 
-# Django's lists and forms would take others for GET.
+# Django's lists and forms would treat other methods as GET.
 METHODS = ["GET", "HEAD", "POST"]
-# templates/admin/submit_line.html has a button that reads well in every language; this hides the theme's.
+# Hides the button of the theme; templates/admin/submit_line.html has one that reads well in every language.
 OWN_DELETE_BUTTON = {"show_delete": False}
 
 
 class SiteOffice(GuardedSignIn):
-    """For site administrators. Other staff find the storages here that they belong to, and nothing else."""
+    """Back office of the site, for site administrators. Other staff see only links to their storages."""
 
     settings_name = "UNFOLD_SITE"
     site_header = site_title = _("Content repository")
@@ -42,7 +42,7 @@ class SiteOffice(GuardedSignIn):
     index_template = "site_office/index.html"
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
-        """Moments are shown and typed in the installation's time zone."""
+        """Show and read times in the time zone of the installation."""
         guarded: View = super().admin_view(view, cacheable)
 
         @require_http_methods(METHODS)
@@ -60,12 +60,12 @@ class SiteOffice(GuardedSignIn):
 
 
 def works_in_office(caller: Caller | None) -> bool:
-    """Viewers read the pages for readers; every role above works here."""
+    """Tell whether a caller can use the back office: staff with a role above Viewer."""
     return caller is not None and caller.kind is CallerKind.STAFF and bool(caller.roles - {Role.VIEWER})
 
 
 class StorageOffice(GuardedSignIn):
-    """For the staff of one storage. Every view of it runs in the storage's scope."""
+    """Back office of one storage, for its staff. Every view runs in the scope of the storage."""
 
     settings_name = "UNFOLD_STORAGE"
     site_header = site_title = _("Content repository")
@@ -75,13 +75,15 @@ class StorageOffice(GuardedSignIn):
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
         self._pages: list[tuple[str, View, str]] = []
-        self._navigation: list[Entry] = [Entry(Group.CONTENT, _("Overview"), "dashboard", "index")]
+        self._navigation: list[NavigationEntry] = [
+            NavigationEntry(NavigationGroup.CONTENT, _("Overview"), "dashboard", "index")
+        ]
 
     def add_page(self, route: str, view: View, name: str) -> None:
-        """A page that is no list or form of a model; `name` is `admin:{name}` to `reverse`."""
+        """Add a page that is not a list or form of a model; `reverse` finds it as `admin:{name}`."""
         self._pages.append((route, view, name))
 
-    def add_navigation(self, *entries: Entry) -> None:
+    def add_navigation(self, *entries: NavigationEntry) -> None:
         self._navigation += entries
 
     def navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
@@ -111,27 +113,29 @@ class StorageOffice(GuardedSignIn):
         return super().login(request, extra_context)
 
     def _turn_away(self, request: HttpRequest) -> HttpResponseBase:
-        """Who does not belong here learns nothing of the storage (D3); a viewer is shown to the pages for readers."""
+        """Refuse a signed-in account: 404 for others (D3), a redirect to the reader pages for viewers."""
         caller = page_caller(request)
         if request.path == reverse("admin:logout"):
             return AdminSite.logout(self, request)
         if caller is None or caller.kind is not CallerKind.STAFF:
-            return problem_page(request, NotFound(gettext("There is no storage at this address that you belong to.")))
+            return problem_page(
+                request, NotFound(gettext("There is no storage at this address, or you are not a member of it."))
+            )
         if request.path == reverse("admin:index"):
             return redirect("reader:start")
-        return problem_page(request, Forbidden(gettext("The back office needs a role above viewer.")))
+        return problem_page(request, Forbidden(gettext("The back office requires a role above Viewer.")))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context: dict[str, Any] = super().each_context(request)
         return {**context, "storage": storage_of(request), **OWN_DELETE_BUTTON}
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Unfold's own keeps results in a cache that knows no storages: what one tenant found would show in another."""
+        """Refuse unfold's search: it caches results without the storage and would show them to other tenants."""
         raise NotFound(gettext("There is no such page."))
 
 
 def require_administrator(request: HttpRequest) -> None:
-    """Tokens, users and the configuration are for administrators (D20)."""
+    """Require the role Administrator, for tokens, users and the configuration (D20)."""
     caller_of(request).require_role(Role.ADMINISTRATOR)
 
 

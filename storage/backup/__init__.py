@@ -1,1 +1,1 @@
-"""The backup of one storage: all its rows, of whatever tables there are, in one file; and the way back (D161)."""
+"""Backup and restore of one storage: file format, writing and restoring."""

@@ -1,4 +1,4 @@
-"""What is in a backup: which tables, which columns, and which release of the database it fits."""
+"""Contents of a backup: tables, columns, and the migrations that it needs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ STORAGE_SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableContents:
     columns: list[str]
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Beside the rows: the storage itself, and what belongs to it without being inside."""
+    """Everything in a backup beside the rows: the storage, its cultures, tokens and memberships."""
 
     made_on: str
     release: str
@@ -46,7 +46,7 @@ class Contents:
     cultures: list[dict[str, Any]]
     tokens: list[dict[str, Any]]
     memberships: list[dict[str, Any]]
-    tables: dict[str, Table]
+    tables: dict[str, TableContents]
     format: int = field(default=FORMAT)
 
     def storage_settings(self) -> dict[str, Any]:
@@ -60,11 +60,11 @@ class Contents:
         try:
             found = json.loads(text)
             if found["format"] != FORMAT:
-                raise Invalid(f"This backup has the format {found['format']}, this release reads {FORMAT}.")
-            found["tables"] = {name: Table(**table) for name, table in found["tables"].items()}
+                raise Invalid(f"This backup has format {found['format']}; this release reads format {FORMAT}.")
+            found["tables"] = {name: TableContents(**table) for name, table in found["tables"].items()}
             return cls(**found)
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise Invalid(f"This is no backup of a storage: its contents cannot be read ({problem}).") from None
+            raise Invalid(f"This file is not a backup of a storage: its contents cannot be read ({problem}).") from None
 
 
 def kept_models() -> list[type[TenantModel]]:
@@ -74,12 +74,12 @@ def kept_models() -> list[type[TenantModel]]:
 
 
 def columns_of(model: type[TenantModel]) -> list[str]:
-    """Without the storage: the database fills that in, by the scope."""
+    """Return the columns of a table, without the storage: the database fills that from the scope."""
     return [str(field.column) for field in model._meta.concrete_fields if field.column and field.column != "storage_id"]
 
 
 def applied_migrations() -> dict[str, list[str]]:
-    """Of the apps with tenant tables: rows fit a database that is at exactly these."""
+    """Return the applied migrations of the apps with tenant tables. Rows fit only a database with the same ones."""
     wanted = {model._meta.app_label for model in tenant_models()} & {config.label for config in apps.get_app_configs()}
     found: dict[str, list[str]] = {label: [] for label in sorted(wanted)}
     for label, name in sorted(MigrationRecorder(connection).applied_migrations()):

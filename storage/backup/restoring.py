@@ -1,4 +1,4 @@
-"""Making a storage again from its backup: all of it or nothing."""
+"""Restore a storage from its backup, completely or not at all."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from storage.provisioning.provision import find_or_make_collection
 from storage.provisioning.setting_checks import setting_problem
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.bulk import copy_blocks
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import ModelProgress, tenant_scope
 
 BLOCK = 1024 * 1024
 DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError,
 )  # fmt: skip
-"""What reading a file leads to that is not as it was written. A full disk is not among it: the file may be good."""
+"""Errors of a damaged file. A full disk is not among them: the file may be intact."""
 DIGEST_BYTES = 32
 
 
@@ -48,7 +48,7 @@ class Restored:
     rows: int
     tokens: int
     left_out: list[str]
-    """What could not be put back, each a sentence."""
+    """Sentences about everything that could not be restored."""
 
 
 def read_contents(path: Path) -> Contents:
@@ -56,29 +56,31 @@ def read_contents(path: Path) -> Contents:
         return _contents(archive, path)
 
 
-def restore_storage(path: Path, address: tuple[str, str] | None = None) -> Restored:
-    """At the address and with the id it had; or, with `address`, as another storage: a copy, to look at what was.
+def restore_storage(path: Path, address: tuple[str, str] | None = None, progress: ModelProgress = iter) -> Restored:
+    """Restore a storage at its address and with its id, or a copy at another address.
 
-    A copy has neither the tokens nor the staff of the original.
+    A copy has neither the tokens nor the memberships of the original.
     """
     try:
         with _opened(path) as archive, transaction.atomic():
             contents = _contents(archive, path)
-            _refuse_what_does_not_fit(contents)
-            return _restore(archive, contents, address)
+            _require_same_schema(contents)
+            return _restore(archive, contents, address, progress)
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
     except IntegrityError as problem:
         text = str(problem).splitlines()[0]
-        raise Conflict(f"The rows of {path} contradict each other or what is there: {text}.") from None
+        raise Conflict(
+            f"The rows of {path} violate a constraint of the database: {text}. Nothing was restored."
+        ) from None
 
 
-def check_backup(path: Path) -> Restored:
-    """Restores a copy, and takes it back: at an address that is made for this, which no storage can have."""
+def check_backup(path: Path, progress: ModelProgress = iter) -> Restored:
+    """Restore a copy at an address that no storage can have, and roll it back."""
     key = f"check-{uuid4()}"
     with transaction.atomic():
-        restored = restore_storage(path, (key, key))
+        restored = restore_storage(path, (key, key), progress)
         transaction.set_rollback(True)
     return restored
 
@@ -89,34 +91,38 @@ def _opened(path: Path) -> zipfile.ZipFile:
     except OSError as problem:
         raise Invalid(f"{path} cannot be read: {problem.strerror or problem}.") from None
     except zipfile.BadZipFile:
-        raise Invalid(f"{path} is no backup of a storage, or is not whole.") from None
+        raise Invalid(f"{path} is not a backup of a storage, or is incomplete.") from None
 
 
 def _contents(archive: zipfile.ZipFile, path: Path) -> Contents:
     try:
         return Contents.from_json(archive.read(CONTENTS))
     except KeyError:
-        raise Invalid(f"{path} is no backup of a storage: {CONTENTS} is missing.") from None
+        raise Invalid(f"{path} is not a backup of a storage: {CONTENTS} is missing.") from None
 
 
-def _refuse_what_does_not_fit(contents: Contents) -> None:
+def _require_same_schema(contents: Contents) -> None:
     here = applied_migrations()
     if contents.migrations != here:
         raise Invalid(
-            f"The backup is of release {contents.release} with the migrations {newest(contents.migrations)}; this"
-            f" database has {newest(here)}. Restore it with the release that made it, into an empty database, and"
-            " upgrade that."
+            f"The backup is from release {contents.release} with the migrations {newest(contents.migrations)}; this"
+            f" database has {newest(here)}. Restore it into an empty database with the release that wrote it, and"
+            " upgrade that database."
         )
     tables = {model._meta.db_table: columns_of(model) for model in kept_models()}
     if tables != {name: table.columns for name, table in contents.tables.items()}:
-        raise Invalid("The tables in the backup are not those of this release, though its migrations are.")
+        raise Invalid(
+            "The tables in the backup differ from those of this release, although the migrations are the same."
+        )
 
 
-def _restore(archive: zipfile.ZipFile, contents: Contents, address: tuple[str, str] | None) -> Restored:
+def _restore(
+    archive: zipfile.ZipFile, contents: Contents, address: tuple[str, str] | None, progress: ModelProgress
+) -> Restored:
     storage, left_out = _make_storage(contents, address)
     with tenant_scope(storage):
-        rows = sum(_restore_table(archive, model, contents) for model in kept_models())
-        # Now, while it can still be told, and also when all of this is only a trial.
+        rows = sum(_restore_table(archive, model, contents) for model in progress(kept_models()))
+        # Check now: a violation can still be reported, and a trial run checks the keys as well.
         connection.check_constraints()
     tokens = _tokens(contents, storage)
     users = [_user_of(each) for each in contents.memberships]
@@ -133,7 +139,7 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
     left_out = []
     base = UUID(contents.storage["base"]) if contents.storage["base"] else None
     if base is not None and not Storage.objects.filter(pk=base).exists():
-        left_out.append(f"Its base storage {base} is not here.")
+        left_out.append(f"The base storage {base} does not exist here; the storage is restored without it.")
         base = None
     collection = _collection(collection_key, contents)
     storage = Storage(
@@ -148,7 +154,7 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
             storage.save(force_insert=True)
     except IntegrityError:
         raise Conflict(
-            f"There is a storage {storage}, or one with the id {storage.id}, already. Remove it first"
+            f"A storage {storage}, or one with the id {storage.id}, exists already. Remove it first"
             " (manage.py remove_storage), or restore a copy at another address (--as COLLECTION STORAGE)."
         ) from None
     Storage.objects.filter(pk=storage.pk).update(created_on=_moment(contents.storage["created_on"]))
@@ -165,8 +171,8 @@ def _address_problems(collection_key: str, key: str) -> Iterator[str]:
 
 
 def _value_problems(contents: Contents) -> Iterator[str]:
-    """What provisioning would not let through either. The file may come from anywhere, and what is wrong in it would
-    show only when the storage is asked for something."""
+    """Yield the problems that provisioning would report as well. A backup can come from anywhere, and invalid settings
+    would otherwise fail only in later requests."""
     for name, value in contents.storage_settings().items():
         if problem := setting_problem(name, value):
             yield problem
@@ -176,7 +182,7 @@ def _value_problems(contents: Contents) -> Iterator[str]:
     cultures = sorted(contents.cultures, key=lambda each: int(each["position"]))
     defaults = [each["lcid"] for each in cultures if each["is_default"]]
     if len(defaults) != 1:
-        yield placed("cultures", f"one must be the default, not {len(defaults)}")
+        yield placed("cultures", f"exactly one must be the default, not {len(defaults)}")
     else:
         mandatory = [each["lcid"] for each in cultures if each["is_mandatory"]]
         try:
@@ -186,11 +192,11 @@ def _value_problems(contents: Contents) -> Iterator[str]:
     for place, held in (("tokens", contents.tokens), ("memberships", contents.memberships)):
         for index, each in enumerate(held):
             if unknown := [role for role in each["roles"] if role not in set(Role)]:
-                yield placed(f"{place}[{index}]", f"no roles: {', '.join(map(str, unknown))}")
+                yield placed(f"{place}[{index}]", f"unknown roles: {', '.join(map(str, unknown))}")
 
 
 def _collection(key: str, contents: Contents) -> StorageCollection:
-    """One that is here keeps its words; a new one takes those of the backup."""
+    """Return the collection; a new one takes title and description from the backup."""
     is_new = not StorageCollection.objects.filter(key=key).exists()
     collection = find_or_make_collection(key)
     if is_new and key == contents.collection["key"]:
@@ -204,7 +210,7 @@ def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents:
     with archive.open(table) as entry:
         found = copy_blocks(model, columns_of(model), iter(lambda: entry.read(BLOCK), b""))
     if found != contents.tables[table].rows:
-        raise Invalid(f"The backup has {found} rows of {table}, and should have {contents.tables[table].rows}.")
+        raise Invalid(f"The backup has {found} rows of {table}; expected {contents.tables[table].rows}.")
     return found
 
 
@@ -213,7 +219,7 @@ def _tokens(contents: Contents, storage: Storage) -> list[ApiToken]:
     for name in ("id", "digest", "old_digest"):
         given = [value for each in tokens if (value := getattr(each, name)) is not None]
         if len(set(given)) < len(given):
-            raise ValueError("a token is there twice")
+            raise ValueError("a token occurs twice")
     return tokens
 
 
@@ -253,7 +259,7 @@ def _user_of(membership: dict[str, Any]) -> UUID | None:
 
 
 def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID | None]) -> list[str]:
-    """Accounts belong to the installation; those that are not here are told."""
+    """Restore memberships; return a sentence for each account that this installation does not have."""
     accounts = {each.username: each for each in StaffAccount.objects.filter(
         username__in=[each["account"] for each in contents.memberships]
     )}  # fmt: skip
@@ -262,5 +268,7 @@ def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID 
         if account := accounts.get(each["account"]):
             StorageMembership.objects.create(account=account, storage=storage, roles=each["roles"], user_id=user)
         else:
-            left_out.append(f"There is no account {each['account']!r}, which had the roles {', '.join(each['roles'])}.")
+            left_out.append(
+                f"The account {each['account']!r} does not exist here; it had the roles {', '.join(each['roles'])}."
+            )
     return left_out

@@ -1,4 +1,4 @@
-"""Making a backup: one snapshot, table by table, so that memory stays constant."""
+"""Write a backup: one snapshot, table by table, in constant memory."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from storage.backup.contents import (
     STORAGE_SETTINGS,
     TOKEN_MOMENTS,
     Contents,
-    Table,
+    TableContents,
     applied_migrations,
     columns_of,
     kept_models,
 )
 from storage.models import Storage, TenantModel
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import ModelProgress, tenant_scope
 
 
-def back_up_storage(storage: Storage, path: Path) -> Contents:
-    """The file appears under its name only when it is whole, and only its owner may read it: it holds everything."""
+def back_up_storage(storage: Storage, path: Path, progress: ModelProgress = iter) -> Contents:
+    """Write a backup. The file gets its name when it is complete, and only its owner can read it."""
     draft = path.with_name(f"{path.name}.part")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            contents = _write(storage, file)
+            contents = _write(storage, file, progress)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -43,28 +43,28 @@ def back_up_storage(storage: Storage, path: Path) -> Contents:
     return contents
 
 
-def _write(storage: Storage, file: IO[bytes]) -> Contents:
+def _write(storage: Storage, file: IO[bytes], progress: ModelProgress) -> Contents:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         with tenant_scope(storage, snapshot=True):
             storage = Storage.objects.select_related("collection").get(pk=storage.pk)
             contents = _described(storage)
-            for model in kept_models():
+            for model in progress(kept_models()):
                 contents.tables[model._meta.db_table] = _write_table(archive, model)
         archive.writestr(CONTENTS, contents.as_json())
     return contents
 
 
-def _write_table(archive: zipfile.ZipFile, model: type[TenantModel]) -> Table:
+def _write_table(archive: zipfile.ZipFile, model: type[TenantModel]) -> TableContents:
     columns = columns_of(model)
     names = ", ".join(f'"{name}"' for name in columns)
     table = model._meta.db_table
     with connection.cursor() as cursor, archive.open(table, "w", force_zip64=True) as entry:
         sql = f'COPY (SELECT {names} FROM "{table}" ORDER BY id) TO STDOUT'  # noqa: S608  names of the model
-        # As in `copy_blocks`: what goes wrong while it is read is the driver's to tell.
+        # As in `copy_blocks`: the driver raises its own errors while it reads.
         with connection.wrap_database_errors, cursor.copy(sql) as rows:
             for block in rows:
                 entry.write(block)
-        return Table(columns, cursor.rowcount)
+        return TableContents(columns, cursor.rowcount)
 
 
 def _described(storage: Storage) -> Contents:
@@ -93,7 +93,7 @@ def _described(storage: Storage) -> Contents:
 
 
 def _token(token: Any) -> dict[str, Any]:
-    """The digest, which lets nobody in who does not have the token; and only where the secret key is the same."""
+    """Return a token with its digest. The digest admits nobody, and is valid only with the same secret key."""
     return {
         "id": str(token.id),
         "digest": bytes(token.digest).hex(),

@@ -1,7 +1,7 @@
 """A region as a .NET RegionInfo, for StorageInfo.region.
 
-The names and currencies are CLDR's (Babel), the ISO codes pycountry's; only Windows' own geo ids are shipped
-here, because no library carries them (data/windows_geoids.json).
+Names and currencies come from CLDR (Babel), ISO codes from pycountry. The geo ids of Windows are in no library, so
+`windows_geoids.json` contains them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from babel.languages import get_official_languages
 from babel.numbers import get_currency_symbol, get_territory_currencies
 from django.utils.translation import gettext as _
 
-# .NET calls a region metric unless CLDR gives it the US measurement system. CLDR's measurementData (the same
-# from release 40 to 48) names these two; the United Kingdom and Myanmar have a system of their own, and count
-# as metric. Babel does not carry that table, hence the constant.
+# .NET calls a region metric unless CLDR gives it the US measurement system. CLDR's measurementData (releases 40 to 48)
+# lists these two; the United Kingdom and Myanmar have systems of their own and count as metric. Babel lacks the table.
 _US_MEASURES = frozenset({"LR", "US"})
 
 _ENGLISH = Locale("en")
 
 
 class UnknownRegion(ValueError):
-    """A code that is no ISO 3166-1 region; the message says what would be right."""
+    """Raised for a code that is not an ISO 3166-1 region."""
 
 
 class RegionInfo(TypedDict):
@@ -58,21 +57,23 @@ class _Currency:
     symbol: str
 
 
-# What a region without legal tender, such as Antarctica, shows.
+# For a region without legal tender, such as Antarctica.
 _NO_CURRENCY = _Currency("", "", "", "")
 
 
 def region_info(code: str) -> RegionInfo:
-    """The region of a two-letter code, in either case; a new dict each time, for the caller to keep."""
+    """Return the region of a two-letter code, in upper or lower case, as a new dict."""
     canonical = code.upper() if code.isascii() else code
     if canonical not in _alpha_3_codes():
-        raise UnknownRegion(_("%(code)r is no region; use a two-letter ISO 3166-1 code such as 'DE'") % {"code": code})
+        raise UnknownRegion(
+            _("%(code)r is not a region; use a two-letter ISO 3166-1 code such as 'DE'") % {"code": code}
+        )
     return _region(canonical).copy()
 
 
 @cache
 def region_codes() -> tuple[str, ...]:
-    """Every two-letter ISO 3166-1 code, sorted."""
+    """Return all two-letter ISO 3166-1 codes, sorted."""
     return tuple(sorted(_alpha_3_codes()))
 
 
@@ -89,7 +90,7 @@ def _region(code: str) -> RegionInfo:
         "nativeName": str(native.territories[code]),
         "twoLetterISORegionName": code,
         "threeLetterISORegionName": alpha_3,
-        # The three letters of Windows' own table of regions are ISO's.
+        # Windows uses the three-letter codes of ISO.
         "threeLetterWindowsRegionName": alpha_3,
         "isMetric": code not in _US_MEASURES,
         "geoId": _geo_ids().get(code, 0),
@@ -107,14 +108,14 @@ def _alpha_3_codes() -> dict[str, str]:
 
 @cache
 def _geo_ids() -> dict[str, int]:
-    """Windows' GEOID by region. It has one for every region of today; 0 would stand for one added since."""
+    """Return the GEOID of Windows by region. A region that is added later would have 0."""
     table = resources.files("storage.localisation").joinpath("windows_geoids.json")
     ids: dict[str, int] = json.loads(table.read_text(encoding="utf-8"))
     return ids
 
 
 def _native_locale(code: str) -> Locale:
-    """The locale the region itself reads: of its languages, the first in which CLDR can name the region."""
+    """Return the locale of the region: the first of its languages in which CLDR names the region."""
     for identifier in _native_identifiers(code):
         if localedata.exists(identifier):
             locale = Locale.parse(identifier)
@@ -124,7 +125,7 @@ def _native_locale(code: str) -> Locale:
 
 
 def _native_identifiers(code: str) -> Iterator[str]:
-    """Locale names from the most to the least fitting; the region's own variant of a language goes first."""
+    """Yield locale names from the most to the least specific; regional variants of a language come first."""
     for language in _languages(code):
         name, _, script = language.partition("_")
         if script:
@@ -135,10 +136,10 @@ def _native_identifiers(code: str) -> Iterator[str]:
 
 
 def _languages(code: str) -> tuple[str, ...]:
-    """The region's languages, the likeliest first.
+    """Return the languages of the region, the likeliest first.
 
-    CLDR's likeliest language need not be an official one (Hausa in Niger), and then an official one is
-    preferred; where CLDR knows no official language at all, the likeliest is still better than English.
+    If CLDR's likeliest language is not official (Hausa in Niger), an official language comes first. If CLDR knows no
+    official language, the likeliest is still better than English.
     """
     official = get_official_languages(code, de_facto=True)
     likely = str(get_global("likely_subtags").get(f"und_{code}", ""))
@@ -163,7 +164,7 @@ def _currency(code: str, native: Locale) -> _Currency:
 
 
 def _tender(code: str) -> str | None:
-    """The legal tender of today; of several the region's own, for ISO 4217 codes begin with the region's."""
+    """Return the current legal tender; of several, the one whose ISO 4217 code starts with the region."""
     tenders: list[str] = list(get_territory_currencies(code))
     own = [currency for currency in tenders if currency.startswith(code)]
     return next(iter(own or tenders), None)

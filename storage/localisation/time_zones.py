@@ -1,7 +1,7 @@
 """A time zone as a .NET TimeZoneInfo, for StorageInfo.timeZone (D25).
 
-Everything is derived from the tzdata package and CLDR (Babel), never from the machine's own zone files, so
-that every installation gives the same answer; no rule and no name is typed in here.
+Rules and names come from the tzdata package and CLDR (Babel), never from the zone files of the machine, so that every
+installation gives the same response.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from babel.core import get_global
 from django.utils.translation import gettext as _
 from tzlocal.windows_tz import tz_win
 
-# Rules that must be given year by year reach this far, counted from the year of today.
+# Number of years, from the current one, for which yearly rules are given.
 _YEARS = 10
-# Names in tzdata that stand for no zone: a placeholder, and two a machine makes for itself.
+# Names in tzdata that are not zones: a placeholder, and two that a machine defines for itself.
 _NO_ZONES = frozenset({"Factory", "localtime", "posixrules"})
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
 _NEW_YEAR = datetime(1, 1, 1)
 _ENGLISH = Locale("en")
-# The first and the last day on which a rule holds.
+# The first and the last day on which a rule applies.
 _Days = tuple[date, date]
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 
 class UnknownTimeZone(ValueError):
-    """A name that is no IANA time zone; the message says what would be right."""
+    """Raised for a name that is not an IANA time zone."""
 
 
 class TransitionTime(TypedDict):
@@ -73,7 +73,7 @@ class TimeZoneInfo(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """A change of the UTC offset, at the time the wall clock shows before it, as POSIX and .NET put it."""
+    """A change of the UTC offset, at the wall clock time before the change, as in POSIX and .NET."""
 
     wall: datetime
     before: timedelta
@@ -97,8 +97,8 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """The rule a zone keeps for good. Daylight saving is always the higher offset, also where, as in Ireland,
-    the law calls the summer's time standard and the winter's the exception: .NET knows no other way."""
+    """The permanent rule of a zone. Daylight saving is always the higher offset, even in Ireland, where the law calls
+    summer time the standard: .NET cannot express anything else."""
 
     low: timedelta
     high: timedelta
@@ -113,15 +113,17 @@ class _Footer:
 
 
 def time_zone_info(name: str, today: date | None = None) -> TimeZoneInfo:
-    """The zone of an IANA name as it stands on a day, today by default; a new dict each time."""
+    """Return the zone of an IANA name on a day, by default today, as a new dict."""
     if name not in time_zone_names():
-        raise UnknownTimeZone(_("%(name)r is no time zone; use an IANA name such as 'Europe/Berlin'") % {"name": name})
+        raise UnknownTimeZone(
+            _("%(name)r is not a time zone; use an IANA name such as 'Europe/Berlin'") % {"name": name}
+        )
     return deepcopy(_render(name, today or datetime.now(UTC).date()))
 
 
 @cache
 def time_zone_names() -> tuple[str, ...]:
-    """Every zone of the tzdata package, its older names among them, sorted."""
+    """Return all zones of the tzdata package, including older names, sorted."""
     listed = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     return tuple(sorted(name for name in listed if name not in _NO_ZONES))
 
@@ -156,7 +158,7 @@ _POSIX_RULE = re.compile(rf"{_ABBREVIATION}({_TIME})(?:{_ABBREVIATION}({_TIME})?
 
 
 def _footer(text: str) -> _Footer:
-    """Read such as CET-1CEST,M3.5.0,M10.5.0/3: offsets count westwards, and the default time is 2:00."""
+    """Parse a POSIX rule such as CET-1CEST,M3.5.0,M10.5.0/3: offsets count westwards, the default time is 2:00."""
     match = _POSIX_RULE.fullmatch(text)
     if match is None:
         raise ValueError(f"tzdata has a rule of an unknown form: {text!r}")
@@ -179,7 +181,7 @@ def _duration(text: str) -> timedelta:
 
 
 def _posix_day(text: str, year: int) -> date:
-    """Mm.w.d is a weekday of a month, 5 its last; Jn a day of a year without February 29; n of any year."""
+    """Return the date of Mm.w.d (weekday of a month, week 5 is the last), Jn (day without February 29) or n."""
     if text.startswith("M"):
         month, week, weekday = map(int, text[1:].split("."))
         first = date(year, month, 1)
@@ -199,7 +201,7 @@ def _offset(moment: datetime) -> timedelta:
 
 
 def _shifts(clock: ZoneInfo, first_year: int) -> list[_Shift]:
-    """Every change of the offset in the years in question, by comparing each noon with the next."""
+    """Return every change of the offset in these years, found by comparing each noon with the next."""
     found = []
     noon = datetime(first_year - 1, 12, 30, 12, tzinfo=clock)
     offset = clock.utcoffset(noon)
@@ -212,7 +214,7 @@ def _shifts(clock: ZoneInfo, first_year: int) -> list[_Shift]:
 
 
 def _shift(clock: ZoneInfo, noon: datetime, next_noon: datetime) -> _Shift:
-    """The one change between two noons, to the second."""
+    """Return the change between two noons, to the second."""
     before, after = _offset(noon), _offset(next_noon)
     start = noon.replace(tzinfo=None) - before
     seconds = range((next_noon.replace(tzinfo=None) - after - start) // _SECOND)
@@ -221,7 +223,7 @@ def _shift(clock: ZoneInfo, noon: datetime, next_noon: datetime) -> _Shift:
 
 
 def _base_offset(clock: ZoneInfo, shifts: Sequence[_Shift], today: date) -> timedelta:
-    """The standard offset of today; with a negative saving within a year (Ireland) the lower of the two."""
+    """Return the current standard offset; for a zone with negative saving (Ireland), the lower offset."""
     now = datetime.combine(today, time())
     soon = (shift.utc for shift in shifts if now < shift.utc < now + 366 * _DAY)
     moments = [_local(clock, at) for at in (now, *soon)]
@@ -233,7 +235,7 @@ def _base_offset(clock: ZoneInfo, shifts: Sequence[_Shift], today: date) -> time
 def _rules(
     footer: _Footer, clock: ZoneInfo, shifts: Sequence[_Shift], base: timedelta, first_year: int
 ) -> list[AdjustmentRule]:
-    """One lasting rule where .NET can say it, after rules for the years in which the zone deviates from it.
+    """Return rules for the years that deviate from the permanent rule, then the permanent rule if .NET can express it.
 
     A zone may deviate because its table announces something (Cuba's winter of 2026), or in all years because
     .NET has no words for its rule ("the Saturday before the last Sunday"); then only _YEARS are covered.
@@ -251,7 +253,7 @@ def _rules(
 
 
 def _lasting_rules(footer: _Footer, base: timedelta, since: date) -> list[AdjustmentRule] | None:
-    """The footer as a rule without an end: no rule if the base offset says it, None if .NET cannot say it."""
+    """Return the footer as a rule without an end: none if the base offset is enough, None if .NET cannot express it."""
     if footer.changes is None:
         return [] if footer.low == base else [_constant_rule((since, date.max), footer.low - base)]
     start, end = map(_every_year, footer.changes)
@@ -261,8 +263,8 @@ def _lasting_rules(footer: _Footer, base: timedelta, since: date) -> list[Adjust
 
 
 def _every_year(change: _Change) -> TransitionTime | None:
-    """A change as a transition of every year, or None: a time outside of the day moves the change to another
-    day, for which .NET may lack the words. The days it falls on in 28 years, that is in any year, tell."""
+    """Return a change as a yearly transition, or None: a time outside of the day moves the change to another day, which
+    .NET may not be able to express. The days in 28 years cover every kind of year."""
     moments = [change.moment(year) for year in range(2001, 2029)]
     if len({(moment.month, moment.day) for moment in moments}) == 1:
         return _transition(moments[0])
@@ -276,7 +278,7 @@ def _every_year(change: _Change) -> TransitionTime | None:
 def _rules_of_one_year(
     year: int, offset: timedelta, shifts: Iterable[_Shift], base: timedelta
 ) -> Iterator[AdjustmentRule]:
-    """The rule of one year; several if the clocks change more than there and back again (Morocco in 2026)."""
+    """Return the rules of one year; several if the clocks change more than twice (Morocco in 2026)."""
     first, last = date(year, 1, 1), date(year, 12, 31)
     left = [shift for shift in shifts if shift.wall.year == year]
     if not left and offset != base:
@@ -285,7 +287,7 @@ def _rules_of_one_year(
         paired = len(left) > 1 and left[0].before == left[1].after
         now, left = left[: 1 + paired], left[1 + paired :]
         until = (now[-1].utc + base).date() if left else last
-        # A fall from the base needs no rule before its day; of one, .NET would misread the first hour.
+        # A fall from the base needs no rule before its day; .NET would misread the first hour of one.
         if not paired and now[0].before == base > now[0].after:
             first = (now[0].utc + base).date()
         yield _dated_rule((first, until), now, base)
@@ -293,7 +295,7 @@ def _rules_of_one_year(
 
 
 def _dated_rule(days: _Days, shifts: Sequence[_Shift], base: timedelta) -> AdjustmentRule:
-    """A rule for a shift, or for one there and one back again.
+    """Return the rule for one shift, or for a shift and its return.
 
     To .NET, January 1, 0:00 is the open side of a single shift. (Where a single rise is followed by a year
     with two shifts, .NET takes the last hour of the year for standard time; no zone has that at present.)
@@ -301,13 +303,13 @@ def _dated_rule(days: _Days, shifts: Sequence[_Shift], base: timedelta) -> Adjus
     low, high = sorted((shifts[0].before, shifts[0].after))
     walls = {shift.before: shift.wall for shift in shifts}
     start, end = (_transition(walls.get(side, _NEW_YEAR)) for side in (low, high))
-    if start == end:  # a single shift at New Year itself
+    if start == end:  # a single shift at New Year
         return _constant_rule(days, shifts[0].after - base)
     return _rule(days, low - base, high - low, start, end)
 
 
 def _constant_rule(days: _Days, delta: timedelta) -> AdjustmentRule:
-    """Another offset without saving; transitions a millisecond apart are .NET's own sign for that."""
+    """Return a rule for another offset without saving; .NET marks it by transitions a millisecond apart."""
     sign = _transition(_NEW_YEAR), _transition(_NEW_YEAR + timedelta(milliseconds=1))
     return _rule(days, delta, timedelta(), *sign)
 
@@ -326,7 +328,7 @@ def _rule(
 
 
 def _transition(moment: datetime, week: int | None = None) -> TransitionTime:
-    """A moment's date in every year, or, given a week, its weekday; .NET has 1 and Sunday for the rest."""
+    """Return a moment as a fixed date or, given a week, as a weekday; .NET fills unused fields with 1 and Sunday."""
     precision = "milliseconds" if moment.microsecond else "seconds"
     return {
         "TimeOfDay": f"0001-01-01T{moment.time().isoformat(precision)}",
@@ -345,18 +347,18 @@ def _span(value: timedelta) -> str:
 
 
 def _cldr_ids(name: str) -> tuple[str, ...]:
-    """Every name of the zone, today's first: CLDR files some facts under a name the zone no longer has."""
+    """Yield all names of the zone, the current one first: CLDR keeps some facts under an older name."""
     aliases = get_global("zone_aliases")
     current = aliases.get(name, name)
     return (current, *sorted(old for old, new in aliases.items() if new == current))
 
 
 def _long_name(ids: Sequence[str], variant: str) -> str | None:
-    """CLDR's English name: the zone's own ("British Summer Time"), or that of the zones it goes with."""
+    """Return CLDR's English name of the zone ("British Summer Time"), or that of its metazone."""
     own = [_ENGLISH.time_zones.get(key, {}) for key in ids]
     shared = [_ENGLISH.meta_zones.get(get_global("meta_zones").get(key), {}) for key in ids]
     names = (entry.get("long", {}).get(variant) for entry in (*own, *shared))
-    # CLDR marks "no name here, and none from the parent either" by symbols in place of the name.
+    # CLDR uses symbols in place of a name to mark "no name, and none inherited".
     return next((str(name) for name in names if name and name[0].isalpha()), None)
 
 
@@ -370,7 +372,7 @@ def _city(ids: Sequence[str]) -> str:
 
 
 def _location(ids: Sequence[str], base: timedelta) -> str:
-    """The zone named after its country if that has no other, else after its city; else by its offset."""
+    """Name the zone after its country if that has only one zone, else after its city, else by its offset."""
     if not _is_place(ids):
         return f"GMT{_signed(base)}"
     territories = get_global("zone_territories")
@@ -381,7 +383,7 @@ def _location(ids: Sequence[str], base: timedelta) -> str:
 
 
 def _display_name(ids: Sequence[str], base: timedelta, has_daylight: bool) -> str:
-    """As .NET composes it: offset, generic name, and the city unless that says nothing new."""
+    """Compose the display name as .NET does: offset, generic name, and the city if it adds information."""
     if ids[0] == "Etc/UTC":
         return f"(UTC) {_long_name(ids, 'standard')}"
     location = _location(ids, base)

@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                 ),
                 ("title", models.CharField(blank=True, max_length=200, verbose_name="title")),
                 ("description", models.TextField(blank=True, verbose_name="description")),
-                ("created_on", models.DateTimeField(auto_now_add=True, verbose_name="made on")),
+                ("created_on", models.DateTimeField(auto_now_add=True, verbose_name="created on")),
             ],
             options={
                 "verbose_name": "collection",
@@ -134,14 +134,14 @@ class Migration(migrations.Migration):
                     "is_valid",
                     models.BooleanField(
                         default=True,
-                        help_text="Clients are told in the storage info. Nothing is refused either way.",
+                        help_text="Shown to clients in the storage info. It has no other effect.",
                         verbose_name="valid",
                     ),
                 ),
                 (
                     "anonymous_access",
                     models.CharField(
-                        choices=[("none", "see nothing"), ("read", "read what is published")],
+                        choices=[("none", "no access"), ("read", "read released content")],
                         default="none",
                         max_length=4,
                         verbose_name="callers without a credential",
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
                     "token_in_query",
                     models.BooleanField(
                         default=False,
-                        help_text="Accept the token as a query parameter. Addresses end up in logs: leave it off.",
+                        help_text="Accept the token as a query parameter. Not recommended: addresses appear in logs.",
                         verbose_name="token in the address",
                     ),
                 ),
@@ -162,7 +162,7 @@ class Migration(migrations.Migration):
                         default=14,
                         help_text="Days for which a release task may be open.",
                         validators=[validators.MinValueValidator(1), validators.MaxValueValidator(3650)],
-                        verbose_name="tasks are stuck after",
+                        verbose_name="tasks count as stuck after",
                     ),
                 ),
                 (
@@ -170,10 +170,10 @@ class Migration(migrations.Migration):
                     models.BigIntegerField(
                         default=0,
                         editable=False,
-                        help_text="Set by the database alone, anew with every change of the type configuration.",
+                        help_text="Renewed by the database with every change of the type configuration; read-only for code.",
                     ),
                 ),
-                ("created_on", models.DateTimeField(auto_now_add=True, verbose_name="made on")),
+                ("created_on", models.DateTimeField(auto_now_add=True, verbose_name="created on")),
             ],
             options={
                 "verbose_name": "storage",
@@ -257,7 +257,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[("en", "English"), ("de", "Deutsch")],
-                        help_text="Of the back office. Empty: the one that the browser prefers.",
+                        help_text="Language of the back office. Leave empty to use the preferred language of the browser.",
                         max_length=10,
                         verbose_name="language",
                     ),
@@ -328,7 +328,7 @@ class Migration(migrations.Migration):
                     "user_id",
                     models.UUIDField(
                         blank=True,
-                        help_text="The user element that this account is in the storage. It is then named as who changes things, and its role attributes limit the roles.",
+                        help_text="The user element of this account in the storage. Changes show its name, and its role attributes limit the roles.",
                         null=True,
                     ),
                 ),
@@ -381,7 +381,7 @@ class Migration(migrations.Migration):
                         size=None,
                     ),
                 ),
-                ("user_id", models.UUIDField(help_text="The user element that calls with this token.", null=True)),
+                ("user_id", models.UUIDField(help_text="The user element of the calls with this token.", null=True)),
                 ("valid_from", models.DateTimeField(verbose_name="valid from")),
                 ("valid_until", models.DateTimeField(null=True, verbose_name="valid until")),
                 ("created_on", models.DateTimeField(verbose_name="issued on")),
@@ -461,20 +461,17 @@ class Migration(migrations.Migration):
                         to="storage.storage",
                     ),
                 ),
-                ("ended_on", models.DateTimeField(help_text="Of the last run that did all that was due.", null=True)),
-                ("failed_on", models.DateTimeField(help_text="Of the last run that failed.", null=True)),
-                ("milliseconds", models.PositiveBigIntegerField(default=0, help_text="Taken by the last run.")),
+                ("ended_on", models.DateTimeField(help_text="End of the last successful run.", null=True)),
+                ("failed_on", models.DateTimeField(help_text="Time of the last failed run.", null=True)),
+                ("milliseconds", models.PositiveBigIntegerField(default=0, help_text="Duration of the last run.")),
                 ("runs", models.PositiveBigIntegerField(default=0)),
-                ("failures", models.PositiveBigIntegerField(default=0, help_text="How many of the runs failed.")),
+                ("failures", models.PositiveBigIntegerField(default=0, help_text="Number of failed runs.")),
                 ("open_tasks", models.PositiveBigIntegerField(default=0)),
-                (
-                    "overdue_tasks",
-                    models.PositiveBigIntegerField(default=0, help_text="Open for longer than the storage allows."),
-                ),
+                ("overdue_tasks", models.PositiveBigIntegerField(default=0, help_text="Open for longer than allowed.")),
                 (
                     "stuck_tasks",
                     models.PositiveBigIntegerField(
-                        default=0, help_text="For whatever reason, overdue ones among them."
+                        default=0, help_text="Stuck for any reason; includes overdue tasks."
                     ),
                 ),
             ],
@@ -489,11 +486,14 @@ class Migration(migrations.Migration):
                         db_index=False, on_delete=deletion.CASCADE, related_name="request_counts", to="storage.storage"
                     ),
                 ),
-                ("hour", models.DateTimeField(help_text="Its beginning.")),
+                ("hour", models.DateTimeField(help_text="Start of the hour.")),
                 ("requests", models.PositiveBigIntegerField(default=0)),
-                ("client_errors", models.PositiveBigIntegerField(default=0, help_text="Answered 4xx.")),
-                ("server_errors", models.PositiveBigIntegerField(default=0, help_text="Answered 5xx.")),
-                ("milliseconds", models.PositiveBigIntegerField(default=0, help_text="Taken by all of them together.")),
+                ("client_errors", models.PositiveBigIntegerField(default=0, help_text="Responses with a 4xx status.")),
+                ("server_errors", models.PositiveBigIntegerField(default=0, help_text="Responses with a 5xx status.")),
+                (
+                    "milliseconds",
+                    models.PositiveBigIntegerField(default=0, help_text="Total duration of all requests."),
+                ),
             ],
             options={
                 "indexes": [models.Index(fields=["hour"], name="request_count_by_hour")],
@@ -521,13 +521,13 @@ class Migration(migrations.Migration):
                 (
                     "rows",
                     models.PositiveBigIntegerField(
-                        default=0, help_text="Of all tables, the configuration included.", verbose_name="rows"
+                        default=0, help_text="Rows of all tables, including the configuration.", verbose_name="rows"
                     ),
                 ),
                 (
                     "bytes",
                     models.PositiveBigIntegerField(
-                        default=0, help_text="As stored, without indexes.", verbose_name="bytes"
+                        default=0, help_text="Stored size without indexes.", verbose_name="bytes"
                     ),
                 ),
             ],

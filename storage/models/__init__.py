@@ -1,4 +1,4 @@
-"""The tables that are looked up before a tenant scope exists, and the base of all tables inside one."""
+"""Tables that are read before a tenant scope exists, and the base class of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.measurements import LifecycleRun, RequestCount, StorageSize

@@ -1,4 +1,4 @@
-"""Answers that are kept, so that a request which is sent twice is done once (D15)."""
+"""Stored responses for idempotency keys: a request that is sent twice is executed once (D15)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from storage.models.tenant import TenantModel
 
 
 class AnsweredRequest(TenantModel):
-    """`caller` and `key` name the request; `digest` tells whether it is the same one."""
+    """The response to a request with an idempotency key. `digest` detects a different request with the same key."""
 
     caller = models.CharField(max_length=200)
     key = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""What the site's back office shows of storages without looking into them: how large they are, and how busy."""
+"""Numbers about storages, which the site's back office shows without reading their content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storage.models.storages import Storage
 
 
 class StorageSize(models.Model):
-    """Last measurement of a storage. Pages never count rows; `measure_storages` does (`provisioning/sizes.py`)."""
+    """Last measurement of a storage. Pages never count rows; `measure_storages` does."""
 
     storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="size")
     measured_on = models.DateTimeField(_("measured on"))
@@ -18,9 +18,9 @@ class StorageSize(models.Model):
     references = models.PositiveBigIntegerField(_("references"), default=0)
     shapes = models.PositiveBigIntegerField(_("shapes"), default=0)
     rows = models.PositiveBigIntegerField(
-        _("rows"), default=0, help_text=_("Of all tables, the configuration included.")
+        _("rows"), default=0, help_text=_("Rows of all tables, including the configuration.")
     )
-    bytes = models.PositiveBigIntegerField(_("bytes"), default=0, help_text=_("As stored, without indexes."))
+    bytes = models.PositiveBigIntegerField(_("bytes"), default=0, help_text=_("Stored size without indexes."))
 
     def __str__(self) -> str:
         return f"{self.storage_id} {self.bytes}"
@@ -30,11 +30,11 @@ class RequestCount(models.Model):
     """Requests to one storage that were answered within one hour."""
 
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="request_counts", db_index=False)
-    hour = models.DateTimeField(help_text=_("Its beginning."))
+    hour = models.DateTimeField(help_text=_("Start of the hour."))
     requests = models.PositiveBigIntegerField(default=0)
-    client_errors = models.PositiveBigIntegerField(default=0, help_text=_("Answered 4xx."))
-    server_errors = models.PositiveBigIntegerField(default=0, help_text=_("Answered 5xx."))
-    milliseconds = models.PositiveBigIntegerField(default=0, help_text=_("Taken by all of them together."))
+    client_errors = models.PositiveBigIntegerField(default=0, help_text=_("Responses with a 4xx status."))
+    server_errors = models.PositiveBigIntegerField(default=0, help_text=_("Responses with a 5xx status."))
+    milliseconds = models.PositiveBigIntegerField(default=0, help_text=_("Total duration of all requests."))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["storage", "hour"], name="request_count_once_an_hour")]
@@ -45,18 +45,17 @@ class RequestCount(models.Model):
 
 
 class LifecycleRun(models.Model):
-    """The last look of `run_lifecycle` at a storage, and the tasks it met. Numbers, so that who watches over all
-    storages needs to enter none (D157)."""
+    """Last run of `run_lifecycle` in a storage, with numbers of tasks: monitoring need not enter a storage (D157)."""
 
     storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="lifecycle_run")
-    ended_on = models.DateTimeField(help_text="Of the last run that did all that was due.", null=True)
-    failed_on = models.DateTimeField(null=True, help_text="Of the last run that failed.")
-    milliseconds = models.PositiveBigIntegerField(default=0, help_text="Taken by the last run.")
+    ended_on = models.DateTimeField(help_text="End of the last successful run.", null=True)
+    failed_on = models.DateTimeField(null=True, help_text="Time of the last failed run.")
+    milliseconds = models.PositiveBigIntegerField(default=0, help_text="Duration of the last run.")
     runs = models.PositiveBigIntegerField(default=0)
-    failures = models.PositiveBigIntegerField(default=0, help_text="How many of the runs failed.")
+    failures = models.PositiveBigIntegerField(default=0, help_text="Number of failed runs.")
     open_tasks = models.PositiveBigIntegerField(default=0)
-    overdue_tasks = models.PositiveBigIntegerField(default=0, help_text="Open for longer than the storage allows.")
-    stuck_tasks = models.PositiveBigIntegerField(default=0, help_text="For whatever reason, overdue ones among them.")
+    overdue_tasks = models.PositiveBigIntegerField(default=0, help_text="Open for longer than allowed.")
+    stuck_tasks = models.PositiveBigIntegerField(default=0, help_text="Stuck for any reason; includes overdue tasks.")
 
     def __str__(self) -> str:
         return f"{self.storage_id} {self.ended_on}"

@@ -1,4 +1,4 @@
-"""The roles a caller can have (D20), from the least to the most powerful."""
+"""Roles of callers (D20), from the least to the most powerful."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Role(StrEnum):
 
 
 def parse_roles(names: Iterable[str]) -> tuple[Role, ...]:
-    """In the order of power, each once; a name that is no role raises ValueError saying what would be right."""
+    """Return roles by their names, from the least to the most powerful; raise ValueError for an unknown name."""
     given = [name.strip().lower() for name in names]
     unknown = sorted(set(given) - set(Role))
     if unknown:

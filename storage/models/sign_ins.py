@@ -1,4 +1,4 @@
-"""Failed sign-ins (D146): how often, from where, and at whose account."""
+"""Failed sign-ins (D146), by network and account."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from storage.models.staff import StaffAccount
 
 
 class FailedSignIn(models.Model):
-    """The failures of one window of time, from one network, at one name or (no digest) at any.
+    """The failures of one time window from one network, for one name or, without a digest, for all names.
 
-    A name that was typed is kept as a keyed digest: it may be a password in the wrong field.
+    Names are stored as keyed digests: somebody may have typed a password into the name field.
     """
 
     network = models.CharField(_("address"), max_length=50)
@@ -43,5 +43,5 @@ class FailedSignIn(models.Model):
         return settings.SIGN_IN_FAILURES if bytes(self.name_digest) else settings.SIGN_IN_FAILURES_PER_ADDRESS
 
     def blocked_until(self, now: datetime) -> datetime | None:
-        """None while more attempts are let through."""
+        """Return the end of the block, or None while more attempts are permitted."""
         return self.counts_until if self.failures >= self.limit and self.counts_until > now else None

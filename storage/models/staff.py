@@ -1,4 +1,4 @@
-"""People who sign in to the back office, and the storages they may enter."""
+"""Staff accounts of the back office, and their memberships in storages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StaffAccount(AbstractUser):
         max_length=10,
         blank=True,
         choices=settings.LANGUAGES,
-        help_text=_("Of the back office. Empty: the one that the browser prefers."),
+        help_text=_("Language of the back office. Leave empty to use the preferred language of the browser."),
     )
 
     class Meta:
@@ -30,7 +30,7 @@ class StaffAccount(AbstractUser):
 
 
 class StorageMembership(models.Model):
-    """Lets a staff account work in one storage with certain roles."""
+    """The roles of a staff account in one storage."""
 
     account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, related_name="memberships")
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="memberships")
@@ -39,8 +39,8 @@ class StorageMembership(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "The user element that this account is in the storage. It is then named as who changes things, and its role"
-            " attributes limit the roles."
+            "The user element of this account in the storage. Changes show its name, and its role attributes limit the"
+            " roles."
         ),
     )
 

@@ -23,14 +23,14 @@ class StorageCollection(models.Model):
     key = models.CharField(_("id"), max_length=63, help_text=_("First segment of every address of the collection."))
     title = models.CharField(_("title"), max_length=200, blank=True)
     description = models.TextField(_("description"), blank=True)
-    created_on = models.DateTimeField(_("made on"), auto_now_add=True)
+    created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("collection")
         verbose_name_plural = _("collections")
         ordering = ["key"]
         constraints = [
-            # Addresses are matched exactly, but two tenants that differ in letter case alone invite mistakes.
+            # Addresses match exactly, but ids that differ only in letter case would invite mistakes.
             models.UniqueConstraint(Lower("key"), name="collection_key_unique"),
         ]
 
@@ -39,8 +39,8 @@ class StorageCollection(models.Model):
 
 
 class AnonymousAccess(models.TextChoices):
-    NONE = "none", _("see nothing")
-    READ = "read", _("read what is published")
+    NONE = "none", _("no access")
+    READ = "read", _("read released content")
 
 
 class Storage(models.Model):
@@ -60,7 +60,7 @@ class Storage(models.Model):
     region = models.CharField(_("region"), max_length=2, help_text=_("ISO 3166 code, such as DE."))
     time_zone = models.CharField(_("time zone"), max_length=64, help_text=_("IANA name, such as Europe/Berlin."))
     is_valid = models.BooleanField(
-        _("valid"), default=True, help_text=_("Clients are told in the storage info. Nothing is refused either way.")
+        _("valid"), default=True, help_text=_("Shown to clients in the storage info. It has no other effect.")
     )
     anonymous_access = models.CharField(
         _("callers without a credential"),
@@ -71,10 +71,10 @@ class Storage(models.Model):
     token_in_query = models.BooleanField(
         _("token in the address"),
         default=False,
-        help_text=_("Accept the token as a query parameter. Addresses end up in logs: leave it off."),
+        help_text=_("Accept the token as a query parameter. Not recommended: addresses appear in logs."),
     )
     stuck_after_days = models.PositiveSmallIntegerField(
-        _("tasks are stuck after"),
+        _("tasks count as stuck after"),
         default=STUCK_AFTER_DAYS,
         db_default=STUCK_AFTER_DAYS,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
@@ -83,9 +83,9 @@ class Storage(models.Model):
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,
-        help_text="Set by the database alone, anew with every change of the type configuration.",
+        help_text="Renewed by the database with every change of the type configuration; read-only for code.",
     )
-    created_on = models.DateTimeField(_("made on"), auto_now_add=True)
+    created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("storage")
@@ -99,7 +99,7 @@ class Storage(models.Model):
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())
         if not rows:
-            # Every storage has cultures; one without was removed since this row was read.
+            # Every storage has cultures. Without them, the storage was removed after this row was read.
             raise NotFound(gettext("There is no storage at this address."))
         return CultureSet(
             data=tuple(row.lcid for row in rows),
@@ -109,7 +109,7 @@ class Storage(models.Model):
 
 
 class Culture(models.Model):
-    """A language in which a storage keeps its data, by its Windows culture id (LCID)."""
+    """A data culture of a storage, by its Windows culture id (LCID)."""
 
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="cultures")
     lcid = models.PositiveIntegerField()

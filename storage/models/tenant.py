@@ -1,4 +1,4 @@
-"""Base of every tenant table. The database isolates it: see `tenancy/migration_operations.py`."""
+"""Base class of every tenant table. `tenancy/migration_operations.py` isolates the table in the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCOPE_PARAMETER = "repository.storage"
 
 
 def current_storage() -> Cast:
-    """The storage of the scope, as the database knows it; fails there when no scope is open."""
+    """Return the expression for the storage of the scope; the database raises an error if no scope is open."""
     return Cast(
         Func(Value(SCOPE_PARAMETER), function="current_setting", output_field=models.TextField()),
         output_field=models.UUIDField(),
@@ -21,15 +21,15 @@ def current_storage() -> Cast:
 
 
 class TenantModel(models.Model):
-    """Rows of one storage. The column is filled by the database from the scope, never by code.
+    """A row of one storage. The database fills `storage_id` from the scope; code never sets it.
 
-    For Django `id` is the primary key; in the database it is (storage_id, id), so the same id may live in two
-    storages. Foreign keys between tenant models carry `db_constraint=False`; the migration operation writes the
-    composite constraint that keeps a reference inside its storage.
+    For Django `id` is the primary key; in the database it is (storage_id, id), so two storages can have the same id.
+    Foreign keys between tenant models have `db_constraint=False`; a migration operation adds the composite constraint
+    that keeps a reference inside its storage.
 
-    `storage_through` is for parts of something: the name of the reference to it. That row is in the same storage, by
-    the composite key, and has been checked to be in one that exists. So the parts need no foreign key to the storage of
-    their own, which would be a third of what the database checks for each of very many rows.
+    `storage_through` names the reference of a part to its owner. The composite key puts both into the same storage, and
+    the owner has the foreign key to the storage. Parts need none, which saves the database a third of its checks for
+    the most numerous rows.
     """
 
     storage_through: ClassVar[str | None] = None
@@ -42,10 +42,10 @@ class TenantModel(models.Model):
 
 
 def tenant_link(to: str, related_name: str, **options: Any) -> models.ForeignKey[Any, Any]:
-    """A foreign key inside the storage.
+    """Return a foreign key inside the storage.
 
-    The composite constraint is written by the migration. Nothing cascades: deleting goes through domain functions that
-    know what is in use. Indexes are composite, too, and stand in the model's Meta.
+    The migration adds the composite constraint. Deletions do not cascade: domain functions delete, and they check what
+    is in use. Indexes are composite as well; the model's Meta declares them.
     """
     return models.ForeignKey(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name=related_name, **options

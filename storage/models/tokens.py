@@ -1,4 +1,4 @@
-"""API tokens (D4). Only keyed digests are kept: of the value and, after a rotation (D147), the one before."""
+"""API tokens (D4), stored as keyed digests of the value and, after a rotation (D147), of the old value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TokenState(StrEnum):
 
 class TokenQuerySet(models.QuerySet["ApiToken"]):
     def in_state(self, state: TokenState, now: datetime) -> TokenQuerySet:
-        """Those of which `ApiToken.state` says so."""
+        """Return the tokens whose `ApiToken.state` is the given one."""
         if state is TokenState.REVOKED:
             return self.filter(revoked_on__isnull=False)
         left = self.filter(revoked_on__isnull=True)
@@ -35,7 +35,7 @@ class TokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    """Belongs to one storage, or to one collection, or (neither set) to the whole site."""
+    """A token of one storage, of one collection, or (neither set) of the site."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
@@ -43,7 +43,7 @@ class ApiToken(models.Model):
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, null=True, related_name="tokens")
     collection = models.ForeignKey(StorageCollection, on_delete=models.CASCADE, null=True, related_name="tokens")
     roles = ArrayField(models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role]))
-    user_id = models.UUIDField(null=True, help_text="The user element that calls with this token.")
+    user_id = models.UUIDField(null=True, help_text="The user element of the calls with this token.")
     valid_from = models.DateTimeField(_("valid from"))
     valid_until = models.DateTimeField(_("valid until"), null=True)
     created_on = models.DateTimeField(_("issued on"))
@@ -69,8 +69,8 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def old_value_holds(self, now: datetime) -> bool:
-        """Whether the value before the last rotation is still taken, as far as the token itself is."""
+    def has_valid_old_value(self, now: datetime) -> bool:
+        """Tell whether the value before the last rotation is still valid while the token itself is."""
         return self.old_digest is not None and self.old_valid_until is not None and self.old_valid_until > now
 
     def state(self, now: datetime) -> TokenState:

@@ -1,6 +1,6 @@
-"""What the administrative contexts list (D24): a collection its storages, the site its collections, as elements.
+"""Elements of the administrative contexts (D24): storages of a collection, collections of the site.
 
-These few rows live outside every tenant, so they are rendered here, in the wire form of elements (D8, D9, D10).
+Their rows are not in a tenant table, so this module renders them in the wire form of elements (D8, D9, D10).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AdministrationView:
     name: str
     display_names: Names
     attributes: frozenset[str] | None
-    """The attributes shown; None shows all."""
+    """Names of the attributes to show; None shows all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class AdministrationFacet:
 
 
 def facet_of(context: Context, name: str | None = None) -> AdministrationFacet:
-    """The one facet of an administrative context; another name is NotFound."""
+    """Return the only facet of an administrative context; raise NotFound for another name."""
     facet = STORAGES if context.type is ContextType.COLLECTION else COLLECTIONS
     if name is not None and name.lower() != facet.name:
         raise NotFound(f"There is no facet {name}.")
@@ -60,7 +60,7 @@ def view_of(facet: AdministrationFacet, name: str) -> AdministrationView:
 def list_elements(
     context: Context, facet: AdministrationFacet, view: AdministrationView, base: str
 ) -> list[dict[str, Any]]:
-    """By name ignoring case, then id (D9)."""
+    """Return the elements sorted by name, ignoring case, then by id (D9)."""
     rows = sorted(facet.rows(context), key=lambda row: (row.key.lower(), str(row.id)))
     return [_element(facet, view, row, base) for row in rows]
 

@@ -1,4 +1,4 @@
-"""StorageInfo (operation 16) of the three contexts, field by field."""
+"""StorageInfo (operation 16) of the three contexts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storage.models import Storage, StorageCollection
 from storage.provisioning.templates import load_template
 from storage.tenancy.contexts import Context, ContextType
 
-# The site has no row of its own; a fixed id names it, so that clients may use it as a key.
+# The site has no row; clients can use this fixed id as its key.
 SITE_ID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -40,7 +40,7 @@ def _of_storage(storage: Storage, address: str) -> dict[str, Any]:
 
 
 def _of_administration(context: Context, address: str) -> dict[str, Any]:
-    """An administrative context keeps no content: it shows the installation's defaults for new storages."""
+    """Return the info of an administrative context, with the installation's defaults for new storages."""
     collection: StorageCollection | None = context.collection
     identity = SITE_ID if collection is None else str(collection.id)
     standard = load_template("standard")

@@ -1,4 +1,4 @@
-"""Making and removing storages: one function a change, called alike by commands and back office."""
+"""Provision and remove storages; commands and the back office call the same functions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.templates import TemplateDocument, load_template
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.migration_operations import REMOVAL_PARAMETER
-from storage.tenancy.scope import owners_first, tenant_models, tenant_scope
+from storage.tenancy.scope import ModelProgress, owners_first, tenant_models, tenant_scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageRequest:
-    """A storage as somebody asks for it; None means the template's or the installation's default."""
+    """Settings of a new storage; None means the default of the template or of the installation."""
 
     collection: str
     key: str
     title: str | None = None
     description: str = ""
     template: str | TemplateDocument = "standard"
-    """Its name, its path, or itself."""
+    """Name, path or content of the template."""
     cultures: Sequence[int] | None = None
     default_culture: int | None = None
     mandatory_cultures: Sequence[int] | None = None
@@ -45,9 +45,9 @@ class StorageRequest:
 
 @transaction.atomic
 def provision_storage(request: StorageRequest) -> Storage:
-    """A new storage, and its collection when that is new; all problems are reported at once, nothing half made.
+    """Create a storage, and its collection if that does not exist; report all problems at once.
 
-    The text of each problem begins with what it is about.
+    Each problem starts with its place, such as "cultures: ...".
     """
     template = load_template(request.template) if isinstance(request.template, str) else request.template
     keys = {"collection": request.collection, "storage": request.key}
@@ -62,7 +62,7 @@ def provision_storage(request: StorageRequest) -> Storage:
     }
     problems += [problem for name, value in given.items() if (problem := setting_problem(name, value))]
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
-        problems.append(placed("base", _("there is no storage %(id)s") % {"id": request.base}))
+        problems.append(placed("base", _("no storage has the id %(id)s") % {"id": request.base}))
     if problems or cultures is None:
         raise Invalid(_("The storage cannot be provisioned."), problems)
     collection = find_or_make_collection(request.collection)
@@ -97,29 +97,29 @@ def _write_cultures(storage: Storage, cultures: CultureSet) -> None:
 
 
 def tenant_row_counts(storage: Storage) -> dict[str, int]:
-    """How many rows of each tenant table a storage holds."""
+    """Return the number of rows of a storage in each tenant table."""
     with tenant_scope(storage):
         return {model._meta.db_table: model._default_manager.count() for model in tenant_models()}
 
 
 @transaction.atomic
-def remove_storage(storage: Storage) -> dict[str, int]:
-    """Delete a storage with all it holds, and its collection when that is empty then; answers rows by table."""
-    # Nobody writes into a storage that is about to go: inserts wait for this lock and then find no storage.
+def remove_storage(storage: Storage, progress: ModelProgress = iter) -> dict[str, int]:
+    """Delete a storage, and its collection if that becomes empty; return the number of rows by table."""
+    # Inserts wait for this lock and then find no storage.
     Storage.objects.select_for_update().get(pk=storage.pk)
     derived = storage.derived.count()
     if derived:
-        raise Conflict(f"{storage} is the base of {derived} other storage(s); remove those first.")
+        raise Conflict(f"{storage} is the base of {derived} other storage(s). Remove those first.")
     deleted: dict[str, int] = {}
     with tenant_scope(storage), connection.cursor() as cursor:
-        # The plans by which foreign keys are checked are kept a session; one made while a table was small reads all of
-        # it for each row that goes.
+        # A session keeps the plans of its foreign key checks; one made while a table was small would read the whole
+        # table for each deleted row.
         cursor.execute("DISCARD PLANS")
         cursor.execute("SELECT set_config(%s, %s, true)", [REMOVAL_PARAMETER, str(storage.id)])
-        # Row-level security keeps each statement inside this storage. Foreign keys between tenant tables are deferred,
-        # so their order does not matter, with one exception: somebody may be adding parts (references, shapes) to an
-        # owner just now. Those wait for the owner and then find none, or they were there first and go after it.
-        for model in owners_first(tenant_models()):
+        # Row-level security limits each statement to this storage. Foreign keys between tenant tables are deferred, so
+        # the order matters only for concurrent inserts of parts (references, shapes): they wait for the deletion of
+        # their owner and then fail, or they committed before and are deleted after it.
+        for model in progress(owners_first(tenant_models())):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
             deleted[model._meta.db_table] = cursor.rowcount
     collection = storage.collection
@@ -146,11 +146,11 @@ def _cultures(request: StorageRequest, template: TemplateDocument, problems: lis
 
 
 def find_or_make_collection(key: str) -> StorageCollection:
-    # Somebody may be making the same collection just now; the database lets one win, the other takes what is there.
+    # Two requests may create the same collection; the database lets one win, and the other uses its row.
     StorageCollection.objects.bulk_create([StorageCollection(key=key, title=key)], ignore_conflicts=True)
     collection = StorageCollection.objects.get(key__iexact=key)
     if collection.key != key:
-        text = _("There is a collection %(key)s already; ids may not differ in letter case alone.")
+        text = _("The collection %(key)s exists already; ids must differ in more than letter case.")
         raise Conflict(text % {"key": collection.key})
     return collection
 
@@ -160,5 +160,5 @@ def _insert(storage: Storage) -> None:
         with transaction.atomic():
             storage.save(force_insert=True)
     except IntegrityError:
-        text = _("There is a storage %(storage)s already (ids are compared ignoring letter case).")
+        text = _("The storage %(storage)s exists already (ids are compared ignoring letter case).")
         raise Conflict(text % {"storage": storage}) from None

@@ -1,4 +1,4 @@
-"""What each setting of a storage may be: for provisioning, and for backups, which may come from anywhere."""
+"""Validation of the settings of a storage, for provisioning and for backups from other installations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from storage.models import AnonymousAccess
 from storage.models.storages import MAX_STUCK_AFTER_DAYS
 
 TITLE_LENGTH = 200
-# As messages call them, where that is not the name itself.
+# Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
-# All others are texts.
+# All other settings are texts.
 KINDS: Mapping[str, tuple[type, str]] = {
     "is_valid": (bool, "true or false"),
     "token_in_query": (bool, "true or false"),
@@ -25,9 +25,9 @@ KINDS: Mapping[str, tuple[type, str]] = {
 
 
 def setting_problem(name: str, value: Any) -> str | None:
-    """What is wrong with the value of a setting, beginning with its place; None when nothing is."""
+    """Return the problem of a setting, starting with its place, or None."""
     kind, said = KINDS.get(name, (str, "a text"))
-    # To Python, True is a number, too.
+    # In Python, True is an int as well.
     if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
         text: str | None = f"expected {said}, not {value!r}"
     else:
@@ -58,13 +58,16 @@ def _title(text: str) -> str | None:
 def _anonymous(access: str) -> str | None:
     if access in AnonymousAccess.values:
         return None
-    return _("one of %(known)s, not %(given)r") % {"known": ", ".join(AnonymousAccess.values), "given": str(access)}
+    return _("expected one of %(known)s, not %(given)r") % {
+        "known": ", ".join(AnonymousAccess.values),
+        "given": str(access),
+    }
 
 
 def _stuck_after(days: int) -> str | None:
     if 1 <= days <= MAX_STUCK_AFTER_DAYS:
         return None
-    return _("1 to %(most)s days, not %(given)s") % {"most": MAX_STUCK_AFTER_DAYS, "given": days}
+    return _("expected 1 to %(most)s days, not %(given)s") % {"most": MAX_STUCK_AFTER_DAYS, "given": days}
 
 
 _CHECKS: Mapping[str, Callable[[Any], str | None]] = {

@@ -1,4 +1,4 @@
-"""How large storages are. Counting takes longer the more there is, so it is done on request and kept."""
+"""Sizes of storages. Counting takes time in proportion to the content, so results are stored."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from storage.extension import storage_extensions
 from storage.models import Storage, StorageSize, TenantModel
 from storage.tenancy.scope import tenant_models, tenant_scope
 
-# What PostgreSQL keeps with each row beside its columns: header and pointer.
+# Bytes of each row beside its columns: header and line pointer.
 ROW_OVERHEAD = 28
 
 
 def measure_storage(storage: Storage) -> StorageSize:
-    """Count what a storage holds, in one snapshot, and keep the result."""
+    """Count the content of a storage in one snapshot and store the result."""
     now = timezone.now()
     with tenant_scope(storage, snapshot=True):
         tables = {model: _rows_and_bytes(model) for model in tenant_models()}
@@ -38,7 +38,7 @@ def measure_storage(storage: Storage) -> StorageSize:
 
 
 def _rows_and_bytes(model: type[TenantModel]) -> tuple[int, int]:
-    """Column by column: the size of a whole row would unpack what is stored compressed and aside."""
+    """Sum the sizes of the columns: the size of a whole row would decompress out-of-line values."""
     columns = " + ".join(
         f'coalesce(pg_column_size("{field.column}"), 0)' for field in model._meta.concrete_fields if field.column
     )

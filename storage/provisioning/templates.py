@@ -1,4 +1,4 @@
-"""Template documents (D26): the data files a storage is provisioned from, found by name or by path.
+"""Template documents (D26): the files that storages are provisioned from, by name or path.
 
 This app reads the sections about the storage itself (name, title, cultures). Higher apps read their own sections of the
 same document through `storage.extension`.
@@ -36,7 +36,7 @@ def template_names() -> list[str]:
 
 
 def load_template(name_or_path: str) -> TemplateDocument:
-    """The template of that name, or the file at that path; Invalid names the file and the place in it."""
+    """Return the template with a name or at a path; raise Invalid with the file and the place of each problem."""
     path = Path(name_or_path) if "/" in name_or_path or name_or_path.endswith(".json") else _named(name_or_path)
     try:
         content = path.read_bytes()
@@ -47,7 +47,7 @@ def load_template(name_or_path: str) -> TemplateDocument:
 
 
 def read_template(content: bytes, name: str) -> TemplateDocument:
-    """A template from the content of a file; `name` is what problems call it."""
+    """Return the template in the content of a file; problems mention `name`."""
     try:
         document = parse_json(content, noun=f"The template {name}")
     except Unreadable as problem:
@@ -55,14 +55,14 @@ def read_template(content: bytes, name: str) -> TemplateDocument:
     problems: list[str] = []
     head = _read_head(document, problems)
     if head is None or problems:
-        raise Invalid(_("The template %(name)s cannot be used.") % {"name": name}, problems)
+        raise Invalid(_("The template %(name)s is invalid.") % {"name": name}, problems)
     return head
 
 
 def _named(name: str) -> Path:
     if name not in template_names():
         words = {"name": name, "known": ", ".join(template_names())}
-        raise Invalid(_("There is no template %(name)r; known are %(known)s, or give a file.") % words)
+        raise Invalid(_("There is no template %(name)r. Use %(known)s, or the path of a file.") % words)
     return TEMPLATE_DIR / f"{name}.json"
 
 

@@ -1,4 +1,4 @@
-"""Which ids collections and storages may have, and the addresses they answer under (D1)."""
+"""Ids of collections and storages, and their addresses (D1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 KEY_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-# First or second path segments with a meaning of their own; a tenant of that name could never be reached.
+# Path segments with a meaning of their own; a tenant with such an id could not be reached.
 RESERVED_KEYS = frozenset(
     {"admin", "static", "media", "healthz", "readyz", "metrics", "api", "docs", "favicon.ico", "robots.txt"}
 )
@@ -19,10 +19,10 @@ ADMINISTRATION_KEY = "_admin"
 
 
 def key_problem(key: str) -> str | None:
-    """Why a key cannot name a collection or storage, or None when it can."""
+    """Return why a key is invalid as the id of a collection or storage, or None."""
     if not KEY_PATTERN.fullmatch(key):
         text = _(
-            "%(key)r cannot be used as an id: letters, digits, dot, hyphen and underscore, up to 63, starting with a"
+            "%(key)r is not a valid id; use up to 63 letters, digits, dots, hyphens and underscores, starting with a"
             " letter or digit"
         )
         return text % {"key": key}
@@ -32,5 +32,5 @@ def key_problem(key: str) -> str | None:
 
 
 def public_base(request: HttpRequest) -> str:
-    """Scheme and host of every address in an answer: the configured public one, else the request's own."""
+    """Return scheme and host for addresses in responses: the configured public ones, else those of the request."""
     return settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"

@@ -1,4 +1,4 @@
-"""Many rows at once, faster than bulk_create, which composes an expression for each value."""
+"""Bulk writing of rows, faster than bulk_create, which composes an expression for each value."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ M = TypeVar("M", bound=TenantModel)
 
 
 def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:
-    """Very many rows, each a `copy_row`, into the storage of the scope."""
+    """Write many rows, each made by `copy_row`, into the storage of the scope."""
     if rows:
         copy_blocks(model, columns, ["".join(rows)])
 
 
 def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes]) -> int:
-    """What COPY reads, cut wherever it may be; answers how many rows it was.
+    """Write rows from blocks of COPY text, which may be cut anywhere; return the number of rows.
 
-    PostgreSQL refuses COPY into a table with row-level security, so the rows go by way of a temporary table.
+    PostgreSQL refuses COPY into a table with row-level security, so the rows pass through a temporary table.
     """
     table, names = model._meta.db_table, ", ".join(f'"{name}"' for name in columns)
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
-        # What goes wrong while it is sent is the driver's to tell, and would pass whoever knows Django's errors by.
+        # The driver raises its own errors while it sends; the wrapper makes them Django's.
         with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
             for block in blocks:
                 copy.write(block)
@@ -36,17 +36,17 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
 
 
 def copy_row(*values: str | int | None) -> str:
-    """A row as COPY reads it. Composing it here costs a quarter of what the driver needs for values of any type."""
+    """Return a row as COPY text, in a quarter of the time that the driver needs for values of any type."""
     return "\t".join(["\\N" if value is None else str(value) for value in values]) + "\n"
 
 
 def copy_text(text: str) -> str:
-    """A value that may hold characters with a meaning for COPY."""
+    """Escape the characters of a value that have a meaning in COPY text."""
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def insert_rows(model: type[M], rows: Sequence[M]) -> None:
-    """Model instances in one statement; the database fills in the storage."""
+    """Insert model instances in one statement; the database fills the storage."""
     if not rows:
         return
     table, names = model._meta.db_table, ", ".join(f'"{field.column}"' for field in _own_fields(model))
@@ -76,6 +76,6 @@ def _own_fields(model: type[M]) -> list[models.Field[Any, Any]]:
 
 
 def _as_json(model: type[M], rows: Sequence[M]) -> str:
-    """One text of all values costs the driver far less than one array a column."""
+    """Return all values as one JSON text, which costs the driver far less than one array a column."""
     names = [(field.column, field.attname) for field in _own_fields(model)]
     return to_json([{column: getattr(row, name) for column, name in names} for row in rows]).decode()

@@ -1,7 +1,7 @@
-"""System checks that hold the tenancy together: the models' shape, the live catalogue, the database role.
+"""System checks of the tenancy: models, the live catalogue, and the database role.
 
-The catalogue part needs a database and so runs with `check --database default`, in `migrate`, before `serve`, and in
-the test suite.
+The checks of the catalogue need a database. They run with `check --database default`, in `migrate`, before `serve`, and
+in the test suite.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NORMAL_EXPRESSION = f"(storage_id = ( SELECT (current_setting('{SCOPE_PARAMETER}
 NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 
 
-# Looked up before there is a scope, so they cannot be inside one. Nothing of a tenant's content may be in them.
+# Requests read these tables before they open a scope. They must not contain content of a tenant.
 OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
-    # Numbers about storages, for who looks at all of them and enters none.
+    # Numbers about storages, for monitoring that enters no storage.
     | {"StorageSize", "RequestCount", "LifecycleRun"}
-    # About people who are not signed in yet, and accounts, which may enter several storages.
+    # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
 )
 TENANT_APPS = ("storage", "facets", "elements", "release")
@@ -50,8 +50,8 @@ def _outside_problems(model: type[models.Model]) -> list[CheckMessage]:
         return []
     return [
         Error(
-            f"The rows of {model._meta.label} belong to no storage.",
-            hint="Derive it from storage.models.TenantModel, or say in storage/tenancy/checks.py why it is outside.",
+            f"The rows of {model._meta.label} do not belong to a storage.",
+            hint="Derive it from storage.models.TenantModel, or list it in storage.tenancy.checks.OUTSIDE_TENANTS.",
             obj=model,
             id="storage.E004",
         )
@@ -60,7 +60,7 @@ def _outside_problems(model: type[models.Model]) -> list[CheckMessage]:
 
 @register(Tags.compatibility)
 def check_default_place(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Whether the installation's default region is one; the time zone was looked at when it was read."""
+    """Check the default region of the installation. The environment checks the default time zone."""
     from storage.localisation.regions import UnknownRegion, region_info  # loads Babel's tables
 
     try:
@@ -89,7 +89,7 @@ def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
     for many in model._meta.local_many_to_many:
         if not (many.remote_field.through and issubclass(many.remote_field.through, TenantModel)):
             yield Error(
-                f"The table behind {many} belongs to no storage.",
+                f"The table behind {many} does not belong to a storage.",
                 hint="Give the relation a `through` model that is a TenantModel.",
                 obj=model,
                 id="storage.E002",
@@ -97,7 +97,7 @@ def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
     for unique in _unique_sets(model):
         if "storage_id" not in unique:
             yield Error(
-                f"{', '.join(unique)} is unique over all storages, so one tenant could sense another's rows.",
+                f"{', '.join(unique)} is unique across all storages, so a tenant could detect rows of another.",
                 hint="Use a UniqueConstraint whose first field is storage_id.",
                 obj=model,
                 id="storage.E003",
@@ -105,7 +105,7 @@ def _model_problems(model: type[TenantModel]) -> Iterator[CheckMessage]:
 
 
 def _storage_is_certain(model: type[TenantModel]) -> bool:
-    """Whether every row has a storage that exists, by a key of its own or that of the row it is a part of."""
+    """Tell whether a foreign key, of the row or of its owner, guarantees that the storage of every row exists."""
     seen = set()
     while model.storage_through is not None:
         owners = {field.name: field for field in tenant_foreign_keys(model) if not field.null}
@@ -137,7 +137,7 @@ def check_database(
         problems = [*_role_problems(cursor)]
         tables = set(connections["default"].introspection.table_names(cursor))
         for model in tenant_models():
-            # A table that is not there yet is the migrations' business.
+            # A migration may still have to create the table.
             if model._meta.db_table in tables:
                 problems += [Error(text, obj=model, id="storage.E011") for text in _table_problems(cursor, model)]
     return problems
@@ -165,13 +165,13 @@ def _table_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str]:
     )
     enabled, forced, has_children, has_exclusion = cursor.fetchone()
     if has_children:
-        yield f"{table}: tables that inherit from it have policies of their own, or none."
+        yield f"{table}: other tables inherit from it; its policy does not apply to them."
     if has_exclusion:
         yield f"{table}: an exclusion constraint could compare rows of several storages."
     if not enabled:
         yield f"{table}: row-level security is not enabled."
     if not forced:
-        yield f"{table}: row-level security is not forced, so the owner of the table passes it."
+        yield f"{table}: row-level security is not forced, so it does not apply to the owner of the table."
     yield from _policy_problems(cursor, table)
     yield from _column_problems(cursor, table)
     yield from _key_problems(cursor, table)
@@ -237,7 +237,7 @@ def _foreign_key_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str
     columns = {name for (name,) in cursor.fetchall()}
     for field in tenant_foreign_keys(model):
         if field.column not in columns:
-            # The column comes with a migration that is still to be applied, and its constraint with it.
+            # A pending migration adds the column together with its constraint.
             continue
         wanted.add((field.related_model._meta.db_table, ("storage_id", field.column), ("storage_id", "id")))
     for target, own, theirs in sorted(wanted - present):

@@ -1,4 +1,4 @@
-"""Pages of a storage: which one is meant, and in which language they speak."""
+"""Middleware for pages: the storage of the address, and the language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = re.compile(rf"(?P<prefix>/(?P<collection>{KEY})/(?P<storage>{KEY}))(?P<re
 
 
 class StoragePathMiddleware:
-    """Moves `/{collection}/{storage}` into the script prefix, so that every link of a page stays in its storage."""
+    """Move `/{collection}/{storage}` into the script prefix, so that every link of a page stays in its storage."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -42,12 +42,12 @@ class StoragePathMiddleware:
         try:
             return self.get_response(request)
         finally:
-            # The prefix is that of the thread; whoever uses it next must not be led into this storage.
+            # The script prefix belongs to the thread; the next request must not inherit it.
             set_script_prefix(before)
 
 
 class LanguageMiddleware:
-    """Pages speak the language of the staff account, else the one that the browser prefers. The API speaks English."""
+    """Choose the language: that of the staff account, else the browser's; English for the API."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -1,12 +1,12 @@
-"""The one door to tenant tables: a scope that the database itself enforces by row-level security.
+"""The tenant scope: the only access to tenant tables, enforced by row-level security.
 
-Without a scope the parameter is missing or empty, the policy cannot compute its value and the query fails:
-forgetting the scope is an error, never a leak.
+Without a scope the parameter is missing or empty, the policy cannot compute its value and the query fails. A forgotten
+scope is an error, never a leak.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import cast
 from uuid import UUID
@@ -19,18 +19,19 @@ from repository_site.core.database.statements import look_up
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 
+# Wraps the models of a long operation, so that a command can show its progress.
+ModelProgress = Callable[[list[type[TenantModel]]], Iterable[type[TenantModel]]]
+
 
 @contextmanager
 def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: int | None = None) -> Iterator[None]:
-    """One transaction inside one storage. No statement in it takes longer than `timeout` seconds.
+    """Open a transaction inside one storage. PostgreSQL cancels statements that exceed `timeout` seconds.
 
-    With `snapshot` all statements see the storage as it was at the first, and nothing can be written: for reading in
-    several steps that belong together. Only the scope that begins the transaction can ask for it; inside a transaction
-    that runs already (a nested scope, a test) the isolation stays as it is.
+    With `snapshot` all statements read the same read-only snapshot. Only the scope that begins the transaction can
+    request it; inside a running transaction (a nested scope, a test) the isolation level does not change.
 
     The parameter is set for the transaction only, so a pooled connection cannot carry it to the next request. A
-    nested scope puts the outer value back; after an exception, or when the transaction is to be rolled back, the
-    rollback to the savepoint does that by itself.
+    nested scope restores the outer value; after an exception the rollback to the savepoint restores it.
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
     begins = not connection.in_atomic_block
@@ -39,7 +40,7 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
         if outer and outer != tenant:
             _refuse_open_cursors()
         yield
-        # The end of the transaction puts back by itself what was set for it.
+        # The end of the transaction restores the parameter of an outermost scope.
         if not begins and not connection.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
@@ -47,7 +48,7 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
 
 
 def current_scope() -> UUID | None:
-    """The storage of the open scope, asked of the database, or None."""
+    """Return the id of the storage whose scope is open, read from the database, or None."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nullif(current_setting(%s, true), '')", [SCOPE_PARAMETER])
         row = cursor.fetchone()
@@ -55,14 +56,14 @@ def current_scope() -> UUID | None:
 
 
 def tenant_models() -> list[type[TenantModel]]:
-    """Every tenant model that has a table of its own, in a stable order."""
+    """Return every tenant model with a table of its own, in a stable order."""
     known = apps.get_models(include_auto_created=True)
     found = [model for model in known if issubclass(model, TenantModel) and not model._meta.proxy]
     return sorted(found, key=lambda model: model._meta.db_table)
 
 
 def owners_first(found: Iterable[type[TenantModel]]) -> list[type[TenantModel]]:
-    """Tables with the key to the storage, then those that are part of their rows, then the parts of these."""
+    """Sort models: tables with a foreign key to the storage first, then their parts, then the parts of those."""
 
     def depth(model: type[TenantModel]) -> int:
         if model.storage_through is None:
@@ -75,7 +76,7 @@ def owners_first(found: Iterable[type[TenantModel]]) -> list[type[TenantModel]]:
 
 @contextmanager
 def _reading_one_snapshot() -> Iterator[None]:
-    """The transaction that begins inside says so in its BEGIN, which costs no trip to the database of its own."""
+    """Let the next transaction begin as a read-only snapshot; its BEGIN says so, at no extra round trip."""
     connection.ensure_connection()
     driver = connection.connection
     usual = driver.isolation_level, driver.read_only
@@ -88,7 +89,7 @@ def _reading_one_snapshot() -> Iterator[None]:
 
 
 def _refuse_open_cursors() -> None:
-    """A cursor that is half read would go on with the rows of the other storage, in silence."""
+    """Raise if a cursor is open: it would silently continue with the rows of the other storage."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_cursors WHERE name <> '' AND NOT is_holdable")
         row = cursor.fetchone()
@@ -96,8 +97,8 @@ def _refuse_open_cursors() -> None:
         raise RuntimeError("A cursor of one storage is still open while another storage's scope begins or ends.")
 
 
-# A subquery, not two expressions: the order of evaluation within one select list is not promised. Of statements that
-# are prepared, one plan serves all values: they find rows by ids, and which ids never decides about the plan.
+# A subquery reads the old value, because the order of evaluation within one select list is undefined. Prepared
+# statements find rows by ids, and the ids never influence the plan: one generic plan serves all values.
 _ENTER = f"""WITH earlier AS MATERIALIZED (SELECT current_setting('{SCOPE_PARAMETER}', true) AS value)
     SELECT earlier.value, set_config('{SCOPE_PARAMETER}', %s, true),
         set_config('plan_cache_mode', 'force_generic_plan', true)"""
@@ -106,7 +107,7 @@ _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 
 
 def _enter(value: str, timeout: int | None = None) -> str:
-    """Set the parameter for this transaction; answer what it was (empty when there was none)."""
+    """Set the parameter for this transaction and return its old value, or an empty text."""
     if timeout:
         rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, f"{timeout}s"])
     else:

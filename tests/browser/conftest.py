@@ -96,9 +96,9 @@ class Visitor:
         self.page.wait_for_load_state("networkidle")
 
     def check_accessibility(self) -> None:
-        """What axe-core calls serious or critical, with the first place of each.
+        """Fail for serious or critical findings of axe-core, with the first place of each.
 
-        Of long pages, whose rows are alike, contrast is looked at in a full run only: it takes most of the time.
+        Contrast on long pages, whose rows are alike, is checked in a full run only, because it takes most of the time.
         """
         is_long = self.page.evaluate("document.querySelectorAll('*').length") > LONG_PAGE
         rules = {"color-contrast": {"enabled": IS_FULL or not is_long}}
@@ -131,8 +131,8 @@ def people() -> dict[str, BrowserContext]:
 
 @pytest.fixture
 def visit(browser: Browser, site: Server, people: dict[str, BrowserContext]) -> Iterator[NewVisitor]:
-    """Makes visitors: `visit("rita", at="/demo/showcase")` is signed in there, `visit()` is nobody; both may be given
-    options of a browser of their own."""
+    """Make visitors: `visit("rita", at="/demo/showcase")` is signed in there, `visit()` is anonymous. Options start a
+    separate browser context."""
     visitors: list[Visitor] = []
 
     def make(name: str | None = None, at: str = DEMO, **options: Any) -> Visitor:

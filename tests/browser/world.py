@@ -1,6 +1,6 @@
-"""What the browser finds: the demo storage, a rival with the same content, and people with different rights.
+"""The world of the browser tests: the demo storage, a rival with the same content, and people with different roles.
 
-`build` runs in `manage.py shell` of the server's installation; who only needs the names does not need Django.
+`build` runs in `manage.py shell` of the server's installation; importing the names alone does not need Django.
 """
 
 from __future__ import annotations

@@ -18,23 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.elements.concurrent_requests import (
-    PROCESSES,
-    SYSTEMS,
-    Body,
-    LoadAnswer,
-    LoadClient,
-    named,
-    process,
-    statuses,
-    together,
-)
 from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.load_client import LoadClient, LoadResponse, statuses, together
 from tests.scale import only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 from tests.tags import version_tag
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
+Body = dict[str, Any]
+FACETS = "/acme/handbook/_api/rest/facets"
+PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/views/detail/elements"
 FIELDS = [f"field{number}" for number in range(12)]
 CULTURES = ("1031", "1033")
 LABEL = {"1033": "Label"}
@@ -74,6 +67,38 @@ def under(element: str, parent: str) -> Body:
     return {"id": element, "rootPath": [{"id": parent}]}
 
 
+class ElementLoadClient(LoadClient):
+    """Client of an architect who writes elements of the handbook."""
+
+    def update(self, *elements: Body, address: str = PROCESSES, **headers: str) -> LoadResponse:
+        return self.call("POST", address, {"elements": list(elements)}, **headers)
+
+    def read(self, element: str, address: str = PROCESSES) -> LoadResponse:
+        return self.call("GET", f"{address}/{element}")
+
+    def process(self, name: str, parent: str = ID["sales"]) -> str:
+        return str(self.processes(name, count=1, parent=parent)[0])
+
+    def processes(self, name: str, count: int, parent: str = ID["sales"]) -> list[str]:
+        return self.ids(self.update(*(process(f"{name} {number}", parent) for number in range(count))))
+
+    def systems(self, name: str, count: int) -> list[str]:
+        made = ({"type": "system", "attributes": named(f"{name} {number}")} for number in range(count))
+        return self.ids(self.update(*made, address=SYSTEMS))
+
+    def ids(self, response: LoadResponse) -> list[str]:
+        assert response.status == 200, response.body
+        return [each["id"] for each in response.body["elements"]]
+
+
+def named(text: str) -> Body:
+    return {"name": {"1033": text}}
+
+
+def process(name: str, parent: str, **more: Any) -> Body:
+    return {"type": "subProcess", "attributes": named(name), "rootPath": [{"id": parent}], **more}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("load")
@@ -90,7 +115,7 @@ def server(folder: Path, data_folders: DataFolders) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def desk(server: Server, folder: Path) -> Iterator[LoadClient]:
+def desk(server: Server, folder: Path) -> Iterator[ElementLoadClient]:
     (folder / "template.json").write_text(json.dumps(template()))
 
     for collection, rename in (("acme", ""), ("rival", "Rival ")):
@@ -100,18 +125,18 @@ def desk(server: Server, folder: Path) -> Iterator[LoadClient]:
     rival = "/rival/handbook/_api/rest/facets/processes/views/reporting/elements"
     before = server.request("GET", rival)
     assert (before[0], before[1]["count"]) == (200, 2)
-    desk = LoadClient(server, filled.stdout.strip())
+    desk = ElementLoadClient(server, filled.stdout.strip())
     yield desk
     desk.close()
     assert server.request("GET", rival) == before
 
 
-def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: LoadClient) -> None:
+def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: ElementLoadClient) -> None:
     element = desk.process("Wanted")
     tag = desk.read(element).etag
     assert tag is not None
 
-    def write(number: int) -> LoadAnswer:
+    def write(number: int) -> LoadResponse:
         return desk.update({"id": element, "attributes": {"scope": {"1033": str(number)}}}, If_Match=tag)
 
     answers = together([partial(write, number) for number in range(100)], threads=100)
@@ -124,7 +149,7 @@ def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: LoadClient) -
     assert desk.call("GET", f"{PROCESSES}/{element}/history").body["count"] == 2
 
 
-def test_one_key_sent_fifty_times_at_once_creates_one_element(desk: LoadClient) -> None:
+def test_one_key_sent_fifty_times_at_once_creates_one_element(desk: ElementLoadClient) -> None:
     parent = desk.process("Keyed")
     made = partial(desk.update, process("Once", parent), Idempotency_Key="once")
     answers = together([made] * 50, threads=50)
@@ -134,7 +159,7 @@ def test_one_key_sent_fifty_times_at_once_creates_one_element(desk: LoadClient) 
     assert [each["id"] for each in children] == [answers[0].element["id"]]
 
 
-def test_writers_of_different_values_of_an_element_lose_none(desk: LoadClient) -> None:
+def test_writers_of_different_values_of_an_element_lose_none(desk: ElementLoadClient) -> None:
     """Each writer repeatedly writes a value of its own and a value that all share."""
     element, rounds = desk.process("Shared"), 3
     slots = list(itertools.product(FIELDS, CULTURES))
@@ -160,7 +185,7 @@ def test_writers_of_different_values_of_an_element_lose_none(desk: LoadClient) -
     assert chain[-1][1] == stored["scope"]["1033"]
 
 
-def test_moves_that_would_form_a_cycle_together(desk: LoadClient) -> None:
+def test_moves_that_would_form_a_cycle_together(desk: ElementLoadClient) -> None:
     """Each move is valid by itself; of two, one succeeds, of three, two."""
     rings = [desk.processes(f"Ring {number}", 2 + number % 2) for number in range(12)]
     for _ in range(3):
@@ -178,7 +203,7 @@ def test_moves_that_would_form_a_cycle_together(desk: LoadClient) -> None:
         assert desk.update(*(under(each, ID["sales"]) for ring in rings for each in ring)).status == 200
 
 
-def test_children_created_at_once_have_different_positions(desk: LoadClient) -> None:
+def test_children_created_at_once_have_different_positions(desk: ElementLoadClient) -> None:
     parent = desk.process("Parent")
     made = together([partial(desk.processes, f"Child {number}", 2, parent) for number in range(40)])
     children = [each["id"] for each in desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"]]
@@ -188,7 +213,7 @@ def test_children_created_at_once_have_different_positions(desk: LoadClient) -> 
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
 
 
-def test_shapes_drawn_at_once_all_exist(desk: LoadClient) -> None:
+def test_shapes_drawn_at_once_all_exist(desk: ElementLoadClient) -> None:
     owner = desk.process("Drawn")
     address = f"{PROCESSES}/{owner}/content"
 
@@ -216,18 +241,18 @@ def test_shapes_drawn_at_once_all_exist(desk: LoadClient) -> None:
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
 
 
-def test_nothing_refers_to_deleted_elements(desk: LoadClient) -> None:
+def test_nothing_refers_to_deleted_elements(desk: ElementLoadClient) -> None:
     """The first request decides, about elements and about what is deleted with a shape."""
     systems, sources = desk.systems("Wanted and unwanted", 12), desk.processes("Source", 24)
     owner = desk.process("Owner")
     tasks, shapes = drawn_tasks(desk, owner, 12)
 
-    def refer(source: str, system: str, task: str) -> LoadAnswer:
+    def refer(source: str, system: str, task: str) -> LoadResponse:
         related = {"systems": [{"id": system}], "tools": [{"id": system}, {"id": system}]}
         first = desk.update({"id": source, "related": related})
         return first if first.status != 200 else desk.update({"id": source, "related": {"nextSteps": [{"id": task}]}})
 
-    calls: list[Callable[[], LoadAnswer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for place, (system, task, shape) in enumerate(zip(systems, tasks, shapes, strict=True)):
         calls.append(partial(refer, sources[place], system, task))
         calls.append(partial(desk.call, "DELETE", f"{SYSTEMS}/{system}"))
@@ -247,7 +272,7 @@ def test_nothing_refers_to_deleted_elements(desk: LoadClient) -> None:
     assert {each["id"] for each in content} == there & set(tasks)
 
 
-def drawn_tasks(desk: LoadClient, owner: str, count: int) -> tuple[list[str], list[str]]:
+def drawn_tasks(desk: ElementLoadClient, owner: str, count: int) -> tuple[list[str], list[str]]:
     address = f"{PROCESSES}/{owner}/content"
     items = [
         {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": named(f"Task {index}")}}
@@ -258,7 +283,7 @@ def drawn_tasks(desk: LoadClient, owner: str, count: int) -> tuple[list[str], li
     return [each["id"] for each in content], [each["properties"]["shapeId"] for each in content]
 
 
-def test_requests_that_need_the_same_elements_in_another_order(desk: LoadClient) -> None:
+def test_requests_that_need_the_same_elements_in_another_order(desk: ElementLoadClient) -> None:
     """In one request, by references to each other, by places below each other: all of them finish."""
     pair = desk.processes("Pair", 2)
     left, right = ({"id": each, "attributes": {"scope": {"1033": "again"}}} for each in pair)
@@ -270,7 +295,7 @@ def test_requests_that_need_the_same_elements_in_another_order(desk: LoadClient)
 
 
 @only_at_full_scale
-def test_the_configuration_changes_while_elements_are_written(desk: LoadClient, folder: Path) -> None:
+def test_the_configuration_changes_while_elements_are_written(desk: ElementLoadClient, folder: Path) -> None:
     """The first request decides whether a value is stored or its attribute removed."""
     elements, stop = desk.processes("Configured", 3), threading.Event()
     for name, more in (("with", ["extra"]), ("without", [])):

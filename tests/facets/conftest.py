@@ -24,7 +24,7 @@ def small_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(other_storage: Storage, small_file: Path) -> Storage:
-    """A storage with the small template, readable by anybody."""
+    """A storage with the small template and anonymous access."""
     return StorageFactory.create(collection="acme", key="small", template=str(small_file), anonymous="read")
 
 
@@ -35,14 +35,14 @@ def twin(small: Storage, small_file: Path) -> Storage:
 
 @pytest.fixture
 def office(small: Storage, twin: Storage) -> Iterator[Office]:
-    """Whatever happens in it, the other storage stays as it was."""
+    """The back office of the storage; the other storage must stay unchanged."""
     yield Office(small, Role.ADMINISTRATOR)
     assert stored(twin) == OLD
 
 
 @pytest.fixture
 def in_use() -> Iterator[None]:
-    """As an app above would say it: persons are stored, with an age; things in a size and a state."""
+    """Report content in use, as the apps above do: persons with an age, and things with a size and a state."""
     used: set[tuple[str, str | None, str | None, str | None]] = {
         ("person", None, None, None),
         ("person", "age", None, None),

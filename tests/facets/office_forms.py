@@ -1,4 +1,4 @@
-"""Forms of pages as a browser fills and posts them: what the page shows is posted back, with a few things changed."""
+"""Forms of the back office, posted like a browser does: all fields of the page, with a few changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OLD = read_template(SMALL)
 
 
 class _Form(HTMLParser):
-    """The fields of the form with that id, as a browser would post them; buttons are left out."""
+    """Collects the fields of a form as a browser would post them, without buttons."""
 
     def __init__(self, form_id: str) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ def form_of(page: str, form_id: str) -> Values:
 
 
 class Office:
-    """The configuration part of a storage's back office, as somebody with these roles uses it."""
+    """The configuration pages of a storage for a user with these roles."""
 
     def __init__(self, storage: Storage, *roles: Role) -> None:
         account = StaffAccountFactory.create()
@@ -101,7 +101,7 @@ class Office:
         return str(response.content.decode())
 
     def form(self, path: str) -> Values:
-        """`path` begins with the name of the model, which the form is called after."""
+        """Return the values of a form; `path` starts with the name of its model."""
         return form_of(self.page(f"facets/{path}"), f"{path.split('/')[0]}_form")
 
     def save(self, path: str, values: Values, button: str = "_save") -> Any:
@@ -109,7 +109,7 @@ class Office:
 
 
 def changed(values: Values, **new: str | list[str] | None) -> Values:
-    """With other values; names have `__` for hyphens, as in `display_names__1031`. None leaves a field out."""
+    """Return changed values. Names have `__` for hyphens, as in `display_names__1031`; None removes a field."""
     found = dict(values)
     for name, value in new.items():
         key = name.replace("__", "-")
@@ -121,14 +121,14 @@ def changed(values: Values, **new: str | list[str] | None) -> Values:
 
 
 def added(values: Values, prefix: str, **fields: str | list[str]) -> Values:
-    """With one more row in a table of parts."""
+    """Return values with one more row in a table of parts."""
     number = int(values[f"{prefix}-TOTAL_FORMS"][0])
     found = changed(values, **{f"{prefix}__TOTAL_FORMS": str(number + 1)})
     return changed(found, **{f"{prefix}__{number}__{name}": value for name, value in fields.items()})
 
 
 def row_number(values: Values, prefix: str, field: str, value: str) -> int:
-    """Which row of a table has that value in that field."""
+    """Return the number of the table row that has this value in this field."""
     total = int(values[f"{prefix}-TOTAL_FORMS"][0])
     return next(number for number in range(total) if values.get(f"{prefix}-{number}-{field}") == [value])
 

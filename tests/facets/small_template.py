@@ -1,4 +1,4 @@
-"""A template of our own making: two facets, strange but legal names, every kind of property."""
+"""A small template with two facets, unusual but valid names, and every kind of property."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ SMALL: dict[str, Any] = {
 
 
 def small_template(**changes: Any) -> dict[str, Any]:
-    """A copy to change: `small_template(**{"types.box.color": "#FFFFFF"})`; None removes."""
+    """Return a changed copy: `small_template(**{"types.box.color": "#FFFFFF"})`; None removes an entry."""
     document = copy.deepcopy(SMALL)
     for place, value in changes.items():
         *path, last = place.split("|") if "|" in place else place.split(".")

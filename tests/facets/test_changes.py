@@ -1,9 +1,8 @@
-"""Changing a configuration: the differences in words, what stands in the way, and that nothing else is touched."""
+"""Changes to a configuration: differences, obstacles, and that everything else stays the same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from django.core.management import CommandError, call_command
 from facets import models
 from facets.blueprint.differences import Hazard, describe_differences, hazards
 from facets.changing.changes import change_configuration, plan_change
-from facets.extension import FacetsExtension, facets_extensions
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict, NotFound
@@ -75,11 +73,11 @@ def run(*words: str) -> tuple[str, str]:
         ),
     ],
 )
-def test_differences_in_words(changed: dict[str, Any], lines: list[str]) -> None:
+def test_differences_as_lines(changed: dict[str, Any], lines: list[str]) -> None:
     assert describe_differences(OLD, read_template(small_template(**changed))) == lines
 
 
-def test_what_comes_and_goes() -> None:
+def test_additions_and_removals() -> None:
     document = small_template()
     document["facets"]["new"] = document["facets"].pop("people")
     document["types"]["person"]["facet"] = "new"
@@ -142,7 +140,7 @@ def test_hazards(changed: dict[str, Any], found: list[Hazard]) -> None:
     assert hazards(OLD, read_template(small_template(**changed))) == found
 
 
-def test_a_type_that_goes_or_moves_is_a_hazard() -> None:
+def test_removing_or_moving_a_type_is_a_hazard() -> None:
     document = small_template(**{"types.Thing.insertables": []})
     del document["types"]["dot"]
     document["types"]["box"]["facet"] = "people"
@@ -156,23 +154,12 @@ def test_a_type_that_goes_or_moves_is_a_hazard() -> None:
     ]
 
 
-@pytest.fixture
-def in_use() -> Iterator[None]:
-    """As an app above would say it: persons are stored, and their age."""
-
-    def check(hazard: Hazard) -> str | None:
-        return "7 elements have it" if (hazard.type, hazard.property) in {("person", "age"), ("dot", None)} else None
-
-    with facets_extensions.extended_by(FacetsExtension(describe_use=check)):
-        yield
-
-
 @pytest.mark.django_db
-def test_what_would_orphan_content_is_refused_and_named(small: Storage, in_use: None) -> None:
+def test_a_change_that_would_orphan_content_is_refused(small: Storage, in_use: None) -> None:
     document = small_template(**{"types.person.properties.1": None, "types.box.color": "#FFFFFF"})
     with pytest.raises(Conflict) as caught:
         change_configuration(small, read_template(document))
-    assert caught.value.details == ("person.age: the property is removed, but 7 elements have it.",)
+    assert caught.value.details == ("person.age: the property is removed, but 7 versions have it.",)
     with tenant_scope(small):
         assert read_blueprint() == OLD
 
@@ -194,15 +181,15 @@ def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_
 
 
 @pytest.mark.django_db
-def test_the_same_again_changes_nothing_not_even_the_revision(small: Storage) -> None:
+def test_an_equal_configuration_does_not_change_the_revision(small: Storage) -> None:
     before = Storage.objects.get(pk=small.pk).configuration_revision
     assert change_configuration(small, OLD).differences == []
     assert Storage.objects.get(pk=small.pk).configuration_revision == before
 
 
 @pytest.mark.django_db
-def test_there_and_back_again(small: Storage) -> None:
-    """From the small template to the standard one and back: everything is replaced, nothing is left over."""
+def test_changing_everything_and_back(small: Storage) -> None:
+    """Change from the small template to the standard one and back, which replaces everything."""
     standard = read_template(json.loads(Path("storage/template_files/standard.json").read_text()))
     change_configuration(small, standard)
     with tenant_scope(small):
@@ -215,7 +202,7 @@ def test_there_and_back_again(small: Storage) -> None:
 
 @pytest.mark.django_db
 def test_rows_made_by_hand_are_found_by_their_names(small: Storage) -> None:
-    """A row that the back office has made has an id of its own, which an update by template must keep."""
+    """A row from the back office has a random id, which an update from a template must keep."""
     with tenant_scope(small):
         facet = models.Facet.objects.create(name="new", type_name="New", position=9)
         made = models.ElementType.objects.create(
@@ -235,8 +222,8 @@ def test_rows_made_by_hand_are_found_by_their_names(small: Storage) -> None:
 
 
 @pytest.mark.django_db
-def test_rows_renamed_by_hand_are_not_taken_for_those_of_their_old_names(small: Storage) -> None:
-    """The renamed row keeps its id, which is the one that its old name would get."""
+def test_renamed_rows_do_not_get_the_content_of_their_old_names(small: Storage) -> None:
+    """A renamed row keeps its id, which is the id that derives from its old name."""
     with tenant_scope(small):
         models.ElementType.objects.filter(key="person").update(key="human")
         models.Property.objects.filter(key="age").update(key="years")
@@ -269,7 +256,7 @@ def test_types_and_views_swapped_by_hand(small: Storage) -> None:
 
 
 @pytest.mark.django_db
-def test_cycles_renamed_by_hand_are_not_taken_for_those_of_their_old_names(small: Storage) -> None:
+def test_renamed_cycles_do_not_get_the_content_of_their_old_names(small: Storage) -> None:
     with tenant_scope(small):
         models.ReleaseCycle.objects.filter(key="slow").update(key="tardy")
         models.CycleState.objects.filter(key="checked").update(key="proofread")
@@ -310,7 +297,7 @@ def test_names_of_a_cycle_that_change_their_letter_case(small: Storage) -> None:
     text = json.dumps(SMALL)
     for name in ("slow", "draft", "Check", "named"):
         text = text.replace(f'"{name}":', f'"{name.upper()}":').replace(f': "{name}"', f': "{name.upper()}"')
-    # "draft" is a category, too.
+    # "draft" is a category as well.
     new = read_template(json.loads(text.replace('"category": "DRAFT"', '"category": "draft"')))
     assert (new.cycles[1].key, new.cycles[1].states[0].key, new.rules[0].key) == ("SLOW", "DRAFT", "NAMED")
     change_configuration(small, new)
@@ -319,7 +306,7 @@ def test_names_of_a_cycle_that_change_their_letter_case(small: Storage) -> None:
 
 
 @pytest.mark.django_db
-def test_one_new_property_touches_its_neighbours_only(small: Storage) -> None:
+def test_a_new_property_moves_only_its_neighbours(small: Storage) -> None:
     with tenant_scope(small):
         before = dict(models.Property.objects.exclude(type__key="person").values_list("id", "position"))
     new = {"key": "first", "displayNames": {"1033": "First"}, "attribute": {"dataType": "Url"}}
@@ -331,7 +318,7 @@ def test_one_new_property_touches_its_neighbours_only(small: Storage) -> None:
 
 
 @pytest.mark.django_db
-def test_a_storage_that_is_gone(small: Storage) -> None:
+def test_a_removed_storage(small: Storage) -> None:
     remove_storage(small)
     small.pk = small.id = Storage().id
     with pytest.raises(NotFound):
@@ -365,13 +352,18 @@ class TestCommands:
         line = "~ types.box.color: #AABBCC -> #FFFFFF\n"
         assert run("update_configuration", "acme", "small", str(file), "--dry-run") == (
             line,
-            "acme/small: 1 difference(s) would change.\n",
+            "acme/small: 1 difference; nothing was changed.\n",
         )
         assert run("update_configuration", "acme", "small", str(file)) == (
             line,
-            "acme/small: 1 difference(s) changed.\n",
+            "acme/small: 1 difference applied.\n",
         )
-        assert run("update_configuration", "acme", "small", str(file)) == ("", "acme/small: nothing to change.\n")
+        assert run("update_configuration", "acme", "small", str(file)) == ("", "acme/small: no differences.\n")
+        file.write_text(json.dumps(small_template(**{"types.dot.color": "#FFFFFF"})))
+        assert run("update_configuration", "acme", "small", str(file)) == (
+            "~ types.box.color: #FFFFFF -> #AABBCC\n~ types.dot.color: #000000 -> #FFFFFF\n",
+            "acme/small: 2 differences applied.\n",
+        )
 
     def test_update_refuses_in_one_line(self, small: Storage, tmp_path: Path, in_use: None) -> None:
         file = tmp_path / "changed.json"
@@ -379,10 +371,12 @@ class TestCommands:
         for words in ([], ["--dry-run"]):
             with pytest.raises(CommandError) as caught:
                 run("update_configuration", "acme", "small", str(file), *words)
-            assert "person.age: the property is removed, but 7 elements have it." in str(caught.value)
+            obstacle = "person.age: the property is removed, but 7 versions have it."
+            assert obstacle in str(caught.value)
+            assert str(caught.value).startswith("The change would orphan stored content. ")
             assert "\n" not in str(caught.value)
 
-    def test_a_bad_template_is_told_with_its_places(self, small: Storage, tmp_path: Path) -> None:
+    def test_problems_of_a_template_are_reported_with_their_places(self, small: Storage, tmp_path: Path) -> None:
         file = tmp_path / "bad.json"
         file.write_text(json.dumps(small_template(**{"types.box.facet": "usres"})))
         for words in (

@@ -1,4 +1,4 @@
-"""The rules of templates for configurations that did not come from one; and comparisons of what the API answers."""
+"""The rules of templates for rows that were edited by hand, and the comparison of API answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_type(**changes: Any) -> Blueprint:
                 ' {"1031": "Prozess", "1033": "Process"}'
             ],
         ),
-        # A template could not say these, so that they would be lost by the next export.
+        # A template cannot express these, so an export would lose them.
         (
             with_type(release_cycle=""),
             ["cannot be written to a template: ~ types.Thing.release_cycle: nothing -> quick"],
@@ -76,7 +76,7 @@ def test_problems_have_their_places(changed: Blueprint, problems: list[str]) -> 
 
 
 @pytest.mark.django_db
-def test_what_is_wrong_already_does_not_hinder_mending_something_else(small: Storage) -> None:
+def test_existing_problems_do_not_prevent_other_corrections(small: Storage) -> None:
     with tenant_scope(small):
         Facet.objects.filter(name="people").update(display_names={})
         ElementType.objects.filter(key="dot").update(color="black")

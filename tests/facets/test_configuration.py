@@ -1,4 +1,4 @@
-"""The compiled configuration: built with few statements, cached by revision, renewed by any change from anywhere."""
+"""The compiled configuration: built with one statement, cached by revision, compiled again after any change."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ from storage.models import Storage
 from storage.tenancy.contexts import read_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.facets.office_forms import revision
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 FACETS = "/acme/small/_api/rest/facets"
-
-
-def revision(storage: Storage) -> int:
-    return Storage.objects.values_list("configuration_revision", flat=True).get(pk=storage.pk)
 
 
 def fresh(storage: Storage) -> Storage:
@@ -38,10 +35,10 @@ def fresh(storage: Storage) -> Storage:
     return found
 
 
-def test_it_is_built_with_a_handful_of_statements(small: Storage, django_assert_num_queries: Any) -> None:
+def test_it_is_built_with_one_statement(small: Storage, django_assert_num_queries: Any) -> None:
     storage = fresh(small)
     with tenant_scope(storage):
-        # One statement, in a scope of its own: savepoint, scope, statement, scope back, release.
+        # One statement in its own scope: savepoint, scope, statement, previous scope, release.
         with django_assert_num_queries(5):
             first = configuration_of(storage)
         with django_assert_num_queries(0):
@@ -54,7 +51,7 @@ def test_the_number_of_statements_does_not_grow(django_assert_num_queries: Any) 
         configuration_of(storage)
 
 
-def test_a_request_asks_no_configuration_table_when_cached(
+def test_a_request_with_a_warm_cache_queries_no_configuration_table(
     api: ApiClient, small: Storage, django_assert_num_queries: Any
 ) -> None:
     api.get(f"{FACETS}/people/views/all of it/config")
@@ -66,7 +63,7 @@ def test_a_request_asks_no_configuration_table_when_cached(
 
 
 @pytest.mark.parametrize("model", models.__all__)
-def test_any_change_of_any_row_bumps_the_revision(small: Storage, other_storage: Storage, model: str) -> None:
+def test_any_change_of_any_row_changes_the_revision(small: Storage, other_storage: Storage, model: str) -> None:
     manager = getattr(models, model).objects
     others = revision(other_storage)
     with tenant_scope(small):
@@ -85,7 +82,7 @@ def test_any_change_of_any_row_bumps_the_revision(small: Storage, other_storage:
     assert revision(other_storage) == others
 
 
-def test_inserts_deletes_and_cultures_bump_it_too(small: Storage) -> None:
+def test_inserts_deletes_and_cultures_change_the_revision(small: Storage) -> None:
     with tenant_scope(small):
         before = revision(small)
         facet = models.Facet.objects.create(name="new", type_name="New")
@@ -96,7 +93,7 @@ def test_inserts_deletes_and_cultures_bump_it_too(small: Storage) -> None:
     assert before < made < gone < revision(small)
 
 
-def test_nobody_but_the_database_sets_the_revision(small: Storage) -> None:
+def test_only_the_database_sets_the_revision(small: Storage) -> None:
     """Saving a storage that was read before a change must not write the old revision back."""
     early = Storage.objects.get(pk=small.pk)
     with tenant_scope(small):
@@ -121,7 +118,7 @@ def test_a_revision_of_a_failed_transaction_is_never_used_again(small: Storage) 
     assert dict(configuration_of(fresh(small)).facet("people").facet.display_names) == {1033: "Persons"}
 
 
-def test_the_scope_of_another_storage_does_not_get_in(small: Storage, other_storage: Storage) -> None:
+def test_the_scope_of_the_caller_does_not_matter(small: Storage, other_storage: Storage) -> None:
     with tenant_scope(other_storage):
         assert [facet.name for facet in configuration_of(fresh(small)).blueprint.facets] == ["things, étc.", "people"]
         assert [facet.name for facet in configuration_of(fresh(other_storage)).blueprint.facets] == ["notes"]
@@ -134,7 +131,7 @@ def test_the_scope_of_another_storage_does_not_get_in(small: Storage, other_stor
         "ALTER TABLE facets_layout DISABLE TRIGGER configuration_changed",
     ],
 )
-def test_a_table_whose_changes_would_go_unseen_is_found(damage: str) -> None:
+def test_a_table_without_the_trigger_is_reported(damage: str) -> None:
     assert check_configuration_triggers(None, databases=["default"]) == []
     with connection.cursor() as cursor:
         cursor.execute(damage)
@@ -145,7 +142,7 @@ def test_a_table_whose_changes_would_go_unseen_is_found(damage: str) -> None:
     )
 
 
-def test_a_change_is_seen_on_the_next_request(api: ApiClient, small: Storage) -> None:
+def test_the_next_request_sees_a_change(api: ApiClient, small: Storage) -> None:
     assert api.get(FACETS).json()["values"][1]["displayNames"]["1033"] == "People"
     with tenant_scope(small):
         models.Facet.objects.filter(name="people").update(display_names={"1033": "Persons"})
@@ -160,7 +157,7 @@ def test_a_change_is_seen_on_the_next_request(api: ApiClient, small: Storage) ->
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.long
 def test_readers_never_see_a_half_changed_configuration(small_file: Any) -> None:
-    """Readers with a cold cache while types come and go in other transactions."""
+    """Readers have an empty cache while other transactions add and remove types."""
     storage = StorageFactory.create(key="busy", template=str(small_file))
     small = read_template(SMALL)
     larger = read_template(
@@ -195,7 +192,26 @@ def test_readers_never_see_a_half_changed_configuration(small_file: Any) -> None
     assert wrong == []
 
 
-def test_names_are_found_in_any_letter_case_and_told_when_unknown(small: Storage) -> None:
+def test_similar_names_are_suggested(small: Storage) -> None:
+    found = configuration_of(small)
+    for look_up, message in (
+        (lambda: found.facet("peple"), "There is no facet peple. Similar: people."),
+        (
+            lambda: found.facet("people").view("All of"),
+            "There is no view All of in the facet people. Similar: all of it.",
+        ),
+        (
+            lambda: found.facet("people").view("all of it").type("Persons"),
+            "There is no type Persons in the view all of it of the facet people. Similar: person.",
+        ),
+        (lambda: found.facet("x" * 100_000), f"There is no facet {'x' * 100_000}."),
+    ):
+        with pytest.raises(NotFound) as caught:
+            look_up()
+        assert caught.value.message == message
+
+
+def test_names_ignore_letter_case_and_unknown_names_are_reported(small: Storage) -> None:
     storage = fresh(small)
     with tenant_scope(storage):
         compiled = configuration_of(storage)
@@ -209,7 +225,7 @@ def test_names_are_found_in_any_letter_case_and_told_when_unknown(small: Storage
             call()
 
 
-def test_nothing_of_it_can_be_changed(small: Storage) -> None:
+def test_it_is_immutable(small: Storage) -> None:
     storage = fresh(small)
     with tenant_scope(storage):
         compiled: Any = configuration_of(storage)
@@ -233,7 +249,9 @@ def test_the_cache_is_bounded(
     assert list(configuration._cache) == [other_storage.id]
 
 
-def test_answers_are_rendered_once_a_revision(api: ApiClient, small: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_rendered_once_per_revision(
+    api: ApiClient, small: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = f"{FACETS}/people/views/all of it/config"
     first = api.get(address).content
 
@@ -244,8 +262,8 @@ def test_answers_are_rendered_once_a_revision(api: ApiClient, small: Storage, mo
     assert api.get(address).content == first
 
 
-def test_storages_with_the_same_configuration_share_what_follows_from_it(small: Storage) -> None:
-    """But not what was changed in one of them."""
+def test_storages_with_equal_configurations_share_compiled_values(small: Storage) -> None:
+    """Storages share compiled values until one of them changes."""
     first, second, third = (StorageFactory.create(key=key, template="standard") for key in ("one", "two", "three"))
     StorageFactory.create(key="four", template="standard", cultures=[1033], default_culture=1033)
     other_cultures = read_storage("acme", "four")
@@ -276,8 +294,8 @@ def test_the_same_types_with_other_ids_are_another_configuration(small: Storage)
     assert dict(same.type_ids) == ids
 
 
-def test_what_is_not_used_any_more_is_freed_at_once(api: ApiClient) -> None:
-    """Processes that serve look for circles of objects very seldom."""
+def test_unused_configurations_are_freed_at_once(api: ApiClient) -> None:
+    """Server processes run the garbage collector very seldom, so reference cycles would stay in memory."""
 
     def count() -> int:
         return sum(type(each) is configuration.CompiledView for each in gc.get_objects())
@@ -289,7 +307,7 @@ def test_what_is_not_used_any_more_is_freed_at_once(api: ApiClient) -> None:
     assert (
         api.get("/acme/short/_api/rest/facets/processes/views/detail/elements?$filter=name -eq 'x'").status_code == 200
     )
-    gc.collect()  # of the request itself
+    gc.collect()  # reference cycles of the request itself
     assert count() > before
     gc.disable()
     try:

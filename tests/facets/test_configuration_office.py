@@ -1,6 +1,6 @@
-"""Curating the configuration in the back office: what is saved is what the API answers.
+"""Editing the configuration in the back office: the API answers what was saved.
 
-Two storages come from the same template, so that their rows have the same ids: what changes one must not reach the other.
+Two storages come from the same template, so their rows have the same ids; a change must not reach the other storage.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PEOPLE = "/acme/small/_api/rest/facets/people/views/all%20of%20it/config"
 TREE = f"{THINGS}/Tree/config"
 
 
-def test_a_name_that_is_saved_is_what_the_api_answers(small: Storage, office: Office, api: ApiClient) -> None:
+def test_the_api_answers_a_saved_name(small: Storage, office: Office, api: ApiClient) -> None:
     before = api.get(PEOPLE).json()
     path = address(small, models.Property, type__key="person", key="age")
     form = office.form(path)
@@ -37,8 +37,8 @@ def test_a_name_that_is_saved_is_what_the_api_answers(small: Storage, office: Of
     assert api.get(PEOPLE).json() == expected
 
 
-def test_a_form_that_is_saved_as_it_is_changes_nothing(small: Storage, office: Office) -> None:
-    """Not even the revision: whatever the forms show is what they post."""
+def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: Office) -> None:
+    """Posting a form without changes does not change the revision."""
     before = revision(small)
     paths = [
         address(small, models.Facet, name="people"),
@@ -60,7 +60,7 @@ def test_a_form_that_is_saved_as_it_is_changes_nothing(small: Storage, office: O
     assert revision(small) == before
 
 
-def test_the_preview_writes_nothing_and_is_what_the_api_then_answers(
+def test_the_preview_writes_nothing_and_matches_the_later_answer(
     small: Storage, office: Office, api: ApiClient
 ) -> None:
     path = address(small, models.ElementType, key="Thing")
@@ -83,7 +83,7 @@ def test_the_preview_writes_nothing_and_is_what_the_api_then_answers(
         assert api.get(f"/acme/small/_api/{place}").json() == body
 
 
-def test_the_preview_of_a_facet_is_its_lists(small: Storage, office: Office, api: ApiClient) -> None:
+def test_the_preview_of_a_facet_has_its_lists(small: Storage, office: Office, api: ApiClient) -> None:
     path = address(small, models.Facet, name="people")
     preview = office.save(path, changed(office.form(path), display_names__1031="Leute"), "_preview").json()
     office.save(path, changed(office.form(path), display_names__1031="Leute"))
@@ -92,7 +92,7 @@ def test_the_preview_of_a_facet_is_its_lists(small: Storage, office: Office, api
         assert response.json() == each["body"]
 
 
-def test_checking_without_a_script_shows_the_same_in_the_page(small: Storage, office: Office) -> None:
+def test_the_preview_without_a_script(small: Storage, office: Office) -> None:
     path = address(small, models.ElementType, key="box")
     response = office.save(path, changed(office.form(path), color="#ffffff"), "_check")
     page = response.content.decode()
@@ -102,7 +102,7 @@ def test_checking_without_a_script_shows_the_same_in_the_page(small: Storage, of
     assert stored(small) == OLD
 
 
-def test_what_is_not_in_use_can_be_renamed_and_stays_the_same_row(small: Storage, office: Office) -> None:
+def test_unused_entries_can_be_renamed_and_keep_their_rows(small: Storage, office: Office) -> None:
     path = address(small, models.ElementType, key="box")
     assert office.save(path, changed(office.form(path), key="crate")).status_code == 302
     assert address(small, models.ElementType, key="crate") == path
@@ -130,7 +130,7 @@ def test_names_can_be_swapped(small: Storage, office: Office) -> None:
     assert address(small, models.Property, type__key="person", key="friends") == path
 
 
-def test_properties_are_put_in_order(small: Storage, office: Office, api: ApiClient) -> None:
+def test_properties_can_be_ordered(small: Storage, office: Office, api: ApiClient) -> None:
     path = address(small, models.ElementType, key="person")
     values = changed(
         office.form(path), properties__0__position="2", properties__1__position="0", properties__2__position="1"
@@ -139,10 +139,10 @@ def test_properties_are_put_in_order(small: Storage, office: Office, api: ApiCli
     assert [each["key"] for each in api.get(PEOPLE).json()["values"][0]["properties"]] == ["age", "friends", "name"]
 
 
-def test_lists_are_put_in_order_also_when_only_some_rows_show(small: Storage, office: Office, api: ApiClient) -> None:
+def test_a_filtered_list_can_be_ordered(small: Storage, office: Office, api: ApiClient) -> None:
     with tenant_scope(small):
         ids = {row.key: str(row.pk) for row in models.ElementType.objects.all()}
-    # As the list shows them that is filtered by a facet: Thing, box, dot, but not person.
+    # The list filtered by a facet shows Thing, box and dot, but not person.
     order = {"dot": 0, "Thing": 1, "box": 2}
     values: dict[str, Any] = {"_save": "1"}
     for number, key in enumerate(("Thing", "box", "dot")):
@@ -163,7 +163,7 @@ def test_lists_are_put_in_order_also_when_only_some_rows_show(small: Storage, of
     assert names == ["people", "things, étc."]
 
 
-def test_a_facet_with_a_view_a_type_and_an_attribute_is_made(small: Storage, office: Office, api: ApiClient) -> None:
+def test_creating_a_facet_with_a_view_a_type_and_attributes(small: Storage, office: Office, api: ApiClient) -> None:
     form = changed(office.form("facet/add/"), name="machines", type_name="Machines", display_names__1033="Machines")
     form = added(form, "views", name="list", key="List", display_names__1033="List")
     assert office.save("facet/add/", form).status_code == 302
@@ -212,7 +212,7 @@ def test_a_facet_with_a_view_a_type_and_an_attribute_is_made(small: Storage, off
     assert [each.key for each in stored(small).types] == ["Thing", "box", "dot", "person", "press"]
 
 
-def test_a_state_and_the_way_to_it_are_made_in_one_form(small: Storage, office: Office) -> None:
+def test_adding_a_state_and_a_transition_to_it_in_one_form(small: Storage, office: Office) -> None:
     path = address(small, models.ReleaseCycle, key="quick")
     form = office.form(path)
     form = added(form, "states", key="proof", display_names__1033="Proof", category="review")
@@ -239,7 +239,7 @@ def test_a_state_and_the_way_to_it_are_made_in_one_form(small: Storage, office: 
     ]
 
 
-def test_what_a_view_shows_of_a_type(small: Storage, office: Office, api: ApiClient) -> None:
+def test_properties_and_layouts_of_a_type_in_a_view(small: Storage, office: Office, api: ApiClient) -> None:
     path = address(small, models.FacetView, name="Tree")
     form = office.form(path)
     thing = row_number(form, "types", "shown", form["types-1-shown"][0])
@@ -324,7 +324,7 @@ def test_mandatory_cultures_are_marked_and_texts_of_other_cultures_survive(small
 
 
 def test_names_show_in_the_language_of_the_page(small: Storage, office: Office) -> None:
-    """Else in the default culture, as for types that have no German name."""
+    """Types without a German name are shown in the default culture."""
     german = office.client.get(f"{office.base}facets/elementtype/", headers={"Accept-Language": "de"}).content.decode()
     english = office.page("facets/elementtype/")
     assert (">Ding<" in german, ">Thing<" in english, ">Box<" in german) == (True, True, True)

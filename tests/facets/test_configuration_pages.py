@@ -1,4 +1,4 @@
-"""Pages about the configuration as a whole, and what all its pages cost."""
+"""Comparison with the template, export, and the number of statements of all configuration pages."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ OLD = read_template(SMALL)
 
 @pytest.fixture
 def office(small: Storage, small_file: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
-    """The template is one of those that the installation has."""
+    """The back office of a storage whose template is installed."""
     monkeypatch.setattr("storage.provisioning.templates.TEMPLATE_DIR", small_file.parent)
     return Office(small, Role.ADMINISTRATOR)
 
 
-def test_the_export_is_what_the_command_prints(small: Storage, office: Office) -> None:
+def test_the_export_equals_the_output_of_the_command(small: Storage, office: Office) -> None:
     printed = StringIO()
     call_command("export_template", "acme", "small", stdout=printed)
     response = office.get("configuration/export/")
@@ -42,11 +42,11 @@ def test_the_export_is_what_the_command_prints(small: Storage, office: Office) -
     assert read_template(json.loads(response.content)) == OLD
 
 
-def test_a_storage_that_is_as_its_template(office: Office) -> None:
+def test_a_storage_that_matches_its_template(office: Office) -> None:
     assert "The configuration of the storage equals its template." in office.page("configuration/compare/")
 
 
-def test_what_differs_from_the_template_side_by_side(small: Storage, office: Office) -> None:
+def test_differences_from_the_template(small: Storage, office: Office) -> None:
     document = small_template(
         **{
             "types.box.displayNames": {"1031": "Kiste", "1033": "Box"},
@@ -69,7 +69,7 @@ def test_what_differs_from_the_template_side_by_side(small: Storage, office: Off
     assert "only in this storage" in page
 
 
-def test_one_entry_is_taken_over_from_the_template(small: Storage, office: Office) -> None:
+def test_restoring_one_entry_from_the_template(small: Storage, office: Office) -> None:
     document = small_template(**{"types.box.color": "#FFFFFF", "types.dot.color": "#FFFFFF"})
     change_configuration(small, read_template(document))
     path = "configuration/compare/take/?section=types&name=box"
@@ -81,8 +81,8 @@ def test_one_entry_is_taken_over_from_the_template(small: Storage, office: Offic
     assert office.get("configuration/compare/take/?section=secrets&name=box").status_code == 404
 
 
-def test_taking_over_what_breaks_a_rule_is_refused(small: Storage, office: Office) -> None:
-    """The template's type has a parent that is not there any more."""
+def test_restoring_an_entry_that_breaks_a_rule_is_refused(small: Storage, office: Office) -> None:
+    """The type of the template has a parent that the storage no longer has."""
     document = small_template(**{"types.Thing.parents": None, "types.box": None})
     document["facets"]["things, étc."]["views"]["Tree"].update(types=["Thing"], rootTypes=["Thing"])
     document["facets"]["things, étc."]["views"]["Tree"]["properties"] = ["name"]
@@ -94,7 +94,7 @@ def test_taking_over_what_breaks_a_rule_is_refused(small: Storage, office: Offic
         assert read_blueprint() == read_template(document)
 
 
-def test_a_template_that_is_gone_is_said(small_file: Path, office: Office) -> None:
+def test_a_missing_template_is_reported(small_file: Path, office: Office) -> None:
     small_file.rename(small_file.with_name("other.json"))
     page = office.page("configuration/compare/")
     assert "The template cannot be read, so a comparison is not possible." in page
@@ -107,7 +107,7 @@ def counted(office: Office, path: str) -> int:
     return len(queries)
 
 
-def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage, office: Office) -> None:
     with tenant_scope(small):
         person = models.ElementType.objects.get(key="person").pk
         cycle = models.ReleaseCycle.objects.get(key="quick").pk
@@ -118,7 +118,7 @@ def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) 
         f"facets/releasecycle/{cycle}/change/",
         f"facets/facetview/{view}/change/",
     ]
-    # What the process keeps is made by the first look.
+    # The first request fills the caches of the process.
     for path in paths:
         counted(office, path)
     before = {path: counted(office, path) for path in paths}
@@ -139,7 +139,7 @@ def test_pages_cost_the_same_whatever_they_show(small: Storage, office: Office) 
     assert {path: counted(office, path) for path in paths} == before
 
 
-def test_saving_many_properties_asks_for_none_of_them_alone(small: Storage, office: Office) -> None:
+def test_saving_many_properties_needs_no_statement_per_property(small: Storage, office: Office) -> None:
     with tenant_scope(small):
         path = f"elementtype/{models.ElementType.objects.get(key='person').pk}/change/"
 

@@ -1,4 +1,4 @@
-"""What cannot be changed in the back office is refused with its reasons; nothing is written, and nothing typed is lost."""
+"""Refused changes in the back office: each has its reason, nothing is written, and the input is kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
         (models.ValidationRule, {"key": "held"}, {"transitions": []}, "Guards nothing"),
     ],
 )
-def test_what_breaks_a_rule_is_said_at_its_field_and_nothing_is_written(
+def test_a_broken_rule_is_shown_at_its_field_and_nothing_is_written(
     small: Storage, office: Office, model: Any, wanted: dict[str, str], new: dict[str, Any], problem: str | None
 ) -> None:
     path = address(small, model, **wanted)
@@ -57,9 +57,7 @@ def test_what_breaks_a_rule_is_said_at_its_field_and_nothing_is_written(
     assert 'value="Typed"' in page
 
 
-def test_what_would_orphan_content_is_refused_and_everything_typed_stays(
-    small: Storage, office: Office, in_use: None
-) -> None:
+def test_orphaning_content_is_refused_and_the_input_is_kept(small: Storage, office: Office, in_use: None) -> None:
     path = address(small, models.Property, type__key="Thing", key="größe")
     values = office.form(path)
     gone = row_number(values, "selectable_values", "key", "s")
@@ -106,10 +104,10 @@ def test_what_would_orphan_content_is_refused_and_everything_typed_stays(
         ),
     ],
 )
-def test_renaming_what_is_in_use_orphans_it(
+def test_renaming_entries_in_use_is_refused(
     small: Storage, office: Office, in_use: None, model: Any, wanted: Any, new: Any, refusal: str
 ) -> None:
-    """Rules that name the old state are in the way as well, and are told first."""
+    """Rules that name the old state are reported first."""
     path = address(small, model, **wanted)
     if model is models.ReleaseCycle:
         rule = address(small, models.ValidationRule, key="named")
@@ -119,7 +117,7 @@ def test_renaming_what_is_in_use_orphans_it(
     assert stored(small) == before
 
 
-def test_a_state_that_a_transition_needs_stays(small: Storage, office: Office) -> None:
+def test_a_state_cannot_be_removed_while_a_transition_needs_it(small: Storage, office: Office) -> None:
     path = address(small, models.ReleaseCycle, key="slow")
     form = changed(office.form(path), takes_effect="", states__3__DELETE="on")
     page = office.save(path, form).content.decode()
@@ -136,8 +134,8 @@ def test_a_tree_needs_a_root(small: Storage, office: Office) -> None:
     assert "A hierarchical view needs at least one root type" in page
 
 
-def test_somebody_else_was_quicker(small: Storage, office: Office) -> None:
-    """Nothing typed is lost, and who saves again knows what that changes."""
+def test_someone_else_has_changed_the_entry(small: Storage, office: Office) -> None:
+    """The input is kept, and the page shows what saving again would change."""
     path = address(small, models.ElementType, key="box")
     mine, theirs = office.form(path), office.form(path)
     office.save(path, changed(theirs, display_names__1033="Container"))
@@ -153,7 +151,7 @@ def test_somebody_else_was_quicker(small: Storage, office: Office) -> None:
     assert stored(small) == read_template(small_template(**{"types.box.color": "#FFFFFF"}))
 
 
-def test_a_row_that_somebody_has_removed_meanwhile(small: Storage, office: Office) -> None:
+def test_someone_else_has_removed_a_row(small: Storage, office: Office) -> None:
     path = address(small, models.ElementType, key="person")
     form = changed(office.form(path), color="#FFFFFF")
     document = small_template(**{"types.person.properties.2": None})
@@ -164,7 +162,7 @@ def test_a_row_that_somebody_has_removed_meanwhile(small: Storage, office: Offic
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.ARCHITECT])
-def test_other_roles_look_but_cannot_change(small: Storage, office: Office, role: Role) -> None:
+def test_other_roles_have_read_only_access(small: Storage, office: Office, role: Role) -> None:
     other = Office(small, role)
     path = address(small, models.ElementType, key="box")
     page = other.page(f"facets/{path}")
@@ -201,7 +199,7 @@ def test_rows_of_another_storage_do_not_exist(small: Storage, twin: Storage, off
         models.Layout.objects.filter(pk=made.pk).delete()
 
 
-def test_deleting_says_what_else_goes(small: Storage, office: Office) -> None:
+def test_deleting_lists_the_parts_that_are_removed_too(small: Storage, office: Office) -> None:
     path = address(small, models.ElementType, "delete", key="dot")
     page = office.page(f"facets/{path}")
     assert "Delete “dot”?" in page
@@ -228,7 +226,7 @@ def test_deleting_says_what_else_goes(small: Storage, office: Office) -> None:
         (models.ReleaseCycle, {"key": "slow"}, "types use this release cycle: Thing"),
     ],
 )
-def test_what_stands_in_the_way_of_deleting(
+def test_obstacles_to_deleting(
     small: Storage, office: Office, in_use: None, model: Any, wanted: Any, reason: str
 ) -> None:
     path = address(small, model, "delete", **wanted)
@@ -259,9 +257,7 @@ def test_whole_parts_can_be_deleted(small: Storage, office: Office) -> None:
     assert stored(small) == read_template(document)
 
 
-def test_a_storage_that_is_being_written_to_keeps_what_was_typed(
-    small: Storage, office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_storage_keeps_the_input(small: Storage, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*args: Any) -> None:
         raise Busy("The storage is being written to. Try again in a moment.", retry_after=5)
 
@@ -273,7 +269,7 @@ def test_a_storage_that_is_being_written_to_keeps_what_was_typed(
     assert 'value="Typed"' in page
 
 
-def test_a_form_that_somebody_has_meddled_with_is_no_error_of_ours(small: Storage, office: Office) -> None:
+def test_a_manipulated_form_is_not_a_server_error(small: Storage, office: Office) -> None:
     path = address(small, models.ElementType, key="box")
     form = office.form(path)
     for values in (

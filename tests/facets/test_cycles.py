@@ -1,5 +1,4 @@
-"""Release cycles and validation rules of a configuration (D21, D22): what is read, what is refused and where, what the
-compiled configuration knows of them, and what a change of them means."""
+"""Release cycles and validation rules of a configuration (D21, D22): templates, rows, compiled values and changes."""
 
 from __future__ import annotations
 
@@ -22,6 +21,7 @@ from repository_site.core.problems import Invalid, NotFound
 from storage.models import Storage
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
+from tests.facets.office_forms import revision
 from tests.facets.small_template import SMALL, small_template
 
 OLD = read_template(SMALL)
@@ -63,7 +63,7 @@ def test_cycles_and_rules_as_values() -> None:
     )
 
 
-def test_what_is_asked_for_in_the_standard_template_is_the_end_of_a_version() -> None:
+def test_tasks_of_the_standard_template_end_versions() -> None:
     (cycle,) = read_template(dict(load_template("standard").sections)).cycles
     asking = [(each.key, each.task) for each in cycle.transitions if each.task]
     assert asking == [(f"{state}ToRequestToExpire", "Approve expiry") for state in ("Released", "InEffect")]
@@ -89,7 +89,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [
-        # Of types.
+        # Types.
         ({"types.Thing.releaseCycle": "fast"}, ['types.Thing.releaseCycle: unknown release cycle "fast"']),
         ({"types.Thing.releaseCycle": "Slow"}, ['types.Thing.releaseCycle: unknown release cycle "Slow"']),
         ({"types.Thing.releaseCycle": 7}, ["types.Thing.releaseCycle: expected a text"]),
@@ -99,7 +99,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             {"releaseCycles": None, "validationRules": None},
             ["types.Thing.releaseCycle: a versioned type needs a release cycle; define one under releaseCycles"],
         ),
-        # Of a cycle as a whole.
+        # A whole cycle.
         ({"releaseCycles.quick": 7, "validationRules": None}, [
             "releaseCycles.quick: expected an object",
             "releaseCycles.quick.states: a release cycle needs a state of the category draft",
@@ -111,7 +111,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{CYCLE}.displayNames": None}, [f"{CYCLE}.displayNames: {EXPECTED_TEXTS}"]),
         ({"releaseCycles|very slow": SLOW}, [f"releaseCycles.very slow: 'very slow' {BAD_KEY}"]),
         ({"releaseCycles.SLOW": SLOW}, ['releaseCycles.SLOW: differs from "slow" in letter case only']),
-        # Of its states.
+        # States.
         ({STATES: [], WAYS: {}, f"{CYCLE}.takesEffect": None, "validationRules": None}, [
             f"{STATES}: expected an object",
             f"{STATES}: a release cycle needs a state of the category draft",
@@ -137,7 +137,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{STATES}.out.category": "review", f"{STATES}.valid.category": "review", f"{WAYS}.End": None, f"{CYCLE}.takesEffect": None}, [
             f"{STATES}: a release cycle needs a state of the category published",
         ]),
-        # Of its transitions.
+        # Transitions.
         ({WAYS: []} | {"validationRules.held": None}, [f"{WAYS}: expected an object"]),
         ({f"{WAYS}.Check": "draft"}, [
             f"{WAYS}.Check: expected an object",
@@ -150,7 +150,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{WAYS}.Check.to": ""}, [f"{WAYS}.Check.to: expected a text"]),
         ({f"{WAYS}.Check.from": "Draft", f"{WAYS}.Check.to": "open"}, [
             f'{WAYS}.Check.from: unknown state "Draft"',
-            f'{WAYS}.Check.to: unknown state "open"',  # of the other cycle
+            f'{WAYS}.Check.to: unknown state "open"',  # a state of the other cycle
         ]),
         ({f"{WAYS}.End.task": 7}, [
             f"{WAYS}.End.task: expected a text",
@@ -171,7 +171,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({f"{WAYS}.Drop": way("draft", "gone")}, [f"{WAYS}.Drop.to: only a published version can be retired"]),
         ({f"{WAYS}.Drop": way("checked", "gone")}, [f"{WAYS}.Drop.to: only a published version can be retired"]),
         ({f"{WAYS}.Check.task": "Approve"}, [f"{WAYS}.Check.task: only a transition from a published state can have a task"]),
-        # Of what the clock does.
+        # States that versions enter automatically.
         *(
             ({f"{CYCLE}.takesEffect": state}, [f"{CYCLE}.takesEffect: expected a published state other than the first published one"])
             for state in ("Valid", "out", "draft", "gone")
@@ -181,7 +181,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             f"{CYCLE}.takesEffect: expected a text",
             f"{CYCLE}.takesEffect: expected a published state other than the first published one",
         ]),
-        # Of rules.
+        # Rules.
         ({"validationRules": []}, ["validationRules: expected an object"]),
         ({"validationRules.named": 7}, [
             "validationRules.named: expected an object",
@@ -209,14 +209,14 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({"validationRules.held.perCulture": True}, ["validationRules.held.perCulture: holder does not have values by culture"]),
     ],
 )  # fmt: skip
-def test_mistakes(changes: dict[str, Any], problems: list[str]) -> None:
+def test_problems(changes: dict[str, Any], problems: list[str]) -> None:
     with pytest.raises(Invalid) as caught:
         read_template(small_template(**changes))
     assert list(caught.value.details) == problems
 
 
 def test_a_property_that_only_one_type_has_by_culture() -> None:
-    """Whichever type comes first: a rule by culture holds for that type, and asks the other for its one value."""
+    """The rule requires a value per culture of one type and a single value of the other, in any order of types."""
     alone = {
         "key": "name",
         "displayNames": {"1033": "Name"},
@@ -228,7 +228,7 @@ def test_a_property_that_only_one_type_has_by_culture() -> None:
 
 
 def rule_about(key: str) -> dict[str, Any]:
-    """The standard template with one more rule, about a property that its versions have."""
+    """Return the standard template with one more rule, about a property of its versions."""
     sections = dict(load_template("standard").sections)
     rule = {"property": key, "severity": "error", "messages": NAMES, "states": ["released"]}
     return {**sections, "validationRules": {"extra": rule}}
@@ -238,7 +238,7 @@ def rule_about(key: str) -> dict[str, Any]:
     "key",
     "version state1 changedOn createdOn relOn isReleased gotoUrl authorNote changedBy createdBy relBy releaseHistory".split(),
 )
-def test_nobody_can_fill_in_what_the_server_derives(key: str) -> None:
+def test_no_rule_can_require_a_derived_property(key: str) -> None:
     with pytest.raises(Invalid) as caught:
         read_template(rule_about(key))
     assert list(caught.value.details) == [
@@ -247,7 +247,7 @@ def test_nobody_can_fill_in_what_the_server_derives(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["validFrom", "validUntil", "stereotype", "owner", "purp"])
-def test_what_clients_set_can_be_asked_for(key: str) -> None:
+def test_rules_can_require_properties_that_clients_set(key: str) -> None:
     assert [each.property for each in read_template(rule_about(key)).rules] == [key]
 
 
@@ -255,12 +255,12 @@ def test_what_clients_set_can_be_asked_for(key: str) -> None:
     ("source", "target"),
     [("draft", "out"), ("checked", "draft"), ("checked", "valid"), ("out", "valid"), ("valid", "out"), ("out", "gone")],
 )
-def test_ways_that_are_possible(source: str, target: str) -> None:
+def test_allowed_transitions(source: str, target: str) -> None:
     found = read_template(small_template(**{f"{WAYS}.Way": way(source, target)})).cycles[1].transitions[-1]
     assert found == Transition("Way", source, target, ((1033, "X"),))
 
 
-# Each changes one part of a cycle or rule, or takes it away.
+# Each entry changes or removes one part of a cycle or rule.
 PARTS: list[dict[str, Any]] = [
     {f"{CYCLE}.displayNames": {"1031": "Langsam"}},
     {f"{CYCLE}.takesEffect": None},
@@ -288,7 +288,7 @@ PARTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", PARTS)
-def test_every_part_is_kept_when_a_template_is_written(changes: dict[str, Any]) -> None:
+def test_a_written_template_keeps_every_part(changes: dict[str, Any]) -> None:
     new = read_template(small_template(**changes))
     assert new != OLD
     assert read_template(write_template("x", "X", CULTURES, new)) == new
@@ -296,7 +296,7 @@ def test_every_part_is_kept_when_a_template_is_written(changes: dict[str, Any]) 
 
 @pytest.mark.django_db
 @pytest.mark.long
-def test_every_part_is_kept_in_rows_and_renews_the_revision(small: Storage, other_storage: Storage) -> None:
+def test_rows_keep_every_part_and_each_change_has_a_new_revision(small: Storage, other_storage: Storage) -> None:
     others = revision(other_storage)
     for changes in PARTS:
         for new in (read_template(small_template(**changes)), OLD):
@@ -311,12 +311,8 @@ def test_every_part_is_kept_in_rows_and_renews_the_revision(small: Storage, othe
     assert revision(other_storage) == others
 
 
-def revision(storage: Storage) -> int:
-    return Storage.objects.get(pk=storage.pk).configuration_revision
-
-
 @pytest.mark.django_db
-def test_the_database_gives_versioned_types_a_cycle_and_no_others(small: Storage) -> None:
+def test_the_database_requires_a_cycle_for_versioned_types_only(small: Storage) -> None:
     with tenant_scope(small):
         cycle = models.ReleaseCycle.objects.get(key="quick").id
         for key, given in (("Thing", None), ("box", cycle)):
@@ -350,7 +346,7 @@ def test_the_category_of_a_state() -> None:
     assert found.category(box, "") is found.category(box, "show") is Category.STATIC
 
 
-def test_the_states_that_are_entered_by_themselves() -> None:
+def test_states_that_versions_enter_automatically() -> None:
     more = {
         "late": {"category": "retired", "displayNames": NAMES},
         "again": {"category": "draft", "displayNames": NAMES},
@@ -364,7 +360,7 @@ def test_a_transition_is_found_in_any_letter_case() -> None:
         assert slow().transition(key) == OLD.cycles[1].transitions[1]
 
 
-def test_an_unknown_transition_is_told_with_those_there_are() -> None:
+def test_an_unknown_transition_is_reported_with_the_known_ones() -> None:
     for key in ("Go", "", "Publish ", "x" * 101):
         with pytest.raises(NotFound) as caught:
             slow().transition(key)
@@ -372,7 +368,7 @@ def test_an_unknown_transition_is_told_with_those_there_are() -> None:
         assert str(caught.value) == text
 
 
-def test_what_makes_a_release() -> None:
+def test_transitions_that_make_a_release() -> None:
     ways = {"Hasten": way("draft", "valid"), "Back": way("checked", "draft"), "Effect": way("out", "valid")}
     cycle = compiled(**{WAYS: SLOW["transitions"] | ways}).cycles["Thing"]
     assert {each.key for each in cycle.cycle.transitions if cycle.enters_published(each)} == {"Publish", "Hasten"}
@@ -415,7 +411,7 @@ def changed(**changes: Any) -> Blueprint:
         ({"validationRules.named.perCulture": False}, ["~ rules.named.per_culture: True -> False"]),
     ],
 )  # fmt: skip
-def test_differences_in_words(changes: dict[str, Any], lines: list[str]) -> None:
+def test_differences_as_lines(changes: dict[str, Any], lines: list[str]) -> None:
     assert describe_differences(OLD, changed(**changes)) == lines
 
 
@@ -445,7 +441,7 @@ REMOVED, RECATEGORISED = "the state is removed from its release cycle", "the cat
                 Hazard(RECATEGORISED, "Thing", state="valid"),
             ],
         ),
-        # No type has this cycle.
+        # No type uses this cycle.
         ({"releaseCycles.quick": None, "validationRules.held": None}, []),
         # A cycle under another name with the same states orphans nothing.
         ({"releaseCycles.slow": None, "releaseCycles.tardy": SLOW, "types.Thing.releaseCycle": "tardy"}, []),
@@ -455,13 +451,13 @@ def test_hazards(changes: dict[str, Any], found: list[Hazard]) -> None:
     assert hazards(OLD, changed(**changes)) == found
 
 
-def test_each_type_of_a_cycle_is_a_hazard_of_its_own() -> None:
+def test_each_type_of_a_cycle_is_a_separate_hazard() -> None:
     twin = {"types.twin": SMALL["types"]["Thing"]}
     found = hazards(changed(**twin), changed(**twin, **{f"{STATES}.checked.category": "draft"}))
     assert found == [Hazard(RECATEGORISED, type, state="checked") for type in ("Thing", "twin")]
 
 
-def test_a_type_that_begins_or_ceases_to_have_versions_is_told_once() -> None:
+def test_a_type_that_starts_or_stops_having_versions_is_one_hazard() -> None:
     plain = changed(**{"types.Thing.isVersioned": None, "types.Thing.releaseCycle": None, "validationRules": None})
     hazard = Hazard("the type starts or stops having versions", "Thing")
     assert hazards(OLD, plain) == hazards(plain, OLD) == [hazard]

@@ -1,4 +1,4 @@
-"""Template documents: what is read, what is refused and where, and that what is written reads back the same."""
+"""Template documents: valid and invalid ones, round trips, and the content of the standard template."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_small_template_as_values() -> None:
         ({"types": []}, "types: expected an object"),
     ],
 )
-def test_mistakes_are_named_with_their_place(changes: dict[str, Any], problem: str) -> None:
+def test_problems_have_their_place(changes: dict[str, Any], problem: str) -> None:
     document = small_template(**changes)
     with pytest.raises(Invalid) as caught:
         read_template(document)
@@ -184,7 +184,7 @@ def test_mistakes_are_named_with_their_place(changes: dict[str, Any], problem: s
         ("key", "", "key: expected a text"),
     ],
 )
-def test_mistakes_in_a_view(field: str, value: Any, problem: str) -> None:
+def test_problems_in_a_view(field: str, value: Any, problem: str) -> None:
     document = small_template()
     document["facets"]["things, étc."]["views"]["Tree"][field] = value
     with pytest.raises(Invalid) as caught:
@@ -208,7 +208,7 @@ def test_mistakes_in_a_view(field: str, value: Any, problem: str) -> None:
         ("releaseHistory", {"attribute": {"dataType": "SingleLineText"}}, "attribute: the server derives releaseHistory as a related context"),
     ],
 )  # fmt: skip
-def test_what_is_derived_cannot_be_defined_as_something_else(key: str, definition: Any, problem: str) -> None:
+def test_derived_properties_have_a_fixed_definition(key: str, definition: Any, problem: str) -> None:
     names = {"displayNames": {"1033": key}}
     for changes, place in (
         ({f"properties.{key}": names | definition}, f"properties.{key}"),
@@ -220,7 +220,7 @@ def test_what_is_derived_cannot_be_defined_as_something_else(key: str, definitio
 
 
 @pytest.mark.parametrize("data_type", ["Url", "SingleLineText", "MultiLineText"])
-def test_what_is_derived_can_be_defined_as_it_is_rendered(data_type: str) -> None:
+def test_goto_url_can_have_several_data_types(data_type: str) -> None:
     address = {"displayNames": {"1033": "Page"}, "attribute": {"dataType": data_type}}
     read_template(small_template(**{"properties.gotoUrl": address}))
 
@@ -230,7 +230,7 @@ def test_the_derived_properties_are_those_that_elements_derive() -> None:
     assert {*derived.CALLERS, derived.RELEASE_HISTORY} == DERIVED_CONTEXTS
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     document = small_template(**{"types.box.color": "red", "types.Thing.facet": "x", "facets.people.typeName": None})
     with pytest.raises(Invalid) as caught:
         read_template(document)
@@ -238,7 +238,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("source", ["small", "standard"])
-def test_a_written_template_reads_back_as_the_same(source: str) -> None:
+def test_a_written_template_reads_back_as_an_equal_blueprint(source: str) -> None:
     original = read_template(SMALL) if source == "small" else standard()
     document = write_template("x", "X", load_template("standard").cultures, original)
     assert read_template(json.loads(json.dumps(document))) == original
@@ -246,7 +246,7 @@ def test_a_written_template_reads_back_as_the_same(source: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("source", ["small", "standard"])
-def test_rows_read_back_as_the_same(source: str, small_file: Path, other_storage: Storage) -> None:
+def test_rows_read_back_as_an_equal_blueprint(source: str, small_file: Path, other_storage: Storage) -> None:
     template = str(small_file) if source == "small" else "standard"
     storage = StorageFactory.create(key=source, template=template)
     with tenant_scope(storage):
@@ -259,9 +259,9 @@ def test_rows_read_back_as_the_same(source: str, small_file: Path, other_storage
 
 
 class TestStandardTemplate:
-    """What the standard template must hold."""
+    """The required content of the standard template."""
 
-    def test_types_and_where_they_are(self) -> None:
+    def test_types_and_their_facets(self) -> None:
         found = {each.key: each.facet for each in standard().types}
         assert {
             **dict.fromkeys(
@@ -300,7 +300,7 @@ class TestStandardTemplate:
             "view",
         }
 
-    def test_every_named_attribute_and_context_is_there(self) -> None:
+    def test_required_attributes_and_contexts(self) -> None:
         properties = [each for type in standard().types for each in type.properties]
         attributes = {each.key for each in properties if each.attribute}
         contexts = {each.key for each in properties if each.related}
@@ -376,7 +376,7 @@ class TestStandardTemplate:
         used = {each.attribute.data_type for type in standard().types for each in type.properties if each.attribute}
         assert used == set(DataType)
 
-    def test_every_name_is_there_in_both_languages(self) -> None:
+    def test_every_text_has_both_languages(self) -> None:
         def names(value: Any) -> Any:
             for part in ("display_names", "messages"):
                 if hasattr(value, part):
@@ -394,7 +394,7 @@ class TestStandardTemplate:
             assert all(found.values()), value
 
     def test_the_release_cycle(self) -> None:
-        """The one of D21: states and transitions in this order, since both are answered in it."""
+        """D21, with states and transitions in the order of the answers."""
         (cycle,) = standard().cycles
         assert [(each.key, each.category) for each in cycle.states] == [
             ("inProcess", "draft"),
@@ -427,7 +427,7 @@ class TestStandardTemplate:
         assert {each.release_cycle for each in standard().types if each.is_versioned} == {cycle.key} == {"standard"}
 
     def test_the_validation_rules(self) -> None:
-        """Those of D22. A version without a name does not even get into review."""
+        """D22. A version without a name cannot enter review."""
         reviewed = ("inReview", "readyForQa", "readyForRelease", "released")
         assert [
             (each.property, each.severity, each.states, each.transitions, each.per_culture) for each in standard().rules

@@ -1,6 +1,6 @@
-"""Who may do what, as data: `matrix.json` has the status of every operation for every caller and element.
+"""The permission matrix: `matrix.json` has the status of every operation for every caller and element.
 
-`python -m tests.permissions.matrix` writes the page of it for people, docs/reference/permissions.md.
+`python -m tests.permissions.matrix` writes it as a page, docs/reference/permissions.md.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from repository_site.core.environment import PROJECT_DIR
 DATA = Path(__file__).with_name("matrix.json")
 PAGE = PROJECT_DIR / "docs/reference/permissions.md"
 CALLERS: Mapping[str, str] = {
-    "nobody": "sends no token, and the storage lets nobody read without one",
-    "stranger": "an administrator of another storage, with the token of that",
+    "nobody": "sends no token; the storage does not allow anonymous access",
+    "stranger": "an administrator of another storage, with a token of that storage",
     "viewer": "",
     "analyzer": "",
-    "editor": "who is not among the authors",
-    "author": "an editor who is the author of the elements that have one",
+    "editor": "not an author of the elements",
+    "author": "an editor who is the author of all elements that have an author",
     "approver": "",
     "architect": "",
     "administrator": "",
 }
 SUBJECTS: Mapping[str, str] = {
-    "inProcess": "a sub process with an author, in this state; and so on",
+    "inProcess": "a sub process with an author, in this state; the following rows likewise",
     "inReview": "",
     "readyForQa": "",
     "readyForRelease": "",
@@ -33,17 +33,18 @@ SUBJECTS: Mapping[str, str] = {
     "inEffect": "",
     "requestToExpire": "",
     "expired": "",
-    "without author": "a sub process in process that has no author",
-    "architectural": "a process house, which is for architects to change and has no versions",
-    "another storage's": "an element that another storage has",
-    "unknown": "an id that nothing has",
+    "without author": "a sub process in the state inProcess that has no author",
+    "architectural": "a process house, which only architects can change and which has no versions",
+    "another storage's": "an element of another storage",
+    "unknown": "an id that does not exist",
 }
 Row = list[int]
 Matrix = dict[str, dict[str, Row]]
-"""By operation, then by what it is about: the statuses, in the order of callers."""
-HEAD = """# Who may do what
+"""By operation and subject: the statuses, in the order of callers."""
+HEAD = """# Permissions
 
-Written by `make docs` from what the tests find: each number is the status that the caller gets. A test asks for all of them with every run.
+Each number is the status that the caller gets. `make docs` writes this page from the results of the tests, which send all
+these requests.
 
 Callers are tokens with one role each:
 
@@ -53,9 +54,11 @@ Elements:
 
 {subjects}
 
-401 means that the caller is not known here, 403 that a permission is missing, 404 that there is nothing there for this caller to know of, 409 that the state of the element stands in the way, 422 that
-it is against the type configuration. A permission is looked at before the state. Operations that can be called in two ways (GET or POST, DELETE or POST, `release/` or `rest/release/`) stand here once.
-Types, views and properties that a storage configures decide further: see [the API](api.md).
+401 means missing or invalid credential, 403 that a permission is missing, 404 that the element does not exist for this
+caller, 409 that the state of the element does not allow the change, 422 that the change violates the type configuration.
+The server checks permissions before states. Operations that have two addresses or methods (GET or POST, DELETE or POST,
+`release/` or `rest/release/`) are listed once. The configuration of types, views and properties adds further rules: see
+[the API](api.md).
 """
 
 
@@ -65,7 +68,7 @@ def read() -> Matrix:
 
 
 def write(matrix: Matrix) -> None:
-    """A line for each row, so that a change can be read."""
+    """Write one line for each row, for readable differences."""
     operations = []
     for operation, rows in matrix.items():
         lines = ",\n".join(f"    {json.dumps(subject)}: {json.dumps(row)}" for subject, row in rows.items())
@@ -89,7 +92,7 @@ def _section(operation: str, rows: Mapping[str, Row]) -> str:
 
 
 def _merged(rows: Mapping[str, Row]) -> Iterator[tuple[str, Row]]:
-    """What is the same for several elements is said once."""
+    """Merge the rows of elements that have the same statuses."""
     by_row: dict[tuple[int, ...], list[str]] = {}
     for subject, row in rows.items():
         by_row.setdefault(tuple(row), []).append(subject)

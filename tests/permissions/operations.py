@@ -1,7 +1,6 @@
-"""Every operation of the API as one request, for the matrix of permissions.
+"""One request for every operation of the API, for the permission matrix.
 
-A request is about one element, which the address or the body names, or about none. Writes that are not refused change
-something; whoever sends them takes it back.
+A request is about one element, which the address or the body names, or about the storage. The test rolls back writes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from tests.release.house import ID
 
 ELEMENTS = "rest/facets/{facet}/views/detail/elements"
 ELEMENT = f"{ELEMENTS}/{{element}}"
-# A step that is possible from each state; from others none is.
+# A transition that is possible from each state; the other states have none.
 STEPS = {
     "inProcess": "InProcessToInReview",
     "inReview": "InReviewToInProcess",
@@ -28,7 +27,7 @@ STEPS = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An element that a request is about. `part` is its first shape."""
+    """The element that a request is about. `part` is its first shape."""
 
     name: str
     facet: str
@@ -45,7 +44,7 @@ class Subject:
 class Request:
     method: str
     address: str
-    """With the parts of a subject in braces; below `_api`."""
+    """Path below `_api`, with fields of the subject in braces."""
     body: Callable[[Subject], Any] | None = None
 
     def content(self, subject: Subject) -> bytes:
@@ -61,7 +60,7 @@ def _renamed(subject: Subject) -> Any:
 
 
 def _below(subject: Subject) -> Any:
-    """A new element under this one."""
+    """Return a body that creates an element below this one."""
     made = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}, "rootPath": [{"id": subject.element}]}
     return {"elements": [made]}
 
@@ -96,6 +95,7 @@ ABOUT_ELEMENTS: Mapping[str, Request] = {
 }
 ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getStorageInfo": Request("GET", "rest/info"),
+    "getApiIndex": Request("GET", ""),
     "getOpenApiDocument": Request("GET", "schema"),
     "browseDocument": Request("GET", "docs"),
     "listTypeSchemas": Request("GET", "schema/types"),
@@ -109,7 +109,7 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "listTasks": Request("GET", "rest/tasks"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),
 }
-# About the one open task of the storage, which asks ben to approve an expiry that anna has asked for.
+# The only open task of the storage: ben is to approve an expiry that anna requested.
 ABOUT_A_TASK: Mapping[str, Request] = {
     "getTask": Request("GET", "rest/tasks/{element}"),
     "acceptTask": Request("POST", "rest/tasks/{element}/accept"),

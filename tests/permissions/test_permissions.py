@@ -1,6 +1,6 @@
-"""Every operation by every caller on elements in every state, held against the matrix; and what must be true of it.
+"""Every operation by every caller on elements in every state, compared with the matrix; and rules of the matrix.
 
-`WRITE_PERMISSIONS=1` writes the matrix anew, for whoever has changed it on purpose; `make docs` then writes its page.
+After an intended change, `WRITE_PERMISSIONS=1` writes the matrix again, and `make docs` its page.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 FREE, ROOF, THEIRS, UNKNOWN = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 5))
 FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
 NONE, TASK = "the storage", "the task"
-# Other ways to call the same: see D1, D2 and D19.
+# Second addresses and methods of the same operation: see D1, D2 and D19.
 OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
 ADMINISTRATIVE = {
     "listAdministrationFacets", "listAdministrationViews", "listAdministrationElements", "getAdministrationElement",
 }  # fmt: skip
-"""Only for tokens of these contexts; tests/storage/test_administration_api.py has them by caller."""
+"""Only for tokens of administrative contexts; tests/storage/test_administration_api.py tests them."""
 WRITING = {name for name, each in {**ABOUT_ELEMENTS, **ABOUT_A_TASK}.items() if each.method != "GET"}
 
 
@@ -46,7 +46,7 @@ def draft(name: str, element: str, version: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """See `tests/release/house.py`; with a draft that has no author, and something only the other tenant has."""
+    """See `tests/release/house.py`; with a draft without author, and an element of the other tenant only."""
     folder = tmp_path_factory.mktemp("permissions")
     name = {"name": {"1033": "Roof"}}
     roof = {"facetName": "processes", "id": ROOF, "creationId": ROOF, "type": "processHouse", "attributes": name}
@@ -89,7 +89,7 @@ def subjects() -> dict[str, Subject]:
 
 
 def status(client: Client, request: Request, subject: Subject) -> int:
-    """What it changes is taken back."""
+    """Send a request, roll back its changes, and return the status."""
     with transaction.atomic():
         path, content = f"/acme/house/_api/{request.path(subject)}", request.content(subject)
         answer = client.generic(request.method, path, content, content_type="application/json")
@@ -126,7 +126,7 @@ def test_the_matrix(found: Matrix) -> None:
 
 
 def test_its_page() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(read()), "`make docs` writes it anew"
+    assert PAGE.read_text(encoding="utf-8") == page(read()), "run `make docs`"
 
 
 def test_every_operation_is_in_it() -> None:
@@ -146,17 +146,17 @@ def cells() -> Iterator[tuple[str, str, str, int]]:
                 yield operation, subject, caller, code
 
 
-def test_who_is_not_known_gets_nothing() -> None:
+def test_unauthenticated_callers_get_401() -> None:
     assert {code for _, _, caller, code in cells() if caller in ("nobody", "stranger")} == {401}
 
 
-def test_what_another_storage_has_is_not_there() -> None:
+def test_elements_of_another_storage_look_unknown() -> None:
     for operation, rows in read().items():
         if operation in ABOUT_ELEMENTS:
             assert rows["another storage's"] == rows["unknown"], operation
 
 
-def test_viewers_change_nothing_and_see_what_is_published() -> None:
+def test_viewers_only_read_published_versions() -> None:
     for operation, subject, caller, code in cells():
         if caller != "viewer" or subject not in STATES:
             continue
@@ -165,7 +165,7 @@ def test_viewers_change_nothing_and_see_what_is_published() -> None:
         assert is_published or code in (403, 404), (operation, subject)
 
 
-def test_only_authors_and_architects_change_what_has_an_author() -> None:
+def test_only_authors_and_architects_change_elements_with_an_author() -> None:
     allowed = ("author", "architect", "administrator")
     changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
     for operation, subject, caller, code in cells():
@@ -173,14 +173,14 @@ def test_only_authors_and_architects_change_what_has_an_author() -> None:
             assert code in (401, 403, 404), (operation, subject, caller)
 
 
-def test_only_architects_change_what_is_architectural() -> None:
+def test_only_architects_change_architectural_elements() -> None:
     allowed = ("architect", "administrator")
     for operation, subject, caller, code in cells():
         if operation in WRITING and subject == "architectural" and caller not in allowed:
             assert code != 200, (operation, caller)
 
 
-def test_nothing_but_a_draft_is_changed() -> None:
+def test_only_drafts_can_be_changed() -> None:
     changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
     for operation, subject, caller, code in cells():
         if operation in changing and subject in STATES and subject != "inProcess":

@@ -1,4 +1,4 @@
-"""The storage of these tests, made once a module; what a test changes is taken back after it."""
+"""The storage of the release tests, created once per module; changes of a test are rolled back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.release.house import HouseClient, write_lines
+from tests.release.house import HouseClient, MakeClient, write_lines
+from tests.release.stored_contents import contents, first_contents
 
 
 @pytest.fixture(scope="module")
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """acme/house, see `house.py`; and rival/house with the same ids under other names, so that a leak shows."""
+    """acme/house (see `house.py`), and rival/house with the same ids and other names to detect leaks."""
     folder = tmp_path_factory.mktemp("house")
     fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
     with (
@@ -27,9 +28,24 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def desk(house: Storage, api: ApiClient) -> Callable[..., HouseClient]:
-    """`desk(Role.EDITOR)` calls with a token of its own, `desk(user="anna")` as that user."""
+    """`desk(Role.EDITOR)` returns a client with a token of its own, `desk(user="anna")` one for that user."""
 
     def sit(*roles: Role, user: str | None = None) -> HouseClient:
         return HouseClient(house, api, *roles, user=user)
 
     return sit
+
+
+@pytest.fixture
+def caller(desk: MakeClient) -> HouseClient:
+    """Return a caller with all permissions, for tests that are not about permissions."""
+    return desk(Role.ARCHITECT)
+
+
+@pytest.fixture
+def rival(house: Storage, db: None) -> Iterator[Storage]:
+    """Check that the test leaves the storage of the rival unchanged."""
+    storage = Storage.objects.get(collection__key="rival", key=house.key)
+    before = first_contents(storage)
+    yield storage
+    assert contents(storage) == before

@@ -1,8 +1,8 @@
-"""A storage in which things are released: acme/house, from the standard template, with short names for ids.
+"""The storage acme/house of the release tests, from the standard template, with short names for ids.
 
-People: anna edits, ben, dora and eve approve (eve is inactive), cora administers, and the crew is ben and dora. There is one
-sub process in each state, called after it, each with a diagram of start, task and end; `order` has an expired version 1.0
-and a published version 2.0. Two tenants have the same ids, so that a leak shows.
+People: anna edits; ben, dora and eve approve (eve is inactive); cora administers; the group crew has ben and dora.
+There is one sub process in each state, named after the state, each with a diagram of start, task and end. `order` has
+an expired version 1.0 and a published version 2.0. Two tenants have the same ids to detect leaks.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def user(name: str) -> Wire:
 
 
 def lines(prefix: str = "") -> list[Wire]:
-    """In the form of a transfer file."""
+    """Return the elements as lines of a transfer file."""
     found = [_person(name) for name in PEOPLE]
     found.append(_unversioned("usergroups", "userGroup", "crew", {"name": {"1033": f"{prefix}Crew"}}))
     found += [
@@ -91,7 +91,7 @@ def _versioned(facet: str, type: str, name: str, attributes: Wire) -> Wire:
 
 
 def _process(element: str, version: str, state: str, number: str, prefix: str) -> list[Wire]:
-    """A version with its diagram: three elements that live only there."""
+    """Return a version with its diagram: three elements that live only there."""
     parts = element if version == f"{element}-1" and element in STATES else version
     types = {"start": "evStart", "task": "task", "end": "evEnd"}
     drawn = [
@@ -150,7 +150,7 @@ class HouseClient:
         )
 
     def offered(self, name: str) -> list[str]:
-        """The transitions that this caller may apply to an element or version."""
+        """Return the transitions that this caller can apply to an element or version."""
         response = self.get(f"release/{ID.get(name, name)}/transitions")
         assert response.status_code == 200, response.content
         return [each["transitionId"] for each in response.json()["values"]]
@@ -159,7 +159,7 @@ class HouseClient:
         return self.post(f"release/{ID.get(name, name)}/transitions/{transition}{query}", body)
 
     def applied(self, name: str, transition: str, query: str = "?ignoreWarnings=true", body: Any = None) -> Wire:
-        """The element after a transition that must succeed."""
+        """Return the element after a transition that must succeed."""
         return one(self.apply(name, transition, query, body))
 
     def new_version(self, name: str) -> Wire:
@@ -197,6 +197,6 @@ def one(response: Any) -> Wire:
 
 
 def error(response: Any) -> tuple[int, str, str, list[str]]:
-    """Status, type, output and the texts of an error."""
+    """Return status, type, output and texts of an error."""
     body = response.json()
     return response.status_code, body["type"], body["output"], [each["error"] for each in body["data"]]

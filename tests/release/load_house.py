@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from repository_site.core import environment
-from tests.elements.concurrent_requests import LoadAnswer, LoadClient, together
+from tests.load_client import LoadClient, LoadResponse, together
 from tests.release.house import ID
 from tests.server_process import Server
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 API = "/acme/house/_api"
 PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
 CALLERS = 50
-# Fills both storages, tells the tokens, and then lets versions end or replays the lifecycles whenever it is asked to.
+# Fills both storages, prints the tokens, and then ends versions or replays the lifecycles for each line of input.
 KEEPER = """
 import json, sys
 from django.utils import timezone
@@ -56,7 +56,7 @@ for line in sys.stdin:
     except Exception as problem:
         print(repr(problem), flush=True)
 """
-# Does what is due whenever it is told to.
+# Runs the scheduled jobs for each line of input.
 CLOCK = """
 import sys
 from django.core.management import call_command
@@ -67,38 +67,44 @@ for line in sys.stdin:
 
 
 class LoadCaller(LoadClient):
-    """Nobody ever gets to see a failure of the server, or is sent away."""
+    """A caller that accepts no server error and no throttling."""
 
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> LoadAnswer:
+    def call(self, method: str, address: str, body: Any = None, **headers: str) -> LoadResponse:
         found = super().call(method, address, body, **headers)
         assert found.status < 500 and found.status != 429, (method, address, found)  # noqa: PT018
         return found
 
-    def step(self, id: str, step: str, prefix: str = "release") -> LoadAnswer:
-        """A transition, or `createversion`."""
+    def update(self, *elements: Body) -> LoadResponse:
+        return self.call("POST", PROCESSES, {"elements": list(elements)})
+
+    def read(self, id: str) -> LoadResponse:
+        return self.call("GET", f"{PROCESSES}/{id}")
+
+    def step(self, id: str, step: str, prefix: str = "release") -> LoadResponse:
+        """Apply a transition, or call `createversion`."""
         last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
         return self.call("POST", f"{API}/{prefix}/{id}/{last}")
 
-    def decide(self, task: str, decision: str) -> LoadAnswer:
+    def decide(self, task: str, decision: str) -> LoadResponse:
         return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
 
     def content(self, id: str) -> list[Body]:
         found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
         return found
 
-    def draw(self, id: str, *names: str) -> LoadAnswer:
+    def draw(self, id: str, *names: str) -> LoadResponse:
         items = [
             {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
             for index, name in enumerate(names)
         ]
         return self.call("POST", f"{PROCESSES}/{id}/content", {"values": items})
 
-    def rename(self, id: str, name: str) -> LoadAnswer:
-        return self.update({"id": id, "attributes": {"name": {"1033": name}}}, address=PROCESSES)
+    def rename(self, id: str, name: str) -> LoadResponse:
+        return self.update({"id": id, "attributes": {"name": {"1033": name}}})
 
 
 class ServedHouse:
-    """The server, who calls it, and the process that replays the lifecycles."""
+    """The server, its callers, and the process that replays the lifecycles."""
 
     def __init__(self, server: Server, keeper: subprocess.Popen[str], tokens: dict[str, tuple[str, str]]) -> None:
         self.server, self.keeper, self.tokens = server, keeper, tokens
@@ -109,11 +115,11 @@ class ServedHouse:
         assert tell(self.keeper, "[]") == ""
 
     def end(self, *versions: str) -> None:
-        """Their time has come."""
+        """Set the end of versions to now."""
         assert tell(self.keeper, json.dumps(versions)) == ""
 
     def processes(self, name: str, count: int, **attributes: Any) -> list[tuple[str, str]]:
-        """New drafts: their ids, and those of their versions."""
+        """Create drafts; return the ids of their elements and versions."""
         made: list[Body] = [
             {
                 "type": "subProcess",
@@ -122,12 +128,12 @@ class ServedHouse:
             }
             for number in range(count)
         ]
-        answer = self.architect.update(*made, address=PROCESSES)
+        answer = self.architect.update(*made)
         assert answer.status == 200, answer.body
         return [(each["id"], each["versionId"]) for each in answer.body["elements"]]
 
     def take(self, id: str, *steps: str) -> Body:
-        """Steps that must succeed; the element after the last."""
+        """Take steps that must succeed; return the element after the last."""
         for step in steps:
             found = self.architect.step(id, step).element
         return found
@@ -142,7 +148,7 @@ class ServedHouse:
         return str(task["id"])
 
     def states(self, id: str) -> list[str]:
-        """Of all versions, oldest first."""
+        """Return the states of all versions, oldest first."""
         found = self.architect.call("GET", f"{PROCESSES}/{id}/versions?$resources=versions").body["elements"]
         return [each["state"] for each in found]
 
@@ -156,7 +162,7 @@ class ServedHouse:
 
 
 def run(server: Server, code: str) -> subprocess.Popen[str]:
-    """A process beside the server, on the same database."""
+    """Start a process beside the server on the same database."""
     with server.log.open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
@@ -170,7 +176,7 @@ def run(server: Server, code: str) -> subprocess.Popen[str]:
 
 
 def tell(process: subprocess.Popen[str], line: str) -> str:
-    """What it says to that."""
+    """Send a line and return the reply."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{line}\n")
@@ -180,7 +186,7 @@ def tell(process: subprocess.Popen[str], line: str) -> str:
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Each in a thread of its own, which begins when all are there."""
+    """Run each call in a thread; all start together."""
     gate = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:

@@ -1,5 +1,4 @@
-"""The lifecycle log of a whole storage, replayed, against what is stored: whatever was done, and however many did it at
-once, the two must tell the same story (D21, D84, D86, D94)."""
+"""Replay of the lifecycle log of a whole storage: log and stored versions must agree (D21, D84, D86, D94)."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 Step = LifecycleEntry.Step
-# Steps beside those that change states.
+# Steps that do not change the state.
 ABOUT_TASKS = frozenset({Step.REQUEST, Step.REJECTION, Step.WITHDRAWAL, Step.DELEGATION, Step.REMINDER})
-# Those that a task may have any number of while it is open.
+# Steps that an open task can have any number of.
 MEANWHILE = frozenset({Step.DELEGATION, Step.REMINDER})
-# What the log says of the end of a task.
+# The log entry for each end of a task.
 ENDS = {
     Task.State.ACCEPTED: Step.TRANSITION,
     Task.State.REJECTED: Step.REJECTION,
@@ -30,7 +29,7 @@ SHOWN = frozenset({Category.PUBLISHED.value, Category.STATIC.value})
 
 
 def check_lifecycles(storage: Storage) -> None:
-    """Raises AssertionError, naming the element, when the log and the storage disagree."""
+    """Raise AssertionError with the element if the log and the stored versions disagree."""
     configuration = configuration_of(Storage.objects.get(pk=storage.pk))
     with tenant_scope(storage, snapshot=True):
         entries = list(LifecycleEntry.objects.order_by("element_id", "number"))
@@ -58,12 +57,12 @@ def check_lifecycles(storage: Storage) -> None:
 
 @dataclass
 class Replay:
-    """The states of an element's versions, as its log tells them from the first step on."""
+    """The states of an element's versions as its log records them, from the first step on."""
 
     cycle: CompiledCycle
     element: UUID
     stored: Mapping[UUID, ElementVersion]
-    """Without drafts that were deleted, of which the log does not tell."""
+    """Without deleted drafts, which the log does not record."""
     states: dict[UUID, str] = field(default_factory=dict)
     numbers: dict[UUID, str] = field(default_factory=dict)
     ever_published: set[UUID] = field(default_factory=set)
@@ -76,7 +75,7 @@ class Replay:
             self.take(each)
             following = steps[place + 1] if place + 1 < len(steps) else None
             if len(self.in_category(Category.PUBLISHED)) > 1:
-                # A release and the end of the version before are one change.
+                # A release and the end of the earlier version are one change.
                 is_followed = following is not None and following.step == Step.SUCCESSION
                 assert is_followed, f"{self.name(each)}: two versions are published"
             assert len(self.in_category(*OPEN)) <= 1, f"{self.name(each)}: two versions are open"
@@ -94,7 +93,7 @@ class Replay:
             assert (known, each.from_state) == (None, ""), f"{self.name(each)}: the version was there before"
             assert each.to_state == self.cycle.first_state, self.name(each)
         else:
-            # Without a step before, it is where it was made or imported.
+            # Without an earlier step, the version was created or imported in this state.
             assert each.from_state == (known or each.from_state) != "", f"{self.name(each)}: it was {known}"
             self.check_step(each, category)
         self.states[each.version_id] = each.to_state
@@ -123,18 +122,18 @@ class Replay:
                 assert state == found.state, f"{version}: the log says {state}, stored is {found.state}"
                 assert self.numbers[version] == f"{found.major}.{found.minor}", f"{version}: another number"
             else:
-                # Only drafts can be deleted, and only such as were never released.
+                # Only drafts that were never released can be deleted.
                 assert self.cycle.categories[state] is Category.DRAFT, f"{version} was {state} and is gone"
                 assert version not in self.ever_published, f"{version} was published and is gone"
 
 
 def check_numbers(element: UUID, steps: Sequence[LifecycleEntry]) -> None:
-    """Also of an element that is gone: its log stays."""
+    """Check the numbers of the steps, also of a deleted element, whose log stays."""
     assert [each.number for each in steps] == [*range(1, len(steps) + 1)], f"{element}: the log has gaps"
 
 
 def check_versions(cycle: CompiledCycle, element: Element, own: Sequence[ElementVersion]) -> None:
-    """At most one open and one published version, and the pointers that readers go by (D6)."""
+    """Check that there is at most one open and one published version, and check the pointers (D6)."""
     for each in own:
         assert each.category == cycle.categories[each.state], f"{each.id}: {each.state} is not {each.category}"
     published = [each.id for each in own if each.category == Category.PUBLISHED]
@@ -150,7 +149,7 @@ def check_diagrams(
     versions: Iterable[ElementVersion],
     shapes: Iterable[tuple[UUID, UUID]],
 ) -> None:
-    """What lives only in diagrams is published while a version that shows it is (D95)."""
+    """Check that elements which live only in diagrams are published with a version that shows them (D95)."""
     categories = {each.id: each.category for each in versions}
     shown = {element for element, version in shapes if categories[version] in SHOWN}
     for each in elements:
@@ -160,7 +159,7 @@ def check_diagrams(
 
 
 def check_tasks(tasks: Iterable[Task], entries: Iterable[LifecycleEntry], versions: Iterable[ElementVersion]) -> None:
-    """Each was asked for once and ended once, as the log says; and what is open can still be decided."""
+    """Check that each task was requested and ended once, and that open tasks can still be decided."""
     told: dict[UUID, list[str]] = {}
     for entry in entries:
         if entry.task_id is not None and entry.step not in MEANWHILE:
@@ -169,7 +168,7 @@ def check_tasks(tasks: Iterable[Task], entries: Iterable[LifecycleEntry], versio
     for each in tasks:
         end = [ENDS[Task.State(each.state)]] if each.state in ENDS else []
         found = told.pop(each.id, [])
-        # The end of a version that was accepted may come with the consent.
+        # An accepted expiry may happen together with the decision.
         assert found in ([Step.REQUEST, *end], [Step.REQUEST, *end, Step.EXPIRY]), f"{each.id} is {each.state}: {found}"
         assert (each.decided_on is None) is (each.state == Task.State.OPEN), f"{each.id} is {each.state}"
         if each.state == Task.State.OPEN:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.access.tokens import issue_token
 from storage.models import Storage
@@ -32,28 +32,28 @@ TABLES = ("elements_element", "elements_elementversion", "elements_reference", "
           "elements_elementchange", "release_lifecycleentry", "release_task")  # fmt: skip
 ELEMENTS = "rest/facets/processes/views/detail/elements"
 MISSING, FORBIDDEN, CONFLICT, INVALID = 404, 403, 409, 422
-# In this order problems are answered.
+# Problems are reported in this order.
 BASIC_FIRST = (MISSING, FORBIDDEN, CONFLICT, INVALID)
 TRANSITIONS: dict[str, dict[str, str]] = STANDARD_CYCLES["standard"]["transitions"]
 OPEN = ("draft", "review")
 ROLES = {**{name: PEOPLE[name] for name in ("anna", "ben", "cora", "dora", "vera")},
          "architect": (Role.ARCHITECT,), "analyzer": (Role.ANALYZER,)}  # fmt: skip
 EDITORS, APPROVERS = {"anna", "cora", "architect"}, {"ben", "cora", "dora", "architect"}
-# They change what has another author, too.
+# They can edit elements of other authors.
 ARCHITECTS = {"cora", "architect"}
-# What stands in both storages, beside `order`, which has two versions.
+# Elements in both storages, besides `order`, which has two versions.
 COMMON = ("inProcess", "inReview", "readyForRelease", "inEffect")
 
 
 class ModelClock:
-    """What the server takes for the time."""
+    """The time of the service during the test."""
 
     now = BEGIN
 
 
 @dataclass
 class Drawn:
-    """Something that lives in a diagram."""
+    """An element that lives in a diagram."""
 
     id: str
     creation: str
@@ -62,7 +62,7 @@ class Drawn:
 
 @dataclass
 class ModelVersion:
-    """As it should be."""
+    """A version as the model expects it."""
 
     id: str
     state: str
@@ -88,19 +88,19 @@ class ModelTask:
     element: str
     version: str
     requester: str
-    """Who has made the request, by name."""
+    """Name of the requester."""
     assignee: str | None
     transition: str
     valid_until: datetime | None
     changes: int
-    """Of the version, when the task was made."""
+    """Changes of the version when the task was created."""
     requested: datetime
     state: str = "open"
     is_stuck: bool = False
 
 
 class VersionKey(NamedTuple):
-    """A version, and the storage in which it was made; or something that is drawn in it, or a task about it."""
+    """A version and the storage that created it; optionally an element of its diagram or a task about it."""
 
     home: str
     element: str
@@ -113,7 +113,7 @@ def start_of_day(moment: datetime) -> datetime:
 
 
 class ModelStorage:
-    """One storage: the model of it, and its API."""
+    """The model of a storage, and its API."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.api, self.name = storage, ApiClient(), str(storage.collection.key)
@@ -162,7 +162,7 @@ class ModelStorage:
         return next((each for each in self.known.get(element, ()) if each.category == "published"), None)
 
     def addressed(self, key: VersionKey, by_element: bool, by: str) -> ModelVersion | None:
-        """The version that an id names for a caller (D6)."""
+        """Return the version that an id means for a caller (D6)."""
         shown = self.published(key.element)
         if by_element:
             newest = self.known.get(key.element, [None])[-1]
@@ -213,7 +213,7 @@ class ModelStorage:
         version.valid_from = version.valid_from or today
 
     def ends(self) -> list[datetime]:
-        """Of published versions, as far as they are known and to come."""
+        """Return the future ends of published versions."""
         shown = [each.valid_until for element in self.known if (each := self.published(element))]
         return [each for each in shown if ModelClock.now < each < NO_END]
 

@@ -59,7 +59,7 @@ class ReleaseSteps(RuleBasedStateMachine):
         self.fingerprints = {name: world.fingerprint() for name, world in self.worlds.items()}
 
     def teardown(self) -> None:
-        """Whole lists of both storages, and for everybody what this was about."""
+        """Check whole lists of both storages, and the touched elements for several callers."""
         try:
             for world in self.worlds.values():
                 self.check_lists(world)
@@ -76,7 +76,7 @@ class ReleaseSteps(RuleBasedStateMachine):
         return self.worlds[next(name for name in self.worlds if (name == key.home) != elsewhere)]
 
     def send(self, world: ModelStorage, kinds: Iterable[int], method: str, address: str, body: Any, by: str) -> Any:
-        """The answer, when the model refuses nothing; else None."""
+        """Return the response, or None if the model refuses the request."""
         refusals = [each for each in BASIC_FIRST if each in kinds]
         ModelClock.now += timedelta(seconds=1)
         status, answer = world.call(method, address, body, by)
@@ -85,7 +85,7 @@ class ReleaseSteps(RuleBasedStateMachine):
         return None if refusals else answer
 
     def changed(self) -> set[str]:
-        """The storages that have changed since this was asked before."""
+        """Return the storages that have changed since the last call."""
         before = self.fingerprints
         self.fingerprints = {name: world.fingerprint() for name, world in self.worlds.items()}
         return {name for name, each in self.fingerprints.items() if each != before[name]}
@@ -114,7 +114,7 @@ class ReleaseSteps(RuleBasedStateMachine):
                     assert [each["transitionId"] for each in answer["values"]] == world.offered(version, by)
 
     def check_lists(self, world: ModelStorage) -> None:
-        """One entry an element, by who reads (D6); of those that the model does not know, as they were."""
+        """Check that each list has one entry per element for its reader (D6)."""
         newest = {element: (versions[-1].id, versions[-1].state) for element, versions in world.known.items()}
         shown = {element: (each.id, each.state) for element in newest if (each := world.published(element))}
         for by, expected in (("analyzer", newest), ("vera", shown)):
@@ -126,7 +126,7 @@ class ReleaseSteps(RuleBasedStateMachine):
             assert found == {**{ID[state]: (ID[f"{state}-1"], state) for state in unknown}, **expected}
 
     def check_tasks(self, world: ModelStorage, callers: Iterable[str]) -> None:
-        """All that are open, and those that wait for a caller."""
+        """Check the open tasks and the tasks that wait for a caller."""
         found = world.call("GET", "rest/tasks?assignee=all")[1]["values"]
         tasks = {each.id: each for each in world.open_tasks()}
         told = {
@@ -199,7 +199,7 @@ class ReleaseSteps(RuleBasedStateMachine):
         self.check(world, key.element, by)
 
     def rename(self, key: VersionKey, name: str, by: str, elsewhere: bool) -> None:
-        """A task in a diagram follows the state of the version whose diagram it is in."""
+        """Rename a task in a diagram, which follows the state of the version of that diagram."""
         world = self.world(key, elsewhere)
         version = world.find(key.element, key.version)
         drawing = next((each for each in version.diagram if each.id == key.id), None) if version else None
@@ -261,7 +261,7 @@ class ReleaseSteps(RuleBasedStateMachine):
                 kinds.add(INVALID)
             if version.valid_until <= max(version.valid_from or now, now):
                 kinds.add(INVALID)
-        # Nothing is prolonged by ending it.
+        # Ending a version never extends its validity.
         return kinds | ({INVALID} if end is not None and not now < end < version.valid_until else set())
 
     def applied(

@@ -9,7 +9,7 @@ from elements.models import ElementVersion
 from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
 from release.models import Task
-from release.schedule.clock import Outcome, run_lifecycle
+from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID
@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 def valid(storage: Storage, *versions: str, **moments: datetime | None) -> None:
-    """Set the validity of versions, without a change of them."""
+    """Set the validity of versions without any other change."""
     with tenant_scope(storage):
         ElementVersion.objects.filter(id__in=[ID[name] for name in versions]).update(**moments)
 
@@ -36,8 +36,8 @@ def line(version: str, number: str = "1.0") -> str:
     return f"{ID[version]}, version {number} of {ID[version.rpartition('-')[0]]}"
 
 
-def told(outcome: Outcome) -> dict[str, list[str]]:
-    """In one order: which version of several comes first is not promised."""
+def told(outcome: LifecycleJobResult) -> dict[str, list[str]]:
+    """Sort the lines of a result; the order of versions is not defined."""
     return {part: sorted(lines) for part, lines in asdict(outcome).items() if lines}
 
 

@@ -17,7 +17,7 @@ from tests.release.witness import day, edited, part, refusal
 @dataclass
 class Story(DraftStory):
     def review_and_release(self) -> None:
-        """Through review, without a warning; the earlier version ends with that day."""
+        """Review and release without a warning; the earlier version ends on that day."""
         earlier, draft = self.read(self.first), self.read(self.second)
         shown = self.glance(self.first)
         self.step("anna", "InProcessToInReview", "inReview", "review")
@@ -88,7 +88,7 @@ class Story(DraftStory):
         self.check_others()
 
     def check_last_changes(self, *changes: tuple[str, str, Any, Any], by: str, request: str, on: str) -> None:
-        """What one request has changed has one time; in which order the record tells it is the record's to say."""
+        """Check the changes of one request, which have one time and no defined order."""
         found = self.anna.values(part(self.element, "history"))[: len(changes)][::-1]
         told = [(each["action"], each["versionId"], each["before"], each["after"]) for each in found]
         assert sorted(told, key=str) == sorted(changes, key=str)
@@ -96,7 +96,7 @@ class Story(DraftStory):
             self.changed(*each, by=by, request=request, on=on)
 
     def step(self, by: str, transition: str, to: str, request: str) -> None:
-        """One that changes nothing but the state."""
+        """Take a step that changes only the state."""
         before = self.read(self.second)
         after = self.people[by].post(f"{self.prefix}/{self.second}/transitions/{transition}/true", request=request)
         on = after["attributes"]["changedOn"]["127"]
@@ -111,7 +111,7 @@ class Story(DraftStory):
         self.check_records()
 
     def ask_for_expiry(self) -> None:
-        """The answer shows the version as it was; a task waits for its owner."""
+        """Request the expiry: the response shows the version unchanged, and a task waits for the owner."""
         summary, shown = self.summary(), self.glance(self.first, self.second)
         before = self.read(self.second)
         path = f"{self.prefix}/{self.element}/transitions/ReleasedToRequestToExpire"
@@ -143,12 +143,12 @@ class Story(DraftStory):
         self.check_task({"anna": False, "ben": True, "dora": False, "cora": False})
         assert self.summary() == {**summary, "open": summary.get("open", 0) + 1}
         self.check_offers(self.second, {}, "released")
-        text = f"A task Approve expiry of subProcess {self.second} is open; it must be decided or withdrawn first."
+        text = f"subProcess {self.second} has an open task Approve expiry; decide or withdraw it first."
         assert self.anna.refused(path) == (409, refusal(text))
         accept = f"rest/tasks/{task['id']}/accept"
         text = f"Accepting a task of subProcess {self.second} needs the permission ApproveElement."
         assert self.anna.refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
-        text = "The task is for another approver; this needs the role administrator."
+        text = "The task is assigned to another approver; only that approver or an administrator can decide it."
         assert self.people["dora"].refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
         text = "The lifecycle of elements needs the role analyzer or one above it."
         assert self.vera.refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
@@ -158,7 +158,7 @@ class Story(DraftStory):
         self.check_records()
 
     def check_task(self, waiting: dict[str, bool]) -> None:
-        """One task as everybody sees it who may, and in whose list it waits."""
+        """Check a task for all callers who can see it, and the list in which it waits."""
         id = self.task["id"]
         for name, waits in waiting.items():
             person = self.people[name]
@@ -169,7 +169,7 @@ class Story(DraftStory):
         assert (self.vera.status("rest/tasks"), self.vera.status(f"rest/tasks/{id}")) == (403, 403)
 
     def summary(self) -> dict[str, int]:
-        """Numbers of tasks by state; all of them are young."""
+        """Return the expected counts of tasks by state; all tasks are new."""
         found = {}
         for each in self.people["cora"].values("rest/tasks/summary"):
             assert each == {
@@ -179,7 +179,7 @@ class Story(DraftStory):
         return found
 
     def approve_expiry(self) -> None:
-        """Its owner consents: nobody reads it from now on but those who see all states."""
+        """Accept the expiry as the owner: only callers who see all states can read the version now."""
         summary, before = self.summary(), self.read(self.second)
         earlier, drawn = self.glance(self.first)
         content = self.anna.elements(part(self.second, "content"))
@@ -222,17 +222,17 @@ class Story(DraftStory):
         self.check_closed(self.second, content[1], "expired")
         assert self.anna.elements(part(self.second, "content")) == content
         assert {self.vera.status(part(each["id"])) for each in content if each["type"] != "subProcess"} == {404}
-        # Of the version before nothing has changed but the state in which its release history names this one.
+        # The earlier version changes only in its release history, which names the state of this version.
         [before] = earlier.json["elements"]
         [after], shown = self.glance(self.first)[0].json["elements"], self.glance(self.first)[1]
         assert (after, shown) == (edited(before, related={"releaseHistory": history}), drawn)
         for decision in ("accept", "reject"):
             refused = self.ben.refused(f"rest/tasks/{self.task['id']}/{decision}")
-            assert refused == (409, refusal("The task is accepted already."))
+            assert refused == (409, refusal("The task has already been accepted."))
         self.check_others()
 
     def take_up_again(self) -> None:
-        """What has expired can be the ground of a new version; that is dropped again, and all is as it was."""
+        """Create a new version from the expired one and delete it again; everything is as before."""
         before, versions = self.glance(self.first, self.second), self.anna.elements(part(self.element, "versions"))
         new = self.anna.post(f"{self.prefix}/{self.second}/createversion", request="take-up")
         on = new["attributes"]["changedOn"]["127"]

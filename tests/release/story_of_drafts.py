@@ -18,10 +18,10 @@ EXPIRY = {"ReleasedToRequestToExpire": "requestToExpire"}
 @dataclass
 class DraftStory(Witness):
     is_thorough: bool = False
-    """Looks at every byte of the earlier version after each small step, too."""
+    """Also compare all responses about the earlier version after each small step."""
 
     def create_and_draw(self) -> None:
-        """A new draft, and the first content of its diagram, by operation 11."""
+        """Create a draft and the first content of its diagram (operation 11)."""
         made = {"type": "subProcess", "attributes": {"name": {"1033": "Hire"}}, "rootPath": [{"id": ID["house"]}]}
         new = self.anna.post(ELEMENTS, {"elements": [made]}, "create")
         self.element, self.first = new["id"], new["versionId"]
@@ -72,7 +72,7 @@ class DraftStory(Witness):
         self.check_offers(self.first, OUT_OF_DRAFT, "inProcess")
 
     def release_with_warnings(self) -> None:
-        """An editor cannot, an approver is warned, and then does it all the same."""
+        """Release the draft: an editor is refused, an approver is warned and ignores the warnings."""
         before, content = self.read(self.first), self.anna.elements(part(self.first, "content"))
         path = f"{self.prefix}/{self.element}/transitions/InProcessToReleased"
         text = f"InProcessToReleased of subProcess {self.first} needs the permission ApproveElement."
@@ -122,12 +122,12 @@ class DraftStory(Witness):
         assert self.anna.elements(part(self.first, "content")) == content
         assert self.vera.elements(part(self.first, "content")) == content
         self.check_closed(self.first, content[1], "released")
-        again = f"subProcess {self.first} is in the state released, InProcessToReleased is not offered; nothing is offered now."
+        again = f"InProcessToReleased is not offered for subProcess {self.first} in the state released. No transition is offered now."
         assert self.ben.refused(path) == (409, refusal(again))
         self.check_others()
 
     def make_a_new_version(self) -> None:
-        """A copy to work with; every byte of the earlier version stays as it is, for everybody who reads it."""
+        """Create a new version; all responses about the earlier version stay identical for every reader."""
         before = self.read(self.first)
         self.pages_before = self.pages(self.first)
         old = self.anna.elements(part(self.first, "content"))
@@ -169,8 +169,8 @@ class DraftStory(Witness):
         self.check_offers(self.second, OUT_OF_DRAFT, "inProcess")
         self.check_offers(self.first, {"anna": EXPIRY}, "released")
         text = (
-            f"subProcess {self.element} has a version in work already."
-            f" Version 1.1 ({self.second}) is in the state inProcess; there can be one at a time."
+            f"subProcess {self.element} already has an open version: 1.1 ({self.second}) in the state inProcess."
+            " Release or delete it first."
         )
         for id in (self.element, self.first, self.second):
             assert self.anna.refused(f"{self.prefix}/{id}/createversion") == (409, refusal(text))
@@ -178,7 +178,7 @@ class DraftStory(Witness):
         self.check_records()
 
     def check_copies(self, old: list[Wire], new: list[Wire]) -> None:
-        """The same flow, drawn anew: what lives in the diagram was copied, what has a life of its own was not (D11)."""
+        """Check that the new diagram has copies of the elements that live in it, and references to the others (D11)."""
         shapes = {each["properties"]["shapeId"]: n for n, each in enumerate(old)}
         assert not shapes.keys() & {each["properties"]["shapeId"] for each in new}
 
@@ -203,12 +203,12 @@ class DraftStory(Witness):
                 assert self.vera.status(part(after["id"])) == 404
 
     def check_earlier(self) -> None:
-        """Not a byte has changed, for those who see all states nor for viewers."""
+        """Check that all responses about the earlier version are identical, for viewers too."""
         if self.is_thorough:
             assert self.pages(self.first) == self.pages_before
 
     def edit_the_new_version(self) -> None:
-        """Its texts, what it refers to, a task in its diagram, and the diagram itself."""
+        """Edit texts, references, a task of the diagram, and the diagram itself."""
         before = self.read(self.second)
         attributes = {"name": {"1031": "Einstellen", "1033": "Hire people"}, "reasonForRevision": {"1033": "Better."}}
         related = {"owner": [{"id": ID["ben"]}], "systems": [{"id": ID["erp"]}]}
@@ -245,7 +245,7 @@ class DraftStory(Witness):
         self.check_others()
 
     def draw_and_erase(self) -> None:
-        """A task after the one that is there; and the end is taken away."""
+        """Add a task to the diagram and remove its end."""
         start, task, process, end = self.content
         anchor = {"shapeInfo": {"index": 7, "id": task["properties"]["shapeId"]}}
         item = {"shapeInfo": {"index": 8, "predecessors": [7]},

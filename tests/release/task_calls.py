@@ -30,8 +30,8 @@ NOW, TODAY = "2026-07-01T12:00:00", "2026-07-01T00:00:00"
 LATER, LATER_INSTANT = "2026-07-20T08:30:00", "2026-07-20T06:30:00+00:00"
 VERBS = ("accept", "reject", "withdraw", "delegate")
 UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
-ANOTHERS = "The task is for another approver; this needs the role administrator."
-NOT_YOURS = "Only who has made the request withdraws it; this needs the role administrator."
+ANOTHERS = "The task is assigned to another approver; only that approver or an administrator can decide it."
+NOT_YOURS = "Only the requester or an administrator can withdraw this."
 LIFECYCLE = "The lifecycle of elements needs the role analyzer or one above it."
 KINDS = {
     401: ("unauthorized", "volatile"),
@@ -44,7 +44,7 @@ KINDS |= {400: ("error", "inline"), 422: ("error", "inline")}
 
 
 def ask(desk: HouseClient, name: str = "released", **body: Any) -> str:
-    """The id of the task that asks to let an element expire."""
+    """Request the expiry of an element and return the id of the task."""
     response = desk.apply(name, WAY[name], "", body)
     assert response.status_code == 200, response.content
     with tenant_scope(desk.storage):
@@ -56,7 +56,7 @@ def act(desk: HouseClient, task: str, verb: str, /, **body: Any) -> Any:
 
 
 def done(response: Any) -> Wire:
-    """The one task of an answer."""
+    """Return the only task of a response."""
     assert response.status_code == 200, response.content
     body = response.json()
     assert list(body) == ["count", "values"]
@@ -67,7 +67,7 @@ def done(response: Any) -> Wire:
 
 
 def refused(response: Any, status: int, *errors: str) -> None:
-    """The whole body of the answer."""
+    """Check the whole body of an error response."""
     type, output = KINDS[status]
     message = errors[0] if len(errors) == 1 else f"The body has {len(errors)} problems."
     data = [{"error": each} for each in errors]
@@ -80,12 +80,12 @@ def recognised(desk: HouseClient) -> Caller:
 
 
 def label(desk: HouseClient) -> str:
-    """How the log names who calls here."""
+    """Return the name of the caller in the log."""
     return recognised(desk).label
 
 
 def wire(name: str, state: str = "", version: str = "") -> Wire:
-    """A reference, as answers show it."""
+    """Return a reference as responses show it."""
     if state:
         identity = {"versionId": ID[version or f"{name}-1"], "type": "subProcess", "state": state}
         return {
@@ -100,7 +100,7 @@ def wire(name: str, state: str = "", version: str = "") -> Wire:
 
 
 def appoint(storage: Storage, version: str, **people: list[str]) -> None:
-    """Put these into contexts of a version, whatever its state, without a change of the version."""
+    """Set references of a version in any state, without a change of its revision."""
     with tenant_scope(storage):
         for context, names in people.items():
             Reference.objects.filter(version_id=UUID(ID[version]), context=context).delete()
@@ -116,7 +116,7 @@ def set_task(storage: Storage, task: str, **fields: Any) -> None:
 
 
 def open_task(storage: Storage, version: str = "released-1", assignee: str | None = "ben") -> str:
-    """The id of a task that Anna has asked for at noon of 1 July."""
+    """Create a task that anna requested at noon of 1 July, and return its id."""
     with tenant_scope(storage):
         task = Task.objects.create(
             type=TYPE, element_id=ID[version.rpartition("-")[0]], version_id=ID[version], revision=0,
@@ -135,7 +135,7 @@ def grant(storage: Storage, name: str, **roles: bool) -> None:
 
 
 def logged(desk: HouseClient, name: str) -> list[tuple[str, ...]]:
-    """The steps of an element in short: what, from, to, by whom, and the comment."""
+    """Return the steps of an element in short: step, states, caller and comment."""
     return [
         (each["step"], each.get("fromState", ""), each["toState"], each["caller"], each.get("comment", ""))
         for each in desk.steps(name)
@@ -145,7 +145,7 @@ def logged(desk: HouseClient, name: str) -> list[tuple[str, ...]]:
 def entry(
     desk: HouseClient, response: Any, task: str, number: int, step: str, states: tuple[str, str], **more: Any
 ) -> Wire:
-    """A step of `released` in full: by who answers to this desk, in the request that was answered so."""
+    """Return a log entry of `released` in full, for this caller and response."""
     (person,) = [name for name in PEOPLE if ID[name] == str(recognised(desk).element_id)]
     return {
         "number": number, "step": step, "versionId": ID["released-1"], "version": "1.0",
@@ -155,7 +155,7 @@ def entry(
 
 
 def pointers(storage: Storage, *names: str) -> list[tuple[str, str | None]]:
-    """What editors and what viewers read of elements."""
+    """Return the newest and the published version of elements."""
     with tenant_scope(storage):
         rows = {str(each.id): each for each in Element.objects.filter(id__in=[ID[name] for name in names])}
     found = [rows[ID[name]] for name in names]
@@ -163,8 +163,7 @@ def pointers(storage: Storage, *names: str) -> list[tuple[str, str | None]]:
 
 
 def change_cycle(storage: Storage, *ways: Transition, without: str = "", **more: Any) -> None:
-    """The standard cycle with other or further ways, or without a way, or one of its states and the ways from and to
-    it."""
+    """Change the standard cycle: add or replace transitions, or remove a transition or a state."""
     with tenant_scope(storage):
         blueprint = read_blueprint()
     (cycle,) = blueprint.cycles

@@ -22,7 +22,7 @@ VERSIONS = ("released-1", "inEffect-1", "order-2")
 
 
 def member(storage: Storage, *roles: Role, user: str | None = None, **fields: Any) -> Client:
-    """Somebody signed in to the office of the storage."""
+    """Return a client signed in to the back office of the storage."""
     account = StaffAccountFactory.create(**fields)
     StorageMembership.objects.create(
         account=account, storage=storage, roles=[role.value for role in roles], user_id=user and ID[user]
@@ -41,13 +41,13 @@ def boss(storage: Storage) -> Client:
 
 
 def text_of(response: Any) -> str:
-    """What somebody reads on the page, in one line."""
+    """Return the text of a page in one line."""
     page = re.sub(r"(?s)<(script|style|template)\b.*?</\1>", " ", response.content.decode())
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page))).strip()
 
 
 def rows_of(response: Any) -> list[str]:
-    """Each row of a list, in one line."""
+    """Return the rows of a list, one line each."""
     page = response.content.decode()
     found = re.findall(r'(?s)<tr class="data-row.*?</tr>', page)
     texts = [re.sub(r"(?s)<template\b.*?</template>", " ", each) for each in found]
@@ -65,7 +65,7 @@ def take(client: Client, step: str, *tasks: str, **given: str) -> Any:
 
 
 def told(client: Client, response: Any) -> str:
-    """The message on the page that follows."""
+    """Return the text of the page that follows, with its message."""
     assert response.status_code == 302, text_of(response)
     return text_of(client.get(response["Location"]))
 

@@ -1,4 +1,4 @@
-"""Release cycles as pictures, and that the page with the picture is up to date."""
+"""Drawing release cycles, and the documentation page that shows the standard one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def drawn(*words: str) -> str:
     return out.getvalue()
 
 
-def test_a_cycle_with_everything_in_it() -> None:
+def test_a_cycle_with_all_features() -> None:
     slow = cycle("slow")
     assert draw_cycle(slow) == (
         "stateDiagram-v2\n"
@@ -66,26 +66,26 @@ def test_states_in_a_table() -> None:
         f"| `out` | Out | published | everybody | {editable} |",
         "| `gone` | Gone | retired | every role above viewer | cannot be changed |",
         "",
-        "Of one element there is at most one version in draft and review together, and at most one that is published.",
+        "An element has at most one version in draft and review together, and at most one published version.",
     ]
 
 
 def test_the_page_shows_the_standard_template() -> None:
-    """When this fails, run `make docs`."""
+    """If this fails, run `make docs`."""
     standard = read_template(load_template("standard").sections).cycles[0]
     page = PAGE.read_text(encoding="utf-8")
     assert draw_cycle(standard) in page
     assert describe_states(standard, 1033) in page
 
 
-def test_into_a_page(tmp_path: Path) -> None:
+def test_writing_into_a_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- lifecycle: begin -->\nold\n<!-- lifecycle: end -->\nafter\n", encoding="utf-8")
     err = StringIO()
     call_command("draw_lifecycle", "--into", str(page), stderr=err)
     text = page.read_text(encoding="utf-8")
     assert text == f"before\n<!-- lifecycle: begin -->\n{drawn()}<!-- lifecycle: end -->\nafter\n"
-    assert err.getvalue() == f"{page} is up to date.\n"
+    assert err.getvalue() == f"Wrote the diagram into {page}.\n"
     call_command("draw_lifecycle", "--into", str(page), stderr=err)
     assert page.read_text(encoding="utf-8") == text
 
@@ -95,20 +95,20 @@ def test_pages_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         call_command("draw_lifecycle", "--into", str(page))
     page.write_text("no marks", encoding="utf-8")
-    with pytest.raises(CommandError, match="has no marks"):
+    with pytest.raises(CommandError, match="add the marks"):
         call_command("draw_lifecycle", "--into", str(page))
 
 
-def test_templates_without_cycles_and_unknown_ones() -> None:
+def test_templates_without_cycles_and_unknown_templates() -> None:
     with pytest.raises(CommandError, match="There is no template 'nothing'"):
         drawn("nothing")
 
 
 @pytest.mark.django_db
-def test_what_a_storage_has(storage: Storage) -> None:
-    with pytest.raises(CommandError, match="There is no release cycle to draw"):
+def test_cycles_of_a_storage(storage: Storage) -> None:
+    with pytest.raises(CommandError, match="has no release cycle"):
         drawn("--storage", "acme", "handbook")
 
 
-def test_names_in_another_culture() -> None:
+def test_state_names_in_another_culture() -> None:
     assert "| `inProcess` | In Bearbeitung | draft |" in drawn("--culture", "1031")

@@ -1,4 +1,4 @@
-"""The lifecycle on the page of an element: what it offers is what the API offers, and does what the API does."""
+"""The lifecycle on the page of an element: it offers what the API offers and does what the API does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def step_of(name: str) -> str:
 
 
 def offered(response: Any) -> list[str]:
-    """The transitions on a page, in their order: buttons, and links to what is asked about first."""
+    """Return the transitions on a page in their order: buttons and links."""
     page = response.content.decode()
     found = re.findall(r'name="transition"\s+value="(\w+)"|/transition/\?[^"]*transition=(\w+)"', page)
     return [button or link for button, link in found]
@@ -108,7 +108,7 @@ def test_warnings_are_shown_and_confirmed(office: Office, house: Storage) -> Non
     assert any("reasonForRevision" in each for each in entry.ignored_warnings)
 
 
-def test_errors_forbid_and_cannot_be_passed_over(office: Office, house: Storage) -> None:
+def test_errors_cannot_be_ignored(office: Office, house: Storage) -> None:
     with tenant_scope(house):
         version = ElementVersion.objects.get(id=ID["inProcess-1"])
         version.attributes = {**version.attributes, "name": {"1031": "Nur deutsch"}}
@@ -122,22 +122,24 @@ def test_errors_forbid_and_cannot_be_passed_over(office: Office, house: Storage)
     assert stored(house, "inProcess-1").state == "inProcess"
 
 
-def test_what_has_changed_meanwhile_is_not_released_unseen(office: Office, house: Storage) -> None:
+def test_a_version_that_changed_meanwhile_is_not_released(office: Office, house: Storage) -> None:
     response = office.post(step_of("inProcess"), {"transition": "InProcessToInReview", "revision": "99"})
     assert response.status_code == 412
-    assert "Somebody else has changed this element" in main_text(response)
+    assert "Someone else has changed this element" in main_text(response)
     assert offered(response) == []
     assert stored(house, "inProcess-1").state == "inProcess"
 
 
 @pytest.mark.parametrize(("transition", "status"), [("ReadyForReleaseToReleased", 409), ("Nonsense", 404), ("", 404)])
-def test_what_is_not_offered_is_refused(office: Office, house: Storage, transition: str, status: int) -> None:
+def test_transitions_that_are_not_offered_are_refused(
+    office: Office, house: Storage, transition: str, status: int
+) -> None:
     assert apply(office, house, "inProcess", transition).status_code == status
     assert stored(house, "inProcess-1").state == "inProcess"
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.EDITOR])
-def test_who_may_not_release_is_refused(house: Storage, role: Role) -> None:
+def test_callers_without_permission_cannot_release(house: Storage, role: Role) -> None:
     office = Office(house, role)
     assert apply(office, house, "inProcess", "InProcessToReleased", ignoreWarnings="true").status_code == 403
     if role is Role.ANALYZER:
@@ -145,7 +147,7 @@ def test_who_may_not_release_is_refused(house: Storage, role: Role) -> None:
     assert stored(house, "inProcess-1").state == "inProcess"
 
 
-def test_a_request_asks_for_its_end_and_makes_a_task(office: Office, house: Storage) -> None:
+def test_a_request_takes_an_end_and_creates_a_task(office: Office, house: Storage) -> None:
     asked = office.get(f"{step_of('released')}?transition=ReleasedToRequestToExpire")
     text = main_text(asked)
     assert "This makes a task “Approve expiry” for the approver." in text
@@ -160,7 +162,7 @@ def test_a_request_asks_for_its_end_and_makes_a_task(office: Office, house: Stor
         "Outdated", "2990-01-30T23:00:00+00:00",
     )  # fmt: skip
     page = office.get(page_of("released"))
-    assert "Request expiry: a task “Approve expiry” was made." in page.content.decode()
+    assert "Request expiry: task “Approve expiry” created." in page.content.decode()
     assert offered(page) == []
     assert "Approve expiry Waits for" in main_text(page)
     assert f"{office.base}release/task/{task.id}/change/" in page.content.decode()
@@ -170,14 +172,12 @@ def test_a_request_asks_for_its_end_and_makes_a_task(office: Office, house: Stor
 @pytest.mark.parametrize(
     ("end", "words"),
     [
-        ("soon", "The end must be a date and a time."),
+        ("soon", "Enter the end as a date and a time."),
         ("2027-03-28T02:30", "does not exist"),
-        ("2001-01-01T00:00", "later than now"),
+        ("2001-01-01T00:00", "must be in the future"),
     ],
 )
-def test_an_end_that_cannot_be_is_told_and_what_was_typed_stays(
-    office: Office, house: Storage, end: str, words: str
-) -> None:
+def test_an_invalid_end_is_reported_and_the_input_is_kept(office: Office, house: Storage, end: str, words: str) -> None:
     response = apply(office, house, "released", "ReleasedToRequestToExpire", comment="Why", validUntil=end)
     assert response.status_code == 422
     assert words in main_text(response)
@@ -187,7 +187,7 @@ def test_an_end_that_cannot_be_is_told_and_what_was_typed_stays(
         assert not Task.objects.exists()
 
 
-def test_elements_with_stuck_tasks_are_found(office: Office, house: Storage) -> None:
+def test_filter_for_elements_with_stuck_tasks(office: Office, house: Storage) -> None:
     apply(office, house, "released", "ReleasedToRequestToExpire")
     apply(office, house, "inEffect", "InEffectToRequestToExpire")
     with tenant_scope(house):
@@ -199,7 +199,7 @@ def test_elements_with_stuck_tasks_are_found(office: Office, house: Storage) -> 
     assert "Open for" in main_text(office.get(page_of("inEffect")))
 
 
-def test_a_new_version_is_made_where_that_is_possible(office: Office, house: Storage) -> None:
+def test_a_new_version_is_created_where_possible(office: Office, house: Storage) -> None:
     new_version = f"{office.base}elements/element/{ID['order']}/new-version/"
     assert f'action="{new_version}"' in office.get(page_of("order")).content.decode()
     response = office.post(f"elements/element/{ID['order']}/new-version/")
@@ -208,16 +208,16 @@ def test_a_new_version_is_made_where_that_is_possible(office: Office, house: Sto
     assert "order-2 Sub process In process Version 2.1" in main_text(page)
     assert f'action="{new_version}"' not in page.content.decode()
     again = office.client.post(f"{office.base}elements/element/{ID['order']}/new-version/", follow=True)
-    assert "has a version in work already" in again.content.decode()
+    assert "already has an open version" in again.content.decode()
 
 
-def test_an_earlier_version_can_be_taken_up_again(office: Office, house: Storage) -> None:
+def test_an_expired_version_can_be_copied(office: Office, house: Storage) -> None:
     assert "New version" in main_text(office.get(page_of("order", "order-1")))
     office.post(f"elements/element/{ID['order']}/new-version/?version={ID['order-1']}")
     assert "order-1 Sub process In process Version 2.1" in main_text(office.get(page_of("order")))
 
 
-def test_who_may_not_edit_makes_no_version(house: Storage) -> None:
+def test_callers_without_permission_cannot_create_versions(house: Storage) -> None:
     for role in (Role.ANALYZER, Role.APPROVER):
         office = Office(house, role)
         assert "New version" not in main_text(office.get(page_of("order")))

@@ -1,7 +1,7 @@
-"""Each step of a lifecycle costs the same number of statements, however large the diagram, the log or the list is.
+"""Each step of a lifecycle takes the same number of statements, whatever the size of diagram, log or list.
 
-The numbers stand in `release_counts.json`, so that a change of them shows in review. To write them anew after a change
-that is meant: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 -m long tests/release/test_release_counts.py"`.
+The numbers are in `release_counts.json`, so that a change shows in review. To write them again after an intended
+change: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 -m long tests/release/test_release_counts.py"`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from django.utils import timezone
 from elements.models import ElementVersion
 from release.api.urls import urlpatterns
 from release.models import LifecycleEntry, Task
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
@@ -51,7 +51,7 @@ def process(shapes: int, *, version: bool = False) -> str:
 
 
 def lines() -> Iterator[dict[str, Any]]:
-    """Two approvers, many published systems, and published processes with diagrams of several sizes."""
+    """Return two approvers, many published systems, and published processes with diagrams of several sizes."""
     for person in (APPROVER, OTHER):
         identity = {"facetName": "users", "id": person, "creationId": person, "type": "user"}
         yield {**identity, "attributes": {"name": {"1033": "Somebody"}, "roleApprover": {"127": True}}}
@@ -94,11 +94,11 @@ def counted(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFacto
 
 
 class CountedStorage:
-    """Calls of an administrator, and the statements that the last of them took."""
+    """Calls of an administrator, with the statements of the last call."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        # Django's own client: holding answers of this size against the document takes too long.
+        # Django's own client: validating responses of this size takes too long.
         self.client = Client(headers={"Authorization": f"Bearer {token_for(storage, Role.ADMINISTRATOR)}"})
         self.statements: list[str] = []
         self.used = 0
@@ -119,7 +119,7 @@ class CountedStorage:
         return response.json()
 
     def next_systems(self, count: int = 1) -> list[int]:
-        """Systems that nothing has been done with yet."""
+        """Return systems that no test has used yet."""
         self.used += count
         return list(range(self.used - count, self.used))
 
@@ -127,18 +127,18 @@ class CountedStorage:
         return self.post(f"release/{element}/transitions/{transition}?ignoreWarnings=true")
 
     def draft(self, element: str) -> str:
-        """The id of a new version."""
+        """Create a new version and return its id."""
         return str(self.post(f"release/{element}/createversion")["elements"][0]["versionId"])
 
     def ask(self) -> str:
-        """The id of a new task."""
+        """Create a task and return its id."""
         element = system(self.next_systems()[0])
         self.apply(element, "ReleasedToRequestToExpire")
         with tenant_scope(self.storage):
             return str(Task.objects.get(element_id=element, state="open").id)
 
     def add_tasks(self, count: int) -> None:
-        """So many are open afterwards, each of another version."""
+        """Create open tasks, each about another version, up to this number."""
         with tenant_scope(self.storage):
             Task.objects.filter(state="open").delete()
             Task.objects.bulk_create(
@@ -175,12 +175,12 @@ def hand_in(world: CountedStorage, _: int) -> None:
 
 
 def release(world: CountedStorage, shapes: int) -> None:
-    """A version whose diagram is that large, and with it the end of the one before."""
+    """Release a version with a diagram of this size, which retires the version before."""
     world.apply(world.draft(process(shapes)), "InProcessToReleased")
 
 
 def create_version(world: CountedStorage, shapes: int) -> None:
-    # Once more after another: what was drawn in the version before is copied.
+    # Twice: the content of the earlier diagram is copied.
     world.draft(process(shapes))
 
 
@@ -253,7 +253,7 @@ OPERATIONS: dict[str, tuple[Callable[[CountedStorage, int], None], tuple[int, ..
 }
 
 
-def test_statements_do_not_grow_with_what_there_is(counted: Storage) -> None:
+def test_statements_do_not_grow_with_the_content(counted: Storage) -> None:
     world = CountedStorage(counted)
     counts: dict[str, dict[str, int]] = {}
     for name, (operation, sizes) in OPERATIONS.items():
@@ -267,10 +267,11 @@ def test_statements_do_not_grow_with_what_there_is(counted: Storage) -> None:
     assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
 
 
-def test_every_statement_goes_by_an_index(counted: Storage) -> None:
-    """Under row-level security a condition that is not leakproof cannot use one, and would read all tenants' rows.
+def test_every_statement_uses_an_index(counted: Storage) -> None:
+    """Under row-level security a condition that is not leakproof cannot use an index and would read the rows of all
+    tenants.
 
-    A small table is read as a whole because that is quicker; told not to, the planner does it only when it must.
+    The planner prefers sequential scans of small tables, so the test disables them.
     """
     let_versions_take_effect(counted)
     world = CountedStorage(counted)

@@ -1,9 +1,8 @@
-"""Lives at random in two storages, with ids in common, held against a plain model of what versions and tasks are (D6, D18 to
-D23, D81 to D95).
+"""Random lifecycles in two storages with common ids, compared with a plain model (D6, D18 to D23, D81 to D95).
 
-After every request the states, numbers and validity of the element's versions, which of them a viewer reads, what is
-offered to whom, and which tasks are open are as the model says; what the model refuses is refused with the status it says
-and changes nothing; the log tells what is stored; and the other storage never changes.
+After every request the versions, the version that a viewer reads, the offered transitions and the open tasks must match
+the model. Requests that the model refuses must fail with its status and change nothing. The log must match the stored
+versions, and the other storage must never change.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ EDITS = st.one_of(
 )
 
 
-# In an order that makes a life, for runs in which nothing was left to chance.
+# In the order of a typical lifecycle, for runs without random choices.
 ACTIONS = (
     "edit", "draw", "apply", "rename", "apply", "create_version", "edit", "apply", "request", "touch", "accept",
     "time_passes", "create_version", "delete", "apply", "delegate", "reject", "time_passes", "apply", "withdraw", "accept",
@@ -55,7 +54,7 @@ class Releasing(ReleaseSteps):
 
     @rule(data=st.data())
     def act(self, data: st.DataObject) -> None:
-        """One step of any kind. One rule for all of them: a few short runs are to see something of each."""
+        """Take one step of any kind. A single rule for all steps lets a few short runs cover each of them."""
         self.number += 1
         action = ACTIONS[(self.number + data.draw(st.integers(0, len(ACTIONS) - 1), "action")) % len(ACTIONS)]
         if action in ("touch", "accept", "reject", "withdraw", "delegate") and not self.task_keys():
@@ -78,7 +77,7 @@ class Releasing(ReleaseSteps):
         ]
 
     def a_version(self, data: st.DataObject, *states: str) -> VersionKey:
-        """Mostly of the element that the step before was about, so that lives are long; and in one of these states."""
+        """Choose a version, mostly of the element of the previous step, in one of these states."""
         keys = self.version_keys()
         stays, is_gone, is_fit = data.draw(OFTEN, "stays"), data.draw(SELDOM, "is gone"), data.draw(OFTEN, "is fit")
         same = [each for each in keys if each[:2] == self.last[:2]]
@@ -93,7 +92,7 @@ class Releasing(ReleaseSteps):
         return self.last
 
     def a_task(self, data: st.DataObject) -> VersionKey:
-        """One that is open, as long as there is one, or any."""
+        """Choose an open task if there is one, or else any task."""
         keys = self.task_keys()
         waiting = [each for each in keys if self.worlds[each.home].tasks[each.id].state == "open"]
         waits = data.draw(OFTEN, "waits")
@@ -101,7 +100,7 @@ class Releasing(ReleaseSteps):
         return self.last
 
     def draw_create(self, data: st.DataObject) -> None:
-        """Something without an owner; it may be released at once."""
+        """Create an element without an owner, and sometimes release it at once."""
         home, named, by = data.draw(st.sampled_from([*self.worlds])), data.draw(OFTEN, "named"), data.draw(BY)
         self.create(home, named, by)
         if data.draw(st.booleans(), "release"):
@@ -111,7 +110,7 @@ class Releasing(ReleaseSteps):
         self.edit(self.a_version(data, "inProcess"), data.draw(EDITS), data.draw(BY), data.draw(SELDOM))
 
     def draw_touch(self, data: st.DataObject) -> None:
-        """A version that somebody has asked something about; some of it can be edited although it is published."""
+        """Edit a version with a task; some properties are editable in published versions."""
         key, by = self.a_task(data), data.draw(st.sampled_from(["cora", "anna", "ben"]))
         self.edit(key, data.draw(EDITS | st.just(("maturity", "defined"))), by, False)
 
@@ -127,7 +126,7 @@ class Releasing(ReleaseSteps):
             self.rename(key, data.draw(st.sampled_from(["one", "other"])), data.draw(BY), data.draw(SELDOM))
 
     def draw_apply(self, data: st.DataObject) -> None:
-        """Any transition, but more often one that leads out of the state."""
+        """Apply any transition, more often one that leaves the current state."""
         key, by, by_element, elsewhere = (
             self.a_version(data),
             data.draw(BY),
@@ -174,7 +173,7 @@ class Releasing(ReleaseSteps):
         self.delegate(self.a_task(data), to, data.draw(DECIDERS), data.draw(SELDOM))
 
     def draw_time_passes(self, data: st.DataObject) -> None:
-        """Up to the next end of a version, where one is set."""
+        """Move the clock, often to the next end of a version."""
         later, until_end = data.draw(LATER), data.draw(OFTEN, "until an end")
         ends = [each for world in self.worlds.values() for each in world.ends()]
         if until_end and ends:

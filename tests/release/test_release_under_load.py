@@ -1,8 +1,8 @@
-"""Many at once, against a real server with two workers: of those who race for a step one takes it, nothing gets into a
-version that has been released, and the log tells what is stored (D18, D21, D23, D95).
+"""Concurrent callers of a real server with two workers (D18, D21, D23, D95).
 
-One server serves the whole file, and each test makes what it needs. After every round the lifecycles of both storages
-are replayed, and no answer may be a failure of the server.
+Of callers who race for a step one succeeds, nothing changes a version after its release, and the log matches the stored
+versions. One server serves all tests of the module, and each test creates its own content. After every round the
+lifecycles of both storages are replayed, and no response may be a server error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.elements.concurrent_requests import LoadAnswer, statuses, together
+from tests.load_client import LoadResponse, statuses, together
 from tests.release.house import ID, write_lines
 from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
 from tests.release.story import Story
@@ -65,7 +65,7 @@ def house(server: Server) -> Iterator[ServedHouse]:
 
 @only_at_full_scale
 def test_the_life_of_a_sub_process(house: ServedHouse) -> None:
-    """The story of `test_story.py`, over real connections, with another of the two prefixes at each step."""
+    """The story of `story.py` over real connections, with alternating prefixes."""
     connection = http.client.HTTPConnection("127.0.0.1", house.server.port, timeout=60)
 
     def send(method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
@@ -83,14 +83,14 @@ def test_the_life_of_a_sub_process(house: ServedHouse) -> None:
     house.check()
 
 
-# From the first draft on; each raced for by many.
+# From the first draft; many callers race for each step.
 LIFE = (
     "InProcessToInReview", "InReviewToInProcess", "InProcessToReadyForQA", "ReadyForQAToReadyForRelease",
     "ReadyForReleaseToInProcess", "InProcessToReleased", "createversion", "InProcessToReadyForRelease",
     "ReadyForReleaseToReleased", "ReleasedToRequestToExpire", "accept", "createversion", "InProcessToReleasedExternal",
     "createversion",
 )  # fmt: skip
-# Of a version that was imported; its owner is Ben.
+# For an imported version whose owner is Ben.
 IMPORTED_LIFE = (
     "InProcessToReadyForQA", "ReadyForQAToInProcess", "InProcessToInReview", "InReviewToReadyForQA",
     "ReadyForQAToReadyForRelease", "ReadyForReleaseToReleased", "createversion", "InProcessToReleasedQA",
@@ -104,11 +104,11 @@ OUT_OF_DRAFT = [f"InProcessTo{target}" for target in
     "life",
     [pytest.param(LIFE, id="made"), pytest.param(IMPORTED_LIFE, id="imported", marks=only_at_full_scale)],
 )
-def test_of_fifty_who_race_for_a_step_one_takes_it(house: ServedHouse, life: Sequence[str]) -> None:
+def test_one_of_fifty_concurrent_callers_takes_a_step(house: ServedHouse, life: Sequence[str]) -> None:
     """By the id of the element or of the version, through either prefix."""
     element, version = house.processes("Wanted", 1)[0] if life is LIFE else (ID["inProcess"], ID["inProcess-1"])
     for place, step in enumerate(life):
-        # Usually two of three steps are raced for by a few, which is enough to go wrong.
+        # Usually a few callers race for two of three steps, which is enough to find errors.
         callers = CALLERS if IS_FULL or place % 3 == 0 else 8
         if step == "accept":
             task = house.open_task(element)
@@ -128,7 +128,7 @@ def test_of_fifty_who_race_for_a_step_one_takes_it(house: ServedHouse, life: Seq
     assert [each.get("transitionId", "createversion") for each in taken] == wanted
 
 
-def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: ServedHouse) -> None:
+def test_one_of_several_concurrent_transitions_succeeds(house: ServedHouse) -> None:
     drafts = house.processes("Contested", 8)
     calls = [partial(house.architect.step, version, step) for _, version in drafts for step in OUT_OF_DRAFT]
     answers = at_once(calls)
@@ -141,20 +141,20 @@ def test_several_steps_lead_out_of_a_state_and_one_is_taken(house: ServedHouse) 
 
 
 def revised(house: ServedHouse, name: str, count: int) -> list[tuple[str, str, str]]:
-    """Elements with a published version and a draft: their ids, and those of the two."""
+    """Create elements with a published version and a draft; return all ids."""
     made = house.processes(name, count)
     drafts = together([partial(house.take, element, "InProcessToReleased", "createversion") for element, _ in made])
     return [(*each, draft["versionId"]) for each, draft in zip(made, drafts, strict=True)]
 
 
-def by_element(answers: Sequence[LoadAnswer], count: int) -> list[Sequence[LoadAnswer]]:
-    """Of answers in the order of elements, so many for each."""
+def by_element(answers: Sequence[LoadResponse], count: int) -> list[Sequence[LoadResponse]]:
+    """Group responses by element."""
     return [answers[place : place + count] for place in range(0, len(answers), count)]
 
 
 def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse) -> None:
     elements, outcomes = revised(house, "Revised", 8), Counter[int]()
-    calls: list[Callable[[], LoadAnswer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for element, _, draft in elements:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.step, element, "createversion")] * 3
@@ -163,7 +163,7 @@ def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse)
         assert statuses(releases) == {200: 1, 409: 2}
         made = [each.element for each in versions if each.status == 200]
         assert statuses(versions) == Counter({200: len(made), 409: 3 - len(made)})
-        # A new version can only be that of the released one: it is made after, or not at all.
+        # A new version can only be created after the release.
         assert house.states(element) == ["expired", "released", "inProcess"][: 2 + len(made)]
         assert [each["attributes"]["version"] for each in made] == [{"127": "2.1"}] * len(made)
         outcomes[len(made)] += 1
@@ -174,30 +174,30 @@ def test_a_new_version_against_the_release_of_the_one_before(house: ServedHouse)
 def test_a_draft_is_deleted_or_released(house: ServedHouse) -> None:
     fresh = [(version, ["inProcess"]) for _, version in house.processes("Deleted", 4)]
     later = [(draft, ["released", "inProcess"]) for _, _, draft in revised(house, "Discarded", 4)]
-    calls: list[Callable[[], LoadAnswer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for draft, _ in fresh + later:
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
         calls += [partial(house.architect.call, "DELETE", f"{PROCESSES}/{draft}")] * 3
     for (draft, _), answers in zip(fresh + later, by_element(at_once(calls), 6), strict=True):
         is_released = 200 in statuses(answers[:3])
         assert statuses(answers) == ({200: 1, 409: 5} if is_released else {200: 1, 404: 5})
-        assert house.architect.read(draft, PROCESSES).status == (200 if is_released else 404)
+        assert house.architect.read(draft).status == (200 if is_released else 404)
     house.check()
 
 
 class Edits:
-    """Everything that many do to one draft while somebody releases it."""
+    """Concurrent edits of a draft while another caller releases it."""
 
     def __init__(self, house: ServedHouse, element: str, version: str) -> None:
         self.house, self.element, self.version = house, element, version
         self.tasks = [each["id"] for each in house.architect.content(version)]
         self.numbers = itertools.count()
         self.released_at = float("inf")
-        self.done: list[tuple[str, float, LoadAnswer, str]] = []
+        self.done: list[tuple[str, float, LoadResponse, str]] = []
         self.drawn: list[str] = []
 
-    def until_released(self, kind: str, change: Callable[[str], LoadAnswer]) -> None:
-        """Again and again; and some more when it is over."""
+    def until_released(self, kind: str, change: Callable[[str], LoadResponse]) -> None:
+        """Repeat an edit until the release, and a few times after it."""
         late = 0
         while late < 3:
             text, sent = f"{kind} {next(self.numbers)}", time.monotonic()
@@ -206,27 +206,27 @@ class Edits:
             self.done.append((kind, sent, answer, text))
             late += sent > self.released_at
 
-    def rename(self, text: str) -> LoadAnswer:
+    def rename(self, text: str) -> LoadResponse:
         return self.house.architect.rename(random.choice(self.tasks), text)
 
-    def rename_with_owner(self, text: str) -> LoadAnswer:
+    def rename_with_owner(self, text: str) -> LoadResponse:
         task = {"id": random.choice(self.tasks), "attributes": {"name": {"1033": text}}}
         owner = {"versionId": self.version, "attributes": {"purp": {"1033": text}}}
-        return self.house.architect.update(owner, task, address=PROCESSES)
+        return self.house.architect.update(owner, task)
 
-    def draw(self, text: str) -> LoadAnswer:
+    def draw(self, text: str) -> LoadResponse:
         answer = self.house.architect.draw(self.version, text)
         if answer.status == 200:
             self.drawn.append(answer.body["values"][0]["id"])
         return answer
 
-    def erase(self, text: str) -> LoadAnswer:
-        """Something that was drawn meanwhile, or what is not there."""
+    def erase(self, text: str) -> LoadResponse:
+        """Remove a shape that was drawn meanwhile, or an unknown one."""
         shape = self.drawn.pop() if self.drawn else ID["house"]
         return self.house.architect.call("POST", f"{PROCESSES}/{self.version}/content/{shape}/delete")
 
     def release(self, after: int) -> tuple[Body, list[Body]]:
-        """Once so many changes have been made; the version and its diagram as they are right after it."""
+        """Release after some changes; return the version and its diagram right after it."""
         while len(self.done) < after:
             time.sleep(0.001)
         released = self.house.architect.step(self.version, "InProcessToReleased")
@@ -234,8 +234,8 @@ class Edits:
         return released.element, self.house.architect.content(self.version)
 
 
-def test_nothing_gets_into_a_version_that_has_been_released(house: ServedHouse) -> None:
-    """A change of its diagram, or of what stands in it, is made before the release or not at all."""
+def test_no_edit_changes_a_released_version(house: ServedHouse) -> None:
+    """Each edit of the version or its diagram happens before the release or fails."""
     made = house.processes("Busy", 5)
     for _, version in made:
         assert house.architect.draw(version, "One", "Two", "Three").status == 200
@@ -250,13 +250,13 @@ def test_nothing_gets_into_a_version_that_has_been_released(house: ServedHouse) 
     for edits, (element, content) in zip(every, frozen, strict=True):
         check_edits(house, edits, element, content)
     house.check()
-    # Whoever comes locks a diagram before what is in it, whatever the order of their ids.
+    # Every caller locks a diagram before its elements, whatever the order of their ids.
     assert house.server.deadlocks() == []
 
 
 def check_edits(house: ServedHouse, edits: Edits, element: Body, content: list[Body]) -> None:
     assert house.architect.content(edits.version) == content
-    assert house.architect.read(edits.version, PROCESSES).element == element
+    assert house.architect.read(edits.version).element == element
     late = Counter(answer.status for _, sent, answer, _ in edits.done if sent > edits.released_at)
     assert late.keys() == {409}
     made = [(kind, answer, text) for kind, _, answer, text in edits.done if answer.status == 200]
@@ -279,7 +279,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_of_accepting_rejecting_and_withdrawing_one_happens(house: ServedHouse) -> None:
+def test_one_of_concurrent_accept_reject_and_withdraw_succeeds(house: ServedHouse) -> None:
     made = house.processes("Decided", 8)
     steps = ("InProcessToReleased", "ReleasedToRequestToExpire")
     together([partial(house.take, element, *steps) for element, _ in made])
@@ -300,11 +300,11 @@ def test_of_accepting_rejecting_and_withdrawing_one_happens(house: ServedHouse) 
     house.check()
 
 
-def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: ServedHouse) -> None:
+def test_a_request_is_accepted_or_made_obsolete_by_a_newer_release(house: ServedHouse) -> None:
     elements = revised(house, "Overtaken", 8)
     together([partial(house.take, version, "ReleasedToRequestToExpire") for _, version, _ in elements])
     tasks = [house.open_task(element) for element, _, _ in elements]
-    calls: list[Callable[[], LoadAnswer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for (_, _, draft), task in zip(elements, tasks, strict=True):
         calls += [partial(house.callers[name].decide, task, "accept") for name in ("ben", "cora", "dora")]
         calls += [partial(house.architect.step, draft, "InProcessToReleased")] * 3
@@ -324,7 +324,7 @@ def test_a_request_is_accepted_or_overtaken_by_a_newer_release(house: ServedHous
 
 
 def strike(clock: subprocess.Popen[str], *options: str) -> list[tuple[str, str]]:
-    """What it says to have done, and to which version or task."""
+    """Run the scheduled jobs once; return the reported changes."""
     said, done = tell(clock, " ".join(options)), []
     while said != "done":
         storage, what, which = said.split(": ")
@@ -335,7 +335,7 @@ def strike(clock: subprocess.Popen[str], *options: str) -> list[tuple[str, str]]
     return done
 
 
-# What is done before the time of a version comes, and what while it does.
+# Steps before the end of a version, and steps during it.
 WAYS = (
     (("InProcessToReleased",), ("createversion", "ReleasedToRequestToExpire")),
     (("InProcessToReleased", "ReleasedToRequestToExpire"), ("accept", "createversion")),
@@ -343,8 +343,8 @@ WAYS = (
 )
 
 
-def test_the_clock_runs_twice_at_once_while_others_go_on(house: ServedHouse) -> None:
-    """Versions whose time has come end once, whether by the clock, by consent or by a newer release."""
+def test_two_concurrent_runs_of_the_scheduled_jobs(house: ServedHouse) -> None:
+    """Each due version ends once, by a scheduled job, by an accepted task or by a newer release."""
     clocks = [run(house.server, CLOCK) for _ in range(2)]
     try:
         assert [strike(clock, "--dry-run") for clock in clocks] == [[], []]
@@ -363,11 +363,11 @@ def race_the_clock(house: ServedHouse, clocks: Sequence[subprocess.Popen[str]], 
     tasks = {element: house.open_task(element) for (element, _), (_, actions) in made if "accept" in actions}
     house.end(*(version for (_, version), _ in made))
 
-    def act(element: str, action: str) -> LoadAnswer:
+    def act(element: str, action: str) -> LoadResponse:
         return house.ben.decide(tasks[element], action) if action == "accept" else house.architect.step(element, action)
 
     def strike_amid(clock: subprocess.Popen[str]) -> list[tuple[str, str]]:
-        """Alone it would be the first: it needs no connection to the server."""
+        """Start in the middle of the other calls; without a server connection it would be first."""
         time.sleep(random.uniform(0, 0.2))
         return strike(clock)
 
@@ -385,6 +385,6 @@ def race_the_clock(house: ServedHouse, clocks: Sequence[subprocess.Popen[str]], 
         assert house.tasks(element, "open") == []
         overtaken = house.tasks(element, "obsolete")
         by_clock += [("was overtaken", each["id"]) for each in overtaken if each["decider"] == "run_lifecycle"]
-    # Each was done once, by one of the two.
+    # One of the two runs made each change.
     assert sorted([*done[0], *done[1]]) == sorted(by_clock)
     house.check()

@@ -1,4 +1,4 @@
-"""`manage.py run_lifecycle`: what it prints and where, how it fails, and two of it at once."""
+"""`manage.py run_lifecycle`: output, failures, and concurrent runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from elements.models import Element, ElementChange, ElementVersion
 from release.models import LifecycleEntry, Task
-from release.schedule.clock import Outcome, run_lifecycle
+from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
 from repository_site.core.problems import NotFound
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -31,14 +31,14 @@ from tests.release.task_calls import TYPE, ask, set_task
 
 
 def run(*words: str) -> tuple[list[str], list[str]]:
-    """What it writes on stdout and on stderr."""
+    """Return what the command writes to stdout and stderr."""
     out, err = StringIO(), StringIO()
     call_command("run_lifecycle", *words, stdout=out, stderr=err)
     return out.getvalue().splitlines(), err.getvalue().splitlines()
 
 
 def fails(*words: str) -> tuple[str, list[str], list[str]]:
-    """The error it ends with, in one line, and what it wrote before."""
+    """Return the error in one line, and the output before it."""
     out, err = StringIO(), StringIO()
     with pytest.raises(CommandError) as caught:
         call_command("run_lifecycle", *words, stdout=out, stderr=err)
@@ -55,7 +55,7 @@ class TestOneStorage:
             assert run("acme", "house", *words) == ([], ["acme/house: nothing is due."])
         assert fingerprints(house) == before
 
-    def test_one_line_for_each_thing_and_a_summary(self, house: Storage, desk: MakeClient) -> None:
+    def test_one_line_for_each_change_and_a_summary(self, house: Storage, desk: MakeClient) -> None:
         let_versions_take_effect(house)
         anna = desk(user="anna")
         stuck, well = ask(anna, "inEffect"), ask(anna, "order")
@@ -68,7 +68,7 @@ class TestOneStorage:
             "took effect": line("released-1"),
             "expired": line("requestToExpire-1"),
             "is stuck": f"{stuck}, {TYPE}: approverInactive, overdue",
-            "is no longer stuck": f"{well}, {TYPE}: can go on",
+            "is no longer stuck": f"{well}, {TYPE}",
         }
         would = ("would take effect", "would expire", "would be marked as stuck", "would no longer be stuck")
         before = fingerprints(house)
@@ -87,25 +87,27 @@ class TestOneStorage:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            (["acme"], "Give a collection and a storage, or neither for every storage."),
+            (["acme"], "Give both collection and storage, or neither: manage.py run_lifecycle acme handbook"),
             (["acme", "nowhere"], "There is no storage acme/nowhere."),
             (["nowhere", "house"], "There is no storage nowhere/house."),
             (["acme", "House"], "There is no storage acme/House."),
         ],
     )
-    def test_called_wrongly(self, house: Storage, words: list[str], text: str) -> None:
+    def test_wrong_arguments(self, house: Storage, words: list[str], text: str) -> None:
         valid(house, "released-1", valid_until=timezone.now())
         before = fingerprints(house)
         assert fails(*words) == (text, [], [])
         assert fingerprints(house) == before
 
-    def test_more_than_it_takes(self) -> None:
+    def test_more_versions_than_a_batch(self) -> None:
         with pytest.raises(CommandError, match="unrecognized arguments: x"):
             run("acme", "house", "x")
 
 
 def break_storage(monkeypatch: pytest.MonkeyPatch, collection: str, problem: Exception) -> None:
-    def broken(storage: Storage, *, dry_run: bool = False, outcome: Outcome | None = None) -> Outcome:
+    def broken(
+        storage: Storage, *, dry_run: bool = False, outcome: LifecycleJobResult | None = None
+    ) -> LifecycleJobResult:
         if storage.collection.key == collection:
             raise problem
         return run_lifecycle(storage, dry_run=dry_run, outcome=outcome)
@@ -117,7 +119,7 @@ def break_storage(monkeypatch: pytest.MonkeyPatch, collection: str, problem: Exc
 class TestEveryStorage:
     @pytest.fixture(autouse=True)
     def due(self, house: Storage) -> None:
-        """In both storages, but not of the same element."""
+        """Make a version due in each storage, of different elements."""
         valid(house, "released-1", valid_until=timezone.now())
         valid(rival_of(house), "inEffect-1", valid_until=timezone.now())
 
@@ -128,7 +130,7 @@ class TestEveryStorage:
             (["--dry-run"], "would expire", "1 would expire"),
         ],
     )
-    def test_one_after_the_other(self, house: Storage, words: list[str], verb: str, counts: str) -> None:
+    def test_all_storages_are_processed(self, house: Storage, words: list[str], verb: str, counts: str) -> None:
         before = fingerprints(house)
         assert run(*words) == (
             [f"acme/house: {verb}: {line('released-1')}", f"rival/house: {verb}: {line('inEffect-1')}"],
@@ -141,12 +143,12 @@ class TestEveryStorage:
         assert states(rival_of(house), "released-1", "inEffect-1") == [*state]
 
     @pytest.mark.parametrize(("broken", "other"), [("acme", "rival"), ("rival", "acme")])
-    def test_one_that_fails_does_not_stop_the_others(
+    def test_a_failure_does_not_stop_other_storages(
         self, house: Storage, monkeypatch: pytest.MonkeyPatch, broken: str, other: str
     ) -> None:
         break_storage(monkeypatch, broken, RuntimeError("no space left"))
         text, out, err = fails()
-        assert text == "1 of 2 storages failed; run it again."
+        assert text == "1 of 2 storages failed; see the messages above, then run the command again."
         assert out == [f"{other}/house: expired: {line('inEffect-1' if other == 'rival' else 'released-1')}"]
         told = {
             f"{broken}/house: failed: no space left",
@@ -155,27 +157,25 @@ class TestEveryStorage:
         assert set(err) == told
         assert len(err) == 2
 
-    def test_what_was_done_before_it_failed_is_told(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.schedule.clock._mark_tasks", lambda *args: 1 / 0)
+    def test_changes_before_a_failure_are_reported(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("release.schedule.lifecycle_jobs._mark_tasks", lambda *args: 1 / 0)
         assert fails("acme", "house") == (
-            "1 of 1 storages failed; run it again.",
+            "1 of 1 storages failed; see the messages above, then run the command again.",
             [f"acme/house: expired: {line('released-1')}"],
             ["acme/house: failed: division by zero", "acme/house: 1 expired."],
         )
 
-    def test_all_fail(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.schedule.clock.write_steps", lambda *args: 1 / 0)
+    def test_all_storages_fail(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.write_steps", lambda *args: 1 / 0)
         before = fingerprints(house)
         assert fails() == (
-            "2 of 2 storages failed; run it again.",
+            "2 of 2 storages failed; see the messages above, then run the command again.",
             [],
             [f"{name}/house: failed: division by zero" for name in ("acme", "rival")],
         )
         assert fingerprints(house) == before
 
-    def test_one_that_was_removed_meanwhile_is_no_failure(
-        self, house: Storage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_removed_storage_is_skipped(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         break_storage(monkeypatch, "acme", NotFound("There is no storage."))
         out, err = run()
         assert out == [f"rival/house: expired: {line('inEffect-1')}"]
@@ -183,14 +183,14 @@ class TestEveryStorage:
 
 
 @pytest.mark.long
-class TestSeveralAtOnce:
-    """In transactions of their own, as several processes would."""
+class TestConcurrentRuns:
+    """Runs in transactions of their own, as in several processes."""
 
     COUNT = 120
 
     @pytest.fixture
     def lines(self, tmp_path: Path) -> Path:
-        """Systems whose end has come."""
+        """Return systems whose end has passed."""
         systems = [
             {
                 "facetName": "it", "id": self.id(1, number), "versionId": self.id(2, number), "type": "system",
@@ -210,7 +210,7 @@ class TestSeveralAtOnce:
         return f"0000000{kind}-0000-4000-8000-{number:012x}"
 
     @pytest.mark.parametrize("batch", [1, 7, 200])
-    def test_each_version_ends_once(
+    def test_each_version_expires_once(
         self,
         filled_storage: StorageMaker,
         lines: Path,
@@ -218,7 +218,7 @@ class TestSeveralAtOnce:
         monkeypatch: pytest.MonkeyPatch,
         batch: int,
     ) -> None:
-        monkeypatch.setattr("release.schedule.clock.BATCH", batch)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.BATCH", batch)
         start = Barrier(4)
 
         def work(number: int) -> tuple[list[str], list[str]]:

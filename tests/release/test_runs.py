@@ -1,4 +1,4 @@
-"""The record of each storage's last run, which `/metrics` and `doctor` read."""
+"""The record of the last run of each storage, which `/metrics` and `doctor` read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from release.schedule.clock import Outcome
+from release.schedule.lifecycle_jobs import LifecycleJobResult
 from release.schedule.runs import recorded_run
 from repository_site.core.problems import NotFound
 from storage.models import LifecycleRun, Storage
@@ -26,7 +26,7 @@ def kept(storage: Storage) -> tuple[int, ...]:
     return (run.runs, run.failures, run.open_tasks, run.overdue_tasks, run.stuck_tasks)
 
 
-def test_a_run_and_its_tasks_are_kept(house: Storage, desk: MakeClient) -> None:
+def test_a_run_and_its_task_counts_are_recorded(house: Storage, desk: MakeClient) -> None:
     anna = desk(user="anna")
     overdue, inactive = ask(anna, "inEffect"), ask(anna, "order")
     ask(anna, "released")
@@ -45,23 +45,23 @@ def test_a_run_and_its_tasks_are_kept(house: Storage, desk: MakeClient) -> None:
     assert kept(rival_of(house)) == (1, 0, 0, 0, 0)
 
 
-def test_a_failure_is_kept_beside_the_last_success(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_recorded_beside_the_last_success(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded_run(house)
     ended = LifecycleRun.objects.get().ended_on
     monkeypatch.setattr("release.schedule.runs.run_lifecycle", lambda *args, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        recorded_run(house, Outcome())
+        recorded_run(house, LifecycleJobResult())
     run = LifecycleRun.objects.get()
     assert kept(house) == (2, 1, 0, 0, 0)
     assert (run.ended_on, run.failed_on is not None) == (ended, True)
 
 
-def test_only_looking_is_no_run(house: Storage) -> None:
+def test_a_dry_run_is_not_recorded(house: Storage) -> None:
     call_command("run_lifecycle", "--dry-run", stdout=StringIO(), stderr=StringIO())
     assert not LifecycleRun.objects.exists()
 
 
-def test_the_record_goes_with_its_storage(storage: Storage) -> None:
+def test_the_record_is_removed_with_its_storage(storage: Storage) -> None:
     recorded_run(storage)
     gone = Storage.objects.get(pk=storage.pk)
     remove_storage(storage)

@@ -35,7 +35,7 @@ def send_by(client: Client) -> Send:
 
 
 def test_the_life_of_a_sub_process(house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It begins weeks ago, late in the evening: in the time zone of the storage it is the next day already."""
+    """The story begins weeks ago, late in the evening, when it is the next day in the time zone of the storage."""
     evening, now, moments = (timezone.now() - timedelta(days=30)).replace(hour=23, minute=30), timezone.now, count()
     monkeypatch.setattr(timezone, "now", lambda: evening + timedelta(milliseconds=next(moments)))
     rival = Storage.objects.get(collection__key="rival", key="house")
@@ -46,7 +46,7 @@ def test_the_life_of_a_sub_process(house: Storage, api: ApiClient, monkeypatch: 
         return Person(send_by(client), issued.value, f"token:{issued.token.id}", key)
 
     people = {name: person(api, house, *roles, name=name) for name, roles in PEOPLE.items() if name != "eve"}
-    # Of what is read again and again the bytes are compared, and that must do.
+    # These callers only read, and their responses are compared as bytes, without validation.
     people |= {role.value: person(Client(), house, role) for role in (Role.ANALYZER, Role.VIEWER)}
     people["rival"] = person(Client(), rival, Role.ANALYZER)
     story = Story(people, "http://testserver/acme/house/_api")

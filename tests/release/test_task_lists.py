@@ -1,4 +1,4 @@
-"""Lists of tasks (D93) and their numbers: who sees which, filters, pages, and what cannot be read."""
+"""Lists of tasks (D93) and their summary: visibility, filters, pages and invalid requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ END = "Approve end"
 KNOWN = "use state, type, element, assignee, requester or stuck"
 SUBJECT = "expected the id of an element or a version"
 PERSON = "expected me, all or the id of a user or group"
-# Each with its version, who decides and who asked. Those that are decided were asked for at one moment, in no order.
+# Each with version, assignee and requester. The decided tasks have one time and no defined order.
 TASKS: dict[str, dict[str, Any]] = {
     "bens": {"version": "released-1", "assignee": "ben", "requester": "anna", "hour": 8},
     "stuck": {"version": "inEffect-1", "requester": "anna", "hour": 9, "stuck_reasons": ["overdue"]},
@@ -49,7 +49,7 @@ def make(name: str, version: str, hour: int, **fields: Any) -> Task:
 
 @pytest.fixture
 def tasks(house: Storage) -> None:
-    """Those of the table; and in the other storage the same ones, all of them open, stuck, and for Ben."""
+    """Create the tasks of the table; in the other storage the same ones, all open, stuck and assigned to Ben."""
     with tenant_scope(house):
         Task.objects.bulk_create([make(name, **fields) for name, fields in TASKS.items()])
     with tenant_scope(rival_of(house)):
@@ -67,9 +67,9 @@ def names(response: Any) -> list[str]:
 
 
 @pytest.mark.usefixtures("tasks")
-class TestWhoSeesWhat:
-    def test_what_waits_for_the_caller(self, desk: MakeClient) -> None:
-        """Their own, those of their groups, and those for everybody where they may approve; the oldest first."""
+class TestVisibility:
+    def test_tasks_that_wait_for_the_caller(self, desk: MakeClient) -> None:
+        """Their own tasks, those of their groups, and those for every approver if they can approve; oldest first."""
         cases: list[tuple[str | None, tuple[Role, ...], list[str]]] = [
             ("ben", (), ["crews", "bens", "stuck"]),
             ("dora", (), ["crews", "stuck"]),
@@ -85,8 +85,8 @@ class TestWhoSeesWhat:
         for query in ("?assignee=me", "?state=open&assignee=me&requester=all"):
             assert names(ben.get(f"rest/tasks{query}")) == ["crews", "bens", "stuck"], query
 
-    def test_their_own_requests_wait_for_others(self, house: Storage, desk: MakeClient) -> None:
-        """Whether they are for everybody, for a group of theirs or for themselves. Administrators may decide on them."""
+    def test_own_requests_wait_for_others(self, house: Storage, desk: MakeClient) -> None:
+        """This applies to tasks for everybody, for their group and for themselves. Administrators can decide their own."""
         mine = {"crews": "crew", "bens": "ben", "stuck": None}
 
         def asked_by(requester: str | None, label: str = "token:x") -> None:
@@ -106,7 +106,7 @@ class TestWhoSeesWhat:
         assert names(ben.get(f"rest/tasks?assignee={ID['ben']}")) == ["bens"]
         asked_by("cora")
         assert [names(each.get("rest/tasks")) for each in (ben, cora)] == [["crews", "bens", "stuck"], ["stuck"]]
-        # Of somebody without an element, or who is gone.
+        # Requesters without an element, or deleted.
         asked_by(None)
         assert names(ben.get("rest/tasks")) == ["crews", "bens", "stuck"]
 
@@ -144,14 +144,14 @@ class TestWhoSeesWhat:
         }
         assert (response["api-version"], response["X-Total-Count"]) == ("1.0", "2")
 
-    def test_people_who_are_gone_are_left_out(self, house: Storage, desk: MakeClient) -> None:
+    def test_deleted_people_are_left_out(self, house: Storage, desk: MakeClient) -> None:
         with tenant_scope(house):
             gone = "ffffffff-0000-4000-8000-000000000000"
             Task.objects.filter(id=TASK_ID["bens"]).update(assignee_id=gone, requester_id=gone)
         (found,) = desk(user="ben").get(f"rest/tasks?assignee=all&element={ID['released']}").json()["values"]
         assert (found["requester"], "requestedBy" in found, "assignee" in found) == ("token:x", False, False)
 
-    def test_another_storage_has_others(self, house: Storage, api: ApiClient) -> None:
+    def test_another_storage_has_its_own_tasks(self, house: Storage, api: ApiClient) -> None:
         token = token_for(rival_of(house), Role.ANALYZER)
         response = api.get("/rival/house/_api/rest/tasks?assignee=all", token=token)
         assert sorted(names(response)) == sorted({*TASKS} - {"withdrawn"})
@@ -165,7 +165,7 @@ class TestWhoSeesWhat:
 
 @pytest.mark.usefixtures("tasks")
 class TestFilters:
-    def test_each_and_together(self, desk: MakeClient) -> None:
+    def test_single_and_combined_filters(self, desk: MakeClient) -> None:
         ben = desk(user="ben")
         cases = [
             ("?assignee=all", "crews bens stuck"),
@@ -206,13 +206,13 @@ class TestFilters:
             ("?stuck=false", "crews bens"),
             (f"?stuck=false&type={quote(TYPE)}&assignee=all&requester={ID['anna']}&state=open", "bens"),
             (f"?stuck=true&type={quote(END)}&assignee=all", ""),
-            # What is left empty is not said.
+            # Empty parameters are ignored.
             ("?state=&type=&element=&assignee=&requester=&stuck=", "crews bens stuck"),
         ]
         for query, found in cases:
             assert names(ben.get(f"rest/tasks{query}")) == found.split(), query
 
-    def test_me_is_whoever_asks(self, house: Storage, desk: MakeClient) -> None:
+    def test_me_means_the_caller(self, house: Storage, desk: MakeClient) -> None:
         anna, token = desk(user="anna"), desk(Role.EDITOR)
         assert names(anna.get("rest/tasks?requester=me")) == ["bens", "stuck"]
         every = "state=open,accepted,rejected,withdrawn,obsolete"
@@ -222,7 +222,7 @@ class TestFilters:
         assert names(anna.get("rest/tasks?requester=me&assignee=me")) == []
         assert names(token.get("rest/tasks?requester=me")) == []
 
-    def test_what_cannot_be_read(self, desk: MakeClient) -> None:
+    def test_invalid_filters(self, desk: MakeClient) -> None:
         ben = desk(user="ben")
         cases = [
             ("state=open,lost", ["state: Select a valid choice. lost is not one of the available choices."]),
@@ -257,21 +257,21 @@ class TestFilters:
             self.refuse(ben.get(f"rest/tasks?{query}"), errors)
 
     def refuse(self, response: Any, errors: list[str]) -> None:
-        """All of it at once."""
+        """Check that all problems are reported at once."""
         message = errors[0] if len(errors) == 1 else f"{len(errors)} parameters are invalid."
         data = [{"error": each} for each in errors]
         assert response.json() == {"message": message, "output": "inline", "type": "error", "data": data}
         assert response.status_code == 400
 
-    def test_unknown_parameters_are_told_in_their_order(self, desk: MakeClient) -> None:
+    def test_unknown_parameters_are_reported_in_their_order(self, desk: MakeClient) -> None:
         wrong = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
         query = "&".join(f"{name}=1" for name in wrong)
         self.refuse(
             desk(user="ben").get(f"rest/tasks?{query}"), [f"{each}: unknown parameter; {KNOWN}." for each in wrong]
         )
 
-    def test_none_is_given_twice(self, desk: MakeClient) -> None:
-        """As with all other parameters: one of the two would have no effect."""
+    def test_repeated_parameters_are_refused(self, desk: MakeClient) -> None:
+        """One of two values would have no effect."""
         values = {"state": ("open", "accepted"), "type": (TYPE, END), "stuck": ("true", "false")}
         values |= dict.fromkeys(("element", "assignee", "requester"), (ID["order"], ID["released"]))
         ben = desk(user="ben")
@@ -279,7 +279,7 @@ class TestFilters:
             query = "&".join(f"{name}={quote(each)}" for each in given)
             self.refuse(ben.get(f"rest/tasks?{query}"), [f"{name}: is given more than once."])
 
-    def test_ids_are_guids_as_everywhere(self, desk: MakeClient) -> None:
+    def test_ids_must_be_guids(self, desk: MakeClient) -> None:
         ben, plain = desk(user="ben"), ID["released"]
         for text in (f"{{{plain}}}", f"urn:uuid:{plain}", plain.replace("-", "")):
             self.refuse(ben.get(f"rest/tasks?element={quote(text)}"), [f"element: {SUBJECT}."])
@@ -303,7 +303,7 @@ class TestPages:
             found[relation.strip('"')] = address.strip("<>").removeprefix(f"{BASE}/rest/tasks?")
         return found
 
-    def test_one_after_the_other(self, desk: MakeClient) -> None:
+    def test_following_pages(self, desk: MakeClient) -> None:
         ben = desk(user="ben")
         seen = []
         for page in range(1, 5):
@@ -317,7 +317,7 @@ class TestPages:
             }
         assert seen == [self.ORDER[:2], self.ORDER[2:4], self.ORDER[4:6], self.ORDER[6:]]
 
-    def test_past_the_end(self, desk: MakeClient) -> None:
+    def test_a_page_past_the_end(self, desk: MakeClient) -> None:
         response = desk(user="ben").get(f"rest/tasks?{self.ALL}&$page=9&$pageSize=3")
         assert names(response) == []
         assert response["X-Total-Count"] == "7"
@@ -327,8 +327,8 @@ class TestPages:
             "last": f"{self.ALL}&$page=3&$pageSize=3",
         }
 
-    def test_a_page_when_none_is_asked_for(self, house: Storage, desk: MakeClient) -> None:
-        """A hundred, as elsewhere, and where the rest is."""
+    def test_the_default_page(self, house: Storage, desk: MakeClient) -> None:
+        """A hundred tasks, with links to the rest."""
         with tenant_scope(house):
             rows = [make("accepted", **TASKS["accepted"]) for _ in range(103)]
             for number, row in enumerate(rows):
@@ -340,11 +340,11 @@ class TestPages:
         assert first["X-Total-Count"] == second["X-Total-Count"] == "104"
         assert self.links(first)["next"] == "state=accepted&$page=2&$pageSize=100"
         found = [each["id"] for each in first.json()["values"] + second.json()["values"]]
-        # All of one moment: then by id.
+        # Tasks of the same time are sorted by id.
         assert found == sorted(found)
         assert len(set(found)) == 104
 
-    def test_no_page_is_larger_than_the_largest(self, desk: MakeClient, settings: Any) -> None:
+    def test_the_page_size_is_limited(self, desk: MakeClient, settings: Any) -> None:
         settings.MAX_PAGE_SIZE = 3
         response = desk(user="ben").get(f"rest/tasks?{self.ALL}")
         assert (names(response), response["X-Total-Count"]) == (self.ORDER[:3], "7")
@@ -370,11 +370,11 @@ class TestPages:
 
 
 class TestSummary:
-    """Numbers by type, state and age."""
+    """Counts by type, state and age."""
 
     @pytest.fixture
     def now(self) -> datetime:
-        """As the database has it: the same for all of a transaction."""
+        """Return the time of the database, which is constant in a transaction."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT now()")
             found: datetime = cursor.fetchone()[0]
@@ -382,7 +382,7 @@ class TestSummary:
 
     def add(self, storage: Storage, number: int, state: str, asked: datetime, **fields: Any) -> None:
         with tenant_scope(storage):
-            # Of each version one task can be open.
+            # A version can have one open task.
             row = make("bens", **{**TASKS["bens"], "state": state, **fields})
             row.id, row.requested_on = f"{number:08x}-2222-4000-9000-000000000000", asked
             if state == "open":
@@ -399,16 +399,16 @@ class TestSummary:
         assert all(list(each) == ["type", "state", "age", "count", "stuck"] for each in body["values"])
         return [tuple(each.values()) for each in body["values"]]
 
-    def test_of_nothing(self, desk: MakeClient) -> None:
+    def test_the_summary_of_an_empty_storage(self, desk: MakeClient) -> None:
         response = desk(Role.ANALYZER).get("rest/tasks/summary")
         assert response.json() == {"count": 0, "values": []}
 
-    def test_whole(self, house: Storage, desk: MakeClient, now: datetime) -> None:
+    def test_the_whole_summary(self, house: Storage, desk: MakeClient, now: datetime) -> None:
         day, tick = timedelta(days=1), timedelta(microseconds=1)
         ages = (0 * day, day - tick, day, 7 * day - tick, 7 * day, 14 * day, 14 * day + tick, 400 * day)
         for number, age in enumerate(ages):
             self.add(house, number, "open", now - age, **({"stuck_reasons": ["overdue"]} if number > 5 else {}))
-        # What is decided is as old as it was then.
+        # A decided task keeps its age.
         long_ago = now - 400 * day
         for number, (state, age) in enumerate([("accepted", tick), ("accepted", 8 * day), ("obsolete", 15 * day)], 8):
             self.add(house, number, state, long_ago, decided_on=long_ago + age)
@@ -426,7 +426,7 @@ class TestSummary:
             (TYPE, "accepted", "withinLimit", 1, 0),
             (TYPE, "obsolete", "overLimit", 1, 0),
         ]
-        # The limit is that of the storage, and comes first.
+        # The limit of the storage takes precedence.
         Storage.objects.filter(pk=house.pk).update(stuck_after_days=2)
         assert [each for each in self.values(analyst) if each[1] == "open"] == [
             (TYPE, "open", "underOneDay", 2, 0),
@@ -434,6 +434,6 @@ class TestSummary:
             (TYPE, "open", "overLimit", 5, 2),
         ]
 
-    def test_it_takes_no_parameters(self, desk: MakeClient) -> None:
+    def test_the_summary_takes_no_parameters(self, desk: MakeClient) -> None:
         response = desk(Role.ANALYZER).get("rest/tasks/summary?$page=1")
         refused(response, 400, "$page: this operation takes no $ parameters.")

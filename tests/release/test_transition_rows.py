@@ -30,7 +30,7 @@ def prefix(request: pytest.FixtureRequest) -> str:
 
 
 def take(desk: HouseClient, prefix: str, state: str, key: str) -> Wire:
-    """A transition that the list offers, as every row of the table has it."""
+    """Apply a transition that the list offers, and check the row of the table."""
     row = BY_KEY[key]
     offered = desk.get(f"{prefix}/{ID[state]}/transitions").json()["values"]
     assert {"transitionId": key, "sourceState": row.source, "targetState": row.target} in offered
@@ -74,7 +74,7 @@ def test_in_process_by_in_process_to_released_external(desk: MakeClient, prefix:
 
 
 def test_released_by_released_to_request_to_expire(desk: MakeClient, prefix: str) -> None:
-    """The element is answered still released; the task must be accepted to complete the transition."""
+    """The response shows the element still released; the task must be accepted first."""
     anna, ben = desk(user="anna"), desk(user="ben")
     before = anna.element("released")
     assert take(anna, prefix, "released", "ReleasedToRequestToExpire") == before
@@ -87,12 +87,10 @@ def test_released_by_released_to_request_to_expire(desk: MakeClient, prefix: str
     # While it is open, the transition is not offered, and applying it is a conflict.
     assert anna.offered("released") == []
     response = anna.post(f"{prefix}/{ID['released']}/transitions/ReleasedToRequestToExpire")
-    open_task = (
-        f"A task Approve expiry of subProcess {ID['released-1']} is open; it must be decided or withdrawn first."
-    )
+    open_task = f"subProcess {ID['released-1']} has an open task Approve expiry; decide or withdraw it first."
     assert (response.status_code, response.json()) == (409, error_body(409, open_task))
     assert ben.post(f"rest/tasks/{task['id']}/accept").status_code == 200
-    # It is to end today, so that it goes on at once.
+    # The end is today, so the version expires at once.
     steps = [(each["step"], each.get("fromState"), each["toState"]) for each in anna.steps("released")]
     assert steps == [
         ("request", "released", "released"),
@@ -103,7 +101,7 @@ def test_released_by_released_to_request_to_expire(desk: MakeClient, prefix: str
 
 
 def test_released_by_createversion(desk: MakeClient, prefix: str) -> None:
-    """Earlier versions show expired or released, and the release history of the new one lists them."""
+    """Earlier versions are expired or released, and the release history of the new version lists them."""
     anna = desk(user="anna")
     new = one(anna.post(f"{prefix}/{ID['order']}/createversion"))
     assert (new["id"], new["state"]) == (ID["order"], "inProcess")
@@ -116,7 +114,7 @@ def test_released_by_createversion(desk: MakeClient, prefix: str) -> None:
 
 
 def test_several_transitions_may_lead_to_one_state(desk: MakeClient, house: Storage) -> None:
-    """Rule 2; the log says by which of them it was."""
+    """Rule 2; the log names the transition."""
     ben = desk(user="ben")
     ways = [row.key for row in TABLE if (row.source, row.target) == ("inProcess", "released")]
     assert len(ways) == 3

@@ -62,7 +62,7 @@ class RoleRow(NamedTuple):
     user: str | None = None
 
 
-# The editor is anna, whom all elements have as their author.
+# The editor is anna, the author of all elements.
 CALLERS = (
     RoleRow(Role.VIEWER, ()),
     RoleRow(Role.ANALYZER, ()),
@@ -79,7 +79,7 @@ def accepted(may: tuple[str, ...], state: str) -> list[TransitionRow]:
 
 
 def refusal(who: RoleRow, state: str, key: str) -> tuple[int, str] | None:
-    """In the order of D83; None where it is accepted."""
+    """Return the expected error in the order of D83, or None if the transition is accepted."""
     label = f"subProcess {ID[f'{state}-1']}"
     if who.role is Role.VIEWER and state not in PUBLISHED:
         return 404, f"There is no element {ID[state]}."
@@ -90,16 +90,16 @@ def refusal(who: RoleRow, state: str, key: str) -> tuple[int, str] | None:
         return 403, f"{key} of {label} needs the permission {' or '.join(row.needs)}."
     if row.source != state:
         *others, last = [row.key for row in accepted(who.may, state)] or [""]
-        now = f"offered now: {', '.join(others)} and {last}" if others else f"offered now: {last}"
+        now = f"Offered now: {', '.join(others)} and {last}" if others else f"Offered now: {last}"
         return (
             409,
-            f"{label} is in the state {state}, {key} is not offered; {now if last else 'nothing is offered now'}.",
+            f"{key} is not offered for {label} in the state {state}. {now if last else 'No transition is offered now'}.",
         )
     return None
 
 
 class TableCaller(HouseClient):
-    """Somebody of the table, and how answers name them."""
+    """A caller of the table, and its name in responses."""
 
     def __init__(self, storage: Storage, api: ApiClient, who: RoleRow) -> None:
         super().__init__(storage, api, who.role, user=who.user)
@@ -107,11 +107,11 @@ class TableCaller(HouseClient):
         self.label = f"token:{token.id}"
         self.reference = user_reference(who.user) if who.user else _reference("automation", "authToken", str(token.id))
         self.before = cache(self.element)
-        """Elements as they are; what a test changes it takes back."""
+        """Elements before a test; changes are rolled back."""
 
 
 def element_after(row: TransitionRow, caller: TableCaller) -> Wire:
-    """The whole element, as the caller is to see it after the transition."""
+    """Return the whole element as the caller must see it after the transition."""
     before = caller.before(row.source)
     if row.asks:
         return before
@@ -128,7 +128,7 @@ def element_after(row: TransitionRow, caller: TableCaller) -> Wire:
 
 
 def step_after(row: TransitionRow, caller: TableCaller, response: Any) -> Wire:
-    """The one entry of the element's log. A request stays where it is."""
+    """Return the only entry of the element's log. A request keeps the state."""
     step = {
         "number": 1,
         "step": "request" if row.asks else "transition",
@@ -149,7 +149,7 @@ def step_after(row: TransitionRow, caller: TableCaller, response: Any) -> Wire:
 
 
 def stored_after(row: TransitionRow, released_by: UUID) -> tuple[Any, ...]:
-    """State, its category, number, who has released it, and what readers see of the element."""
+    """Return state, category, number, releaser and published version as stored."""
     version = UUID(ID[f"{row.source}-1"])
     if row.asks:
         return row.source, "published", 1, 0, UUID(ID["ben"]), version
@@ -168,7 +168,7 @@ REFUSED = {403: Forbidden, 404: NotFound, 409: Conflict}
 
 @every_role
 def test_every_combination(house: Storage, who: RoleRow) -> None:
-    """What decides, without the API around it, which would make this take long; the next test has some through it."""
+    """Checks the domain function directly, which is fast; the next test checks some combinations over the API."""
     caller = callers.Caller(
         CallerKind.TOKEN, "test", frozenset({who.role}), UUID(ID[who.user]) if who.user else None, "test"
     )
@@ -191,8 +191,7 @@ def test_every_combination(house: Storage, who: RoleRow) -> None:
 
 
 def some_pairs(who: RoleRow) -> list[tuple[str, str]]:
-    """All transitions in the state that they start from, and one that starts elsewhere, or is unknown, in each state:
-    another one for each role."""
+    """Return all transitions in their source state, and for each state one other transition, which differs by role."""
     found = [(row.source, row.key) for row in TABLE]
     for place, state in enumerate(STATES):
         others = [pair for pair in PAIRS if pair[0] == state and pair not in found]
@@ -204,7 +203,7 @@ def some_pairs(who: RoleRow) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "every", [False, pytest.param(True, marks=[pytest.mark.long, only_at_full_scale])], ids=["some", "every"]
 )
-def test_what_applying_answers_and_does(house: Storage, api: ApiClient, who: RoleRow, every: bool) -> None:
+def test_responses_and_effects(house: Storage, api: ApiClient, who: RoleRow, every: bool) -> None:
     caller = TableCaller(house, api, who)
     stored = fingerprints(house)
     for state, key in PAIRS if every else some_pairs(who):
@@ -230,7 +229,7 @@ def check_step(caller: TableCaller, row: TransitionRow) -> None:
     assert found == stored_after(row, UUID(caller.reference["id"])), row
 
 
-def test_nobody_applies_anything_without_a_token(api: ApiClient, house: Storage) -> None:
+def test_applying_needs_a_token(api: ApiClient, house: Storage) -> None:
     stored = fingerprints(house)
     expected = error_body(401, NO_TOKEN)
     for state, key in PAIRS:
@@ -247,8 +246,8 @@ def listed(rows: list[TransitionRow]) -> list[Wire]:
 
 
 @every_role
-def test_what_is_offered_is_what_is_accepted(desk: MakeClient, house: Storage, who: RoleRow) -> None:
-    """By GET and POST; by the id of the element and of the version."""
+def test_offered_transitions_are_the_accepted_ones(desk: MakeClient, house: Storage, who: RoleRow) -> None:
+    """By GET and POST, by the id of the element and of the version."""
     caller = desk(who.role, user=who.user)
     stored = fingerprints(house)
     for state in STATES:
@@ -267,8 +266,8 @@ def test_what_is_offered_is_what_is_accepted(desk: MakeClient, house: Storage, w
     assert fingerprints(house) == stored
 
 
-def test_the_other_ways_to_ask(desk: MakeClient) -> None:
-    """GET below rest, POST not below it, HEAD, an empty object, and a slash at the end."""
+def test_other_forms_of_the_request(desk: MakeClient) -> None:
+    """GET below rest, POST outside it, HEAD, an empty object, and a trailing slash."""
     cora = desk(Role.ADMINISTRATOR)
     for state in STATES:
         offered = listed([row for row in TABLE if row.source == state])
@@ -280,7 +279,7 @@ def test_the_other_ways_to_ask(desk: MakeClient) -> None:
     assert (head.status_code, head.content) == (200, b"")
 
 
-def test_nobody_lists_anything_without_a_token(api: ApiClient, house: Storage) -> None:
+def test_listing_needs_a_token(api: ApiClient, house: Storage) -> None:
     expected = error_body(401, NO_TOKEN)
     for state in STATES:
         for response in (
@@ -293,7 +292,7 @@ def test_nobody_lists_anything_without_a_token(api: ApiClient, house: Storage) -
 # Authors (D20).
 
 
-def test_an_editor_who_is_not_the_author_has_nothing_to_apply(desk: MakeClient, house: Storage) -> None:
+def test_an_editor_who_is_not_the_author_can_apply_nothing(desk: MakeClient, house: Storage) -> None:
     other = desk(Role.EDITOR)
     stored = fingerprints(house)
     for state in STATES:
@@ -307,7 +306,7 @@ def test_an_editor_who_is_not_the_author_has_nothing_to_apply(desk: MakeClient, 
 
 
 def test_two_roles_together_allow_what_either_does(desk: MakeClient) -> None:
-    """Not the author, who may therefore approve only."""
+    """The caller is not the author and can therefore only approve."""
     other = desk(Role.EDITOR, Role.APPROVER)
     for state in STATES:
         assert other.offered(state) == [row.key for row in accepted((APPROVE,), state)]
@@ -334,7 +333,7 @@ def test_secondary_authors_are_authors(desk: MakeClient) -> None:
         assert anna.applied("inProcess", "InProcessToInReview")["state"] == "inReview"
     assert has(secondaryAuthors=[user("dora")]) == []
     assert has(author=[]) == []
-    # Without any author every editor may.
+    # Without an author every editor can edit.
     assert has(secondaryAuthors=[]) == editing
     assert desk(Role.EDITOR).offered("inProcess") == editing
     assert desk(Role.EDITOR).applied("inProcess", "InProcessToInReview")["state"] == "inReview"

@@ -1,4 +1,4 @@
-"""createversion, operation 19 (D18, D11): a copy to go on with, while the earlier version stays as it is."""
+"""createversion, operation 19 (D18, D11): an editable copy; the earlier version stays as it is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def copied(element: str, name: str, type: str) -> Wire:
     }
 
 
-def test_the_whole_answer(desk: MakeClient, house: Storage) -> None:
+def test_the_whole_response(desk: MakeClient, house: Storage) -> None:
     new = desk(user="anna").new_version("order")
     version, now = new["versionId"], new["attributes"]["createdOn"]["127"]
     shown = [each["id"] for each in new["content"]]
@@ -102,7 +102,7 @@ def test_the_diagram_is_copied(desk: MakeClient) -> None:
     assert names == ["start of order-2", "task of order-2", "end of order-2"]
 
 
-def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is_one_copy(
+def test_independent_elements_stay_references_and_an_element_drawn_twice_is_copied_once(
     desk: MakeClient, house: Storage
 ) -> None:
     with tenant_scope(house):
@@ -132,7 +132,7 @@ def test_what_has_a_life_of_its_own_stays_a_reference_and_a_shape_drawn_twice_is
 
 
 def everything_about(desk: HouseClient, version: str) -> dict[str, bytes]:
-    """What the API tells of a version, byte for byte."""
+    """Return all responses about a version, as bytes."""
     views = f"{API}/rest/facets/processes/views"
     paths = [f"{view}/elements/{version}" for view in ("detail", "tree", "list", "diagram", "reporting")]
     detail = f"detail/elements/{version}"
@@ -178,8 +178,9 @@ def test_readers_see_the_published_version_until_the_new_one_is_released(desk: M
     ("named", "source"),
     [("order", "order-2"), ("order-2", "order-2"), ("order-1", "order-1"), ("expired", "expired-1")],
 )
-def test_what_is_copied(desk: MakeClient, named: str, source: str) -> None:
-    """By the element's id the published version, else the newest retired one; by a version's id that one."""
+def test_the_source_of_the_copy(desk: MakeClient, named: str, source: str) -> None:
+    """The id of an element means the published version, else the newest retired one; the id of a version means that
+    version."""
     new = desk(user="anna").new_version(named)
     number = "1.1" if named == "expired" else "2.1"
     assert (new["attributes"]["name"]["1033"], new["attributes"]["version"]["127"]) == (source, number)
@@ -194,21 +195,21 @@ def test_letter_case_prefixes_and_api_versions(desk: MakeClient) -> None:
 
 
 @pytest.mark.parametrize("state", STATES[:4])
-def test_a_second_version_in_work_is_a_conflict(desk: MakeClient, state: str) -> None:
+def test_a_second_open_version_is_a_conflict(desk: MakeClient, state: str) -> None:
     text = (
-        f"subProcess {ID[state]} has a version in work already. Version 0.1 ({ID[f'{state}-1']}) is in the state {state};"
-        " there can be one at a time."
+        f"subProcess {ID[state]} already has an open version: 0.1 ({ID[f'{state}-1']}) in the state {state}."
+        " Release or delete it first."
     )
     found = desk(user="anna").post(f"release/{ID[state]}/createversion")
     assert error(found) == (409, "error", "dialog", [text])
 
 
-def test_only_the_published_version_and_the_newest_that_was(desk: MakeClient, house: Storage) -> None:
+def test_only_the_published_and_the_newest_expired_version_can_be_copied(desk: MakeClient, house: Storage) -> None:
     cora = desk(user="cora")
     second = cora.new_version("order")["versionId"]
     cora.applied(second, "InProcessToReleased")
     found = cora.post(f"release/{ID['order-1']}/createversion")
-    text = f"subProcess {ID['order-1']} is neither the published version nor the newest that was; make it of that one."
+    text = f"subProcess {ID['order-1']} is neither the published nor the newest expired version; copy one of these."
     assert error(found) == (409, "error", "dialog", [text])
     assert cora.new_version("order-2")["attributes"]["version"] == {"127": "3.1"}
 
@@ -218,8 +219,8 @@ def test_elements_without_versions(desk: MakeClient) -> None:
     assert error(found) == (409, "error", "dialog", ["A user has no versions."])
 
 
-def test_who_may_not_is_told_so_first(desk: MakeClient, house: Storage) -> None:
-    """Before that there is a version in work, that it is the wrong one, or that there are no versions (D83)."""
+def test_missing_permission_is_reported_first(desk: MakeClient, house: Storage) -> None:
+    """Before an open version, a wrong source or a type without versions (D83)."""
     desk(user="cora").new_version("order")
     other = desk(Role.EDITOR)
     for named, label in (
@@ -248,7 +249,7 @@ def test_who_may_not_is_told_so_first(desk: MakeClient, house: Storage) -> None:
         ((Role.ADMINISTRATOR,), None, 200),
     ],
 )
-def test_who_may(desk: MakeClient, roles: tuple[Role, ...], name: str | None, status: int) -> None:
+def test_permissions(desk: MakeClient, roles: tuple[Role, ...], name: str | None, status: int) -> None:
     caller = desk(*roles, user=name)
     found = caller.post(f"release/{ID['order']}/createversion")
     assert found.status_code == status
@@ -266,8 +267,8 @@ def test_a_token_without_user_is_the_author(desk: MakeClient) -> None:
     assert callers == ["authToken"] * 3
 
 
-def test_staff_have_no_element_and_leave_the_author(house: Storage, desk: MakeClient) -> None:
-    """Else the copy would be open to every editor."""
+def test_staff_keep_the_author(house: Storage, desk: MakeClient) -> None:
+    """Staff accounts have no element; without an author every editor could edit the copy."""
     account, staff = StaffAccountFactory.create(), ApiClient()
     StorageMembership.objects.create(account=account, storage=house, roles=["architect"])
     staff.force_login(account)
@@ -290,7 +291,7 @@ def test_staff_have_no_element_and_leave_the_author(house: Storage, desk: MakeCl
         (f"release/{ID['order']}/createversion?$page=1", None, 400, "$page: this operation takes no $ parameters."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read(desk: MakeClient, path: str, body: Any, status: int, text: str) -> None:
+def test_invalid_requests(desk: MakeClient, path: str, body: Any, status: int, text: str) -> None:
     kind = ("error", "volatile" if status == 404 else "inline")
     assert error(desk(user="anna").post(path, body)) == (status, *kind, [text])
 
@@ -300,7 +301,7 @@ def test_methods(desk: MakeClient) -> None:
     assert (found.status_code, found["Allow"]) == (405, "POST")
 
 
-def test_the_same_key_makes_one_version(desk: MakeClient, house: Storage) -> None:
+def test_an_idempotency_key_creates_one_version(desk: MakeClient, house: Storage) -> None:
     anna = desk(user="anna")
     path = f"release/{ID['order']}/createversion"
     first = anna.post(path, **{"Idempotency-Key": "one"})
@@ -318,7 +319,7 @@ def test_if_match(desk: MakeClient) -> None:
     assert anna.post(path, **{"If-Match": tag}).status_code == 200
 
 
-def test_it_is_on_record(desk: MakeClient) -> None:
+def test_the_new_version_is_logged(desk: MakeClient) -> None:
     anna = desk(user="anna")
     new = anna.new_version("order")
     step = anna.steps("order")[-1]
@@ -344,9 +345,7 @@ def test_it_is_on_record(desk: MakeClient) -> None:
     assert [(each["action"], each["after"]) for each in changes] == [("created", {"copiedFrom": ID["order-2-task"]})]
 
 
-def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_again(
-    desk: MakeClient, house: Storage
-) -> None:
+def test_deleting_the_draft_keeps_the_earlier_version_and_frees_the_number(desk: MakeClient, house: Storage) -> None:
     anna = desk(user="anna")
     before = everything_about(anna, ID["order-2"])
     with tenant_scope(house):
@@ -359,8 +358,8 @@ def test_deleting_the_draft_leaves_the_earlier_version_and_the_number_is_free_ag
     assert anna.new_version("order")["attributes"]["version"] == {"127": "2.1"}
 
 
-def test_a_draft_that_is_deleted_meanwhile_is_in_nobodys_way(desk: MakeClient, house: Storage) -> None:
-    """Between finding the element and holding it; a new version is made all the same."""
+def test_a_draft_deleted_before_the_lock_does_not_matter(desk: MakeClient, house: Storage) -> None:
+    """A new version is created all the same."""
     anna = desk(user="anna")
     draft = anna.new_version("order")["versionId"]
     with tenant_scope(house):
@@ -377,7 +376,7 @@ def test_a_draft_that_is_deleted_meanwhile_is_in_nobodys_way(desk: MakeClient, h
     assert (found["attributes"]["name"]["1033"], found["attributes"]["version"]) == ("order-2", {"127": "2.1"})
 
 
-def test_another_tenant_with_the_same_ids_is_left_alone(desk: MakeClient, api: ApiClient, house: Storage) -> None:
+def test_another_tenant_with_the_same_ids_is_unchanged(desk: MakeClient, api: ApiClient, house: Storage) -> None:
     rival = Storage.objects.get(collection__key="rival", key="house")
     desk(user="anna").new_version("order")
     with tenant_scope(rival):
@@ -389,8 +388,8 @@ def test_another_tenant_with_the_same_ids_is_left_alone(desk: MakeClient, api: A
     assert user("anna")["id"] == ID["anna"]
 
 
-def test_warnings_can_be_ignored_by_a_part_of_the_address(desk: MakeClient) -> None:
-    """Through either prefix; what else it means is told with the transitions."""
+def test_warnings_can_be_ignored_by_a_path_segment(desk: MakeClient) -> None:
+    """Through either prefix; see the tests of transitions for other forms."""
     cora = desk(user="cora")
     for prefix, name in (("release", "order"), ("rest/release", "expired")):
         new = cora.new_version(name)["versionId"]

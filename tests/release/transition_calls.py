@@ -20,14 +20,14 @@ from tests.release.transition_table import user_reference, version_reference
 
 UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
 DETAIL = "rest/facets/processes/views/detail/elements"
-# A draft is made in the afternoon, and released when it is the next day already in Berlin, where the storage is.
+# A draft is created in the afternoon and released at night, on the next day in Berlin, the zone of the storage.
 AFTERNOON = datetime.fromisoformat("2026-07-01T14:00:00+00:00")
 NIGHT = datetime.fromisoformat("2026-07-01T22:30:00.25+00:00")
 LOCAL_AFTERNOON, LOCAL_NIGHT, TODAY = "2026-07-01T16:00:00", "2026-07-02T00:30:00.25", "2026-07-02T00:00:00"
 
 
 def refusal(response: Any, status: int, type: str, output: str, *errors: str, message: str = "") -> None:
-    """The whole body of an error."""
+    """Check the whole body of an error."""
     data = [{"error": each} for each in errors]
     expected = {"message": message or errors[0], "output": output, "type": type, "data": data}
     assert (response.status_code, response.json()) == (status, expected)
@@ -38,13 +38,13 @@ def unreadable(response: Any, *errors: str, message: str = "") -> None:
 
 
 def version(storage: Storage, name: str) -> Wire:
-    """Every column."""
+    """Return all columns of a version."""
     with tenant_scope(storage):
         return dict(ElementVersion.objects.values().get(id=ID.get(name, name)))
 
 
 def pointers(storage: Storage, name: str) -> tuple[str, str | None]:
-    """The newest and the published version of an element."""
+    """Return the newest and the published version of an element."""
     with tenant_scope(storage):
         found = Element.objects.get(id=ID.get(name, name))
         return str(found.newest_id), str(found.published_id) if found.published_id else None
@@ -60,7 +60,7 @@ def state(storage: Storage, name: str) -> str:
 
 
 def released_draft(draft: Wire) -> Wire:
-    """The whole of it, after ben has released it in the night."""
+    """Return the whole element after ben has released it at night."""
     own = draft["versionId"]
     attributes = {
         **draft["attributes"],
@@ -77,7 +77,7 @@ def released_draft(draft: Wire) -> Wire:
 
 
 def writer_of(desk: HouseClient) -> Writer:
-    """For what happens between finding a version and holding it."""
+    """Return a writer, for tests of changes between finding and locking a version."""
     caller = recognise_token(desk.token, storage_context(desk.storage))
     author = Author(caller.element_id, caller.label, "")
     return Writer(configuration_of(desk.storage), caller, ZoneInfo(desk.storage.time_zone), author)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.release.house import BASE, ID, Wire
 
 EDIT, APPROVE = "EditElement", "ApproveElement"
-# Late in the evening in London, but the next day in Berlin, where the storage is.
+# Late in the evening in London, but the next day in Berlin, the zone of the storage.
 NOW = datetime.fromisoformat("2026-07-01T22:30:00.25+00:00")
 
 
@@ -19,7 +19,7 @@ class TransitionRow(NamedTuple):
     needs: tuple[str, ...]
     """One of these permissions."""
     asks: bool = False
-    """It only asks for consent: a task is made, and the element stays as it is."""
+    """The transition creates a task, and the element stays as it is."""
 
 
 # In configured order, which is that of the specification for the first six.

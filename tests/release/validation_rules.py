@@ -31,11 +31,11 @@ def rule(property: str, *transitions: str, severity: str = "error", **more: Any)
     return {"property": property, "severity": severity, "messages": messages, "transitions": transitions, **more}
 
 
-# Of properties of every kind: texts by culture, a list, a choice, a context, and what stands in columns.
+# Properties of every kind: texts by culture, a list, a choice, a context, and columns of the version.
 ASKED_FOR = ("scope", "workshopImages", "processMaturity", "systems", "validFrom", "validUntil", "stereotype")
 RULES = {
     **{f"{each}Given": rule(each, EXTERNAL) for each in ASKED_FOR},
-    # Only some types have the next.
+    # Only some types have the next properties.
     "vendorGiven": rule("vendor", EXTERNAL),
     "purpGiven": rule("purp", BY_QA, severity="warning", perCulture=True),
     "reviewerGiven": rule("reviewer", "ReleasedToRequestToExpire", severity="warning"),
@@ -48,7 +48,7 @@ def at(text: str, name: str = "inProcess-1", type: str = "subProcess") -> str:
 
 
 def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] = (), message: str = "") -> None:
-    """The whole body: what was found, errors first."""
+    """Check the whole body of the findings, errors first."""
     kind = {"output": "inline", "type": "error"} if errors else {"output": "dialog", "type": "warning"}
     hint = "" if errors else " To apply the transition anyway, send ignoreWarnings=true."
     expected = {"message": message + hint, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
@@ -58,7 +58,7 @@ def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] 
 def give(
     storage: Storage, version: str, related: dict[str, list[str]] | None = None, /, **attributes: Wire | None
 ) -> None:
-    """Into a version in whatever state; None takes an attribute away, and so does an empty list a context."""
+    """Set attributes and references of a version in any state; None and empty lists remove them."""
     with tenant_scope(storage):
         row = ElementVersion.objects.get(id=ID.get(version, version))
         merged = {**row.attributes, **attributes}
@@ -71,7 +71,7 @@ def give(
 
 
 def bare(storage: Storage, name: str = "inProcess-1") -> None:
-    """Without an owner and without a reason: two warnings."""
+    """Remove owner and reason, which causes two warnings."""
     give(storage, name, {"owner": []}, reasonForRevision=None)
 
 

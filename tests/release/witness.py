@@ -1,5 +1,4 @@
-"""Everybody who can see an element over HTTP, and everything that shows it: which parts must be as a step says, and which must
-not have changed by a byte."""
+"""All readers of an element over HTTP and all responses that show it, to check which parts a step changes."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ class Reply(NamedTuple):
     status: int
     content: bytes
     etag: str | None
-    """What of it is about the version: all else changes with every change of the storage."""
+    """The part of the entity tag that depends on the version alone."""
 
     @classmethod
     def of(cls, status: int, content: bytes, tag: str | None) -> Reply:
@@ -42,7 +41,7 @@ Send = Callable[[str, str, bytes, dict[str, str]], Reply]
 
 @dataclass
 class Person:
-    """Who calls, and the name that records give them."""
+    """A caller, and its name in the log."""
 
     send: Send
     token: str
@@ -73,7 +72,7 @@ class Person:
         return found
 
     def post(self, path: str, body: Any = None, request: str = "") -> Wire:
-        """The one element, or task, of an answer."""
+        """Return the only element or task of a response."""
         reply = self.ask("POST", path, body, **({"X_Request_ID": request} if request else {}))
         assert reply.status == 200, reply.content
         found: list[Wire] = reply.json.get("elements") or reply.json.get("values")
@@ -98,7 +97,7 @@ def refusal(text: str, type: str = "error", output: str = "dialog", data: list[s
 
 
 def edited(before: Wire, **changes: Any) -> Wire:
-    """An element after a change; parts merge, and None takes something away."""
+    """Return an element after a change; parts are merged, and None removes a value."""
     found = dict(before)
     for name, value in changes.items():
         merged = {**before.get(name, {}), **value} if isinstance(value, dict) else value
@@ -115,20 +114,20 @@ def day(stamp: str) -> str:
 @dataclass
 class Witness:
     people: dict[str, Person]
-    """Those of the house; and `analyzer` and `viewer`, who only read, `rival`, who reads in another storage."""
+    """The people of the house, the readers `analyzer` and `viewer`, and `rival`, a reader of another storage."""
     base: str
-    """What addresses in answers begin with."""
+    """Prefix of addresses in responses."""
     turn: int = 0
-    """Release operations go through either prefix by turns."""
+    """Release operations alternate between the two prefixes."""
     element: str = ""
     first: str = ""
     second: str = ""
     """Two versions of the element."""
     lifecycle: list[Wire] = field(default_factory=list)
     history: list[Wire] = field(default_factory=list)
-    """What the log and the record of changes must hold, oldest first."""
+    """Expected log and change history, oldest first."""
     own: set[str] = field(default_factory=set)
-    """Everything that was made meanwhile."""
+    """Ids of all elements that the story has created."""
 
     def __post_init__(self) -> None:
         self.anna, self.ben, self.vera = (self.people[name] for name in ("anna", "ben", "vera"))
@@ -152,8 +151,8 @@ class Witness:
         return found
 
     def pages(self, id: str) -> dict[tuple[str, str], Reply]:
-        """Every byte of operations 4, 6, 7, 8 and 10 on a version through every view, and of what its diagram shows, for
-        those who see all states and for viewers."""
+        """Return all responses of operations 4, 6, 7, 8 and 10 about a version through every view, for editors and
+        viewers."""
         found: dict[tuple[str, str], Reply] = {}
         for name in ("analyzer", "viewer"):
             person = self.people[name]
@@ -163,7 +162,7 @@ class Witness:
                 paths = [part(id, *more, view=view) for more in ((), ("attributes",), ("content",))]
                 paths += [part(id, "related", context, view=view) for context in related.json["values"]]
                 found |= {(name, path): person.ask("GET", path) for path in paths}
-            # Which version of the process they stand below is for the reader's eyes (D6), and no part of them.
+            # The version of the parent depends on the reader (D6) and is not part of the element.
             drawn = [each["id"] for each in found[name, part(id, "content")].json["elements"]]
             paths = [part(f"{each}?$resources=displayNames,attributes,related") for each in drawn]
             paths.append(part(id, f"related?$expandRelated={','.join(related.json['values'])}"))
@@ -172,11 +171,11 @@ class Witness:
         return found
 
     def glance(self, *ids: str) -> list[Reply]:
-        """The same in short."""
+        """Return a short form of `pages`."""
         return [self.people["analyzer"].ask("GET", part(id, *more)) for id in ids for more in ((), ("content",))]
 
     def others(self) -> list[Wire]:
-        """All that this is not about."""
+        """Return everything outside this story."""
         found = [each for each in self.people["analyzer"].elements(ELEMENTS) if self.is_other(each)]
         for each in found:
             for name in ("children", "content"):
@@ -194,7 +193,7 @@ class Witness:
         return each["id"] not in self.own and self.element not in [one["id"] for one in each.get("rootPath", ())]
 
     def check_views(self, *versions: str, shown: str | None) -> None:
-        """Which versions there are, and which one a viewer gets to see."""
+        """Check the versions and the version that a viewer sees."""
         every = [self.read(each) for each in versions]
         assert self.anna.elements(part(self.element, "versions")) == every
         assert self.read(self.element) == every[-1]
@@ -211,7 +210,7 @@ class Witness:
         assert [self.vera.status(path) for path in hidden] == [404] * len(hidden)
 
     def check_records(self) -> None:
-        """Whole, whichever version is asked about; and they are nothing for viewers."""
+        """Check log and change history, whichever version is addressed; viewers cannot read them."""
         assert self.anna.values(part(self.element, "lifecycle")) == self.lifecycle
         assert self.anna.values(part(self.first, "history")) == self.history[::-1]
         for name in ("lifecycle", "history"):
@@ -221,17 +220,17 @@ class Witness:
         return {"changedOn": on, "caller": self.people[by].label, "requestId": request, "changedBy": self.user(by)}
 
     def took(self, step: str, id: str, number: str, to: str, *, by: str, request: str, on: str, **more: Any) -> None:
-        """A step that the lifecycle log must hold."""
+        """Expect a step in the lifecycle log."""
         own = {"number": len(self.lifecycle) + 1, "step": step, "versionId": id, "version": number, "toState": to}
         self.lifecycle.append({**own, **self.note(by, request, on), **more})
 
     def changed(self, action: str, id: str, before: Any, after: Any, *, by: str, request: str, on: str) -> None:
-        """A change that the record must hold."""
+        """Expect a change in the change history."""
         own = {"versionId": id, "action": action, "before": before, "after": after}
         self.history.append({**own, **self.note(by, request, on)})
 
     def check_info(self, id: str, name: str, lock: str, text: str) -> None:
-        """Operation 12, whole, before and after each step."""
+        """Check operation 12 in full."""
         granted, is_locked = GRANTED[name], lock != "None"
         may_insert = NEW in granted
         expected = {
@@ -245,7 +244,7 @@ class Witness:
             "id": id,
             "insertableDynamicTypes": {},
             "isCurrentCopyable": False,
-            # Something may still be made below it.
+            # New elements can still be created below it.
             "isCurrentInsertable": may_insert,
             "isCurrentMovable": not is_locked,
             "isCurrentRemovable": not is_locked,
@@ -270,7 +269,7 @@ class Witness:
         assert [found[each] for each in flags] == [is_locked, lock, not is_locked, GRANTED[name], shape]
 
     def check_offers(self, id: str, offers: dict[str, dict[str, str]], source: str) -> None:
-        """By GET and by POST; what is not offered is not possible."""
+        """Check the offered transitions by GET and POST; others are refused."""
         for name in ("anna", "ben"):
             offered = [
                 {"transitionId": each, "sourceState": source, "targetState": target}
@@ -281,7 +280,7 @@ class Witness:
             assert (posted.status, posted.json) == (200, {"count": len(offered), "transitions": offered})
 
     def check_closed(self, id: str, drawn: Wire, state: str) -> None:
-        """What is no draft cannot be changed, by nobody and in no way."""
+        """Check that a version outside draft cannot be changed in any way."""
         before = self.glance(id, drawn["id"])
         way_out = (
             "send it back first" if state in ("inReview", "readyForQa", "readyForRelease") else "create a new version"
@@ -302,7 +301,7 @@ class Witness:
         assert self.glance(id, drawn["id"]) == before
 
     def drawn(self, shown: Wire) -> Wire:
-        """How an element refers to what its diagram shows."""
+        """Return the reference of an element to the content of its diagram."""
         keys = ("facetName", "id", "versionId", "creationId", "type", "state", "stereotype")
         found = {key: shown[key] for key in keys if key in shown}
         return {**found, "expandUri": f"{self.base}/{part(str(shown.get('versionId', shown['id'])))}"}

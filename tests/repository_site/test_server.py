@@ -45,7 +45,7 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     status, info = server.request("GET", INFO)
     assert (status, info["type"], info["title"]) == (200, "IStorageContext", "Showcase")
     assert info["apiUrl"] == f"http://127.0.0.1:{server.port}/demo/showcase/_api/"
-    token = server.log.read_text().partition("Token")[2].split()[0]
+    token = server.log.read_text().partition("API token")[2].split()[0]
     assert server.request("GET", INFO, headers={"Authorization": f"Bearer {token}"})[0] == 200
     assert server.request("GET", INFO, headers={"Authorization": "Bearer crt_wrong"})[0] == 401
     assert server.request("HEAD", INFO) == (200, None)
@@ -114,7 +114,7 @@ def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Ser
     for moment in (0.03, 0.06, 0.09):
         server.log.unlink(missing_ok=True)
         server.launch("serve", "--no-migrate", "--workers", "2")
-        server.wait_for_line("Ctrl-C stops")
+        server.wait_for_line("Starting 2 workers")
         time.sleep(moment)
         started = time.monotonic()
         assert server.ctrl_c() in (0, 130)
@@ -171,12 +171,14 @@ def test_a_port_in_use_is_one_line(server: Server) -> None:
         port = taken.getsockname()[1]
         result = server.manage("serve", "--no-migrate", "--bind", f"127.0.0.1:{port}")
     assert result.returncode == 1
-    assert f"CommandError: cannot listen on 127.0.0.1:{port} (Address already in use)" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert result.stderr == (
+        f"CommandError: Port {port} is in use. Stop the process that uses this port, or choose another:"
+        " --bind 127.0.0.1:8080\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["8000", "host:", ":80", "host:99999", "host:http", ""])
 def test_addresses_to_bind(text: str) -> None:
-    with pytest.raises(ValueError, match="no address to bind"):
+    with pytest.raises(ValueError, match="expected HOST:PORT, such as"):
         Bind.parse(text)
     assert Bind.parse("[::1]:80") == Bind("::1", 80)

@@ -159,7 +159,7 @@ def test_all_problems_of_a_token_are_told_at_once(storage: Storage) -> None:
     assert caught.value.details == (
         "name: a token needs a name.",
         "roles: a token needs at least one of viewer, analyzer, editor, approver, architect, administrator.",
-        "valid until: the end lies before the start or in the past.",
+        "valid until: the end is before the start or in the past.",
         "user: there is no user 00000000-0000-0000-0000-000000000007 in acme/handbook.",
     )
     assert not ApiToken.objects.exists()

@@ -143,14 +143,14 @@ def test_accounts_and_a_base_that_are_not_here_are_told(
     base = storage.id
     remove_storage(storage)
     assert restore_storage(path).left_out == [
-        f"Its base storage {base} is not here.",
-        "There is no account 'anna', which had the roles editor, viewer.",
+        f"The base storage {base} does not exist here; the storage is restored without it.",
+        "The account 'anna' does not exist here; it had the roles editor, viewer.",
     ]
 
 
 def test_one_that_is_there_is_never_overwritten(handbook: Storage, backup: Path) -> None:
     before = rows(handbook)
-    with pytest.raises(Conflict, match="There is a storage acme/manual, or one with the id"):
+    with pytest.raises(Conflict, match="A storage acme/manual, or one with the id"):
         restore_storage(backup)
     with pytest.raises(Conflict, match="rival/handbook"):
         restore_storage(backup, ("rival", "handbook"))
@@ -182,13 +182,13 @@ def without_an_id(text: bytes) -> bytes:
 
 
 CASES: list[tuple[str, Any, str]] = [
-    ("contents.json", contents_with(format=9), "has the format 9, this release reads 1"),
+    ("contents.json", contents_with(format=9), "has format 9; this release reads format 1"),
     (
         "contents.json",
         contents_with(migrations={"storage": ["0001_initial"]}),
         "the migrations storage 0001_initial; this database has elements 00",
     ),
-    ("contents.json", contents_with(tables={}), "not those of this release"),
+    ("contents.json", contents_with(tables={}), "differ from those of this release"),
     ("contents.json", lambda text: b"[]", "contents cannot be read"),
     ("contents.json", lambda text: b"{", "contents cannot be read"),
     ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet, and should have"),
@@ -244,16 +244,16 @@ def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook:
         "collection: 'admin' is reserved",
         "storage: expected a text, not 5",
         "title: longer than 200 characters",
-        "region: 'XX' is no region; use a two-letter ISO 3166-1 code such as 'DE'",
-        "time zone: 'Mars/Olympus' is no time zone; use an IANA name such as 'Europe/Berlin'",
+        "region: 'XX' is not a region; use a two-letter ISO 3166-1 code such as 'DE'",
+        "time zone: 'Mars/Olympus' is not a time zone; use an IANA name such as 'Europe/Berlin'",
         "is_valid: expected true or false, not 'perhaps'",
-        "anonymous access: one of none, read, not 'write'",
+        "anonymous access: expected one of none, read, not 'write'",
         "token_in_query: expected true or false, not 1",
         "stuck after: expected a whole number, not True",
         "collection title: expected a text, not None",
         "cultures: 99 is not a culture id; use for example 1031 (German) or 1033 (English)",
-        "tokens[0]: no roles: emperor",
-        "memberships[0]: no roles: king",
+        "tokens[0]: unknown roles: emperor",
+        "memberships[0]: unknown roles: king",
     )
     assert Storage.objects.count() == 2
     small = changed(backup, "contents.json", storage_with(region="ch"))
@@ -330,7 +330,7 @@ def test_commands_there_and_back(storage: Storage, tmp_path: Path) -> None:
     call_command("backup_storage", "acme", "handbook", str(path), stdout=out, stderr=err)
     assert err.getvalue().startswith("acme/handbook: ")
     call_command("restore_storage", str(path), "--check", stdout=out, stderr=err)
-    assert "is whole" in err.getvalue().splitlines()[1]
+    assert "is complete" in err.getvalue().splitlines()[1]
     assert Storage.objects.count() == 2
     call_command("restore_storage", str(path), "--as", "acme", "copy", stdout=out, stderr=err)
     assert out.getvalue() == f"{Storage.objects.get(key='copy').id}\n"

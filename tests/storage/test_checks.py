@@ -46,7 +46,7 @@ def test_the_live_catalogue_is_as_it_must_be() -> None:
         ),
         (
             "CREATE TABLE child () INHERITS (shelves_book)",
-            "shelves_book: tables that inherit from it have policies of their own, or none.",
+            "shelves_book: other tables inherit from it; its policy does not apply to them.",
         ),
         (
             "ALTER TABLE shelves_book ADD EXCLUDE (title WITH =)",
@@ -121,7 +121,7 @@ def test_models_outside_every_storage_are_found() -> None:
                 return "stray"
 
     (problem,) = _outside_problems(Stray)
-    assert (problem.id, problem.msg) == ("storage.E004", "The rows of facets.Stray belong to no storage.")
+    assert (problem.id, problem.msg) == ("storage.E004", "The rows of facets.Stray do not belong to a storage.")
 
 
 @isolate_apps("tests.shelves")
@@ -146,9 +146,9 @@ def test_models_that_would_reach_across_storages_are_found() -> None:
         "storage.E003",
     ]
     assert [problem.msg for problem in problems][2:] == [
-        "text is unique over all storages, so one tenant could sense another's rows.",
-        "code, text is unique over all storages, so one tenant could sense another's rows.",
-        "code is unique over all storages, so one tenant could sense another's rows.",
+        "text is unique across all storages, so a tenant could detect rows of another.",
+        "code, text is unique across all storages, so a tenant could detect rows of another.",
+        "code is unique across all storages, so a tenant could detect rows of another.",
     ]
 
 

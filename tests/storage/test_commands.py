@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from datetime import UTC, datetime
 from io import StringIO
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
+from storage.localisation.culture_arguments import culture_argument
+from storage.localisation.cultures import CultureSet
 from storage.models import ApiToken, StaffAccount, Storage
+from storage.provisioning.provision import tenant_row_counts
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
@@ -27,6 +31,10 @@ COMMANDS = {
         "list_tokens",
         "rotate_token",
         "unblock_sign_in",
+        "list_cultures",
+        "measure_storages",
+        "backup_storage",
+        "restore_storage",
     ],
     "facets": ["export_template", "update_configuration"],
     "elements": ["import_storage", "export_storage", "sample_storage"],
@@ -58,14 +66,72 @@ def test_provision_prints_the_tenant_alone_on_stdout() -> None:
 
 
 def test_provision_again_is_an_error_unless_said_otherwise(storage: Storage) -> None:
-    with pytest.raises(CommandError, match="There is a storage acme/handbook already"):
+    with pytest.raises(CommandError, match="The storage acme/handbook exists already"):
         run("provision_storage", "acme", "handbook")
     assert run("provision_storage", "acme", "handbook", "--exist-ok", "--title", "Other") == (
         f"{storage.id}\n",
-        "acme/handbook is there already.\n",
+        "acme/handbook exists already.\n",
     )
     storage.refresh_from_db()
     assert storage.title == "Handbook"
+
+
+def test_cultures_are_language_tags_or_ids() -> None:
+    cultures = ("--cultures", "fr,en-GB,1031", "--default-culture", "en_gb", "--mandatory-cultures", "FR,en-gb")
+    run("provision_storage", "acme", "handbook", *cultures)
+    assert Storage.objects.get().culture_set() == CultureSet((1036, 2057, 1031), 2057, (1036, 2057))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("de", 1031), ("de-AT", 3079), ("EN", 1033), ("en_us", 1033), ("es", 3082), ("es-ES", 3082), ("1034", 1034),
+        ("pt", 1046), ("zh", 2052), ("kh", 1107),
+    ],
+)  # fmt: skip
+def test_the_culture_of_a_tag(text: str, expected: int) -> None:
+    assert culture_argument(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "similar"),
+    [
+        ("german", " Similar: de-DE (1031), de-CH (2055), de-AT (3079), de-LU (4103), de-LI (5127)."),
+        ("gsw-CH", " Similar: gsw-FR (1156)."),
+        ("xx", ""), ("127", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_an_unknown_culture_names_similar_ones_and_the_list(text: str, similar: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        culture_argument(text)
+    assert str(caught.value) == (
+        f"{text!r} is not a culture; give language tags such as de, en-GB or fr, or LCIDs such as 1031.{similar}"
+        " manage.py list_cultures lists all."
+    )
+
+
+def test_list_cultures() -> None:
+    assert json.loads(run("list_cultures", "luxembourg", "--json")[0]) == [
+        {"id": 4103, "tag": "de-LU", "name": "German (Luxembourg)"},
+        {"id": 5132, "tag": "fr-LU", "name": "French (Luxembourg)"},
+        {"id": 1134, "tag": "lb-LU", "name": "Luxembourgish (Luxembourg)"},
+    ]
+    assert len(run("list_cultures")[0].splitlines()) > 200
+    with pytest.raises(CommandError, match=r"No culture contains 'klingon'; list all with: manage.py list_cultures"):
+        run("list_cultures", "klingon")
+
+
+def test_a_wrong_call_is_explained_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    command: Any = load_command_class("storage", "rotate_token")
+    with pytest.raises(SystemExit) as caught:
+        command.run_from_argv(["manage.py", "rotate_token"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "manage.py rotate_token: the following arguments are required: collection, storage, token",
+        "Examples:",
+        *command.examples.splitlines(),
+        "All options: manage.py rotate_token --help",
+    ]
 
 
 def test_problems_are_one_line() -> None:
@@ -74,7 +140,7 @@ def test_problems_are_one_line() -> None:
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(
-        "The storage cannot be provisioned. collection: 'admin' is reserved | storage: 'x y' cannot be used as an id"
+        "The storage cannot be provisioned. collection: 'admin' is reserved | storage: 'x y' is not a valid id"
     )
 
 
@@ -114,17 +180,33 @@ def test_remove_asks_and_says_what_goes(
     with tenant_scope(storage):
         Shelf.objects.create(name="top")
     monkeypatch.setattr("builtins.input", lambda: "yes")
-    with pytest.raises(CommandError, match="nothing was deleted"):
+    with pytest.raises(CommandError, match="Nothing was deleted"):
         run("remove_storage", "acme", "handbook")
     assert Storage.objects.filter(id=storage.id).exists()
+    rows = sum(tenant_row_counts(storage).values())
     monkeypatch.setattr("builtins.input", lambda: "acme/handbook")
     _, err = run("remove_storage", "acme", "handbook")
-    assert "1 rows of shelves_shelf" in err
-    assert "0 memberships of staff accounts" in err
-    assert "and the collection acme, which is empty then" in err
-    assert "Type acme/handbook to go on: " in err
-    assert "acme/handbook is gone." in err
+    assert err.splitlines() == [
+        f"This deletes acme/handbook (tenant {storage.id}, 'Handbook'):",
+        "             0 elements",
+        "             0 versions",
+        "             0 references",
+        "             0 shapes",
+        f"  {rows:>12} rows in total",
+        "             0 tokens",
+        "             0 memberships of staff accounts",
+        "  and the collection acme, which would be empty",
+        "Type acme/handbook to delete it: acme/handbook is deleted.",
+    ]
     assert list(Storage.objects.all()) == [other_storage]
+
+
+def test_remove_lists_tables_on_request(storage: Storage) -> None:
+    with tenant_scope(storage):
+        Shelf.objects.create(name="top")
+    _, err = run("remove_storage", "acme", "handbook", "--yes", "--verbosity", "2")
+    assert "             1 rows of shelves_shelf\n" in err
+    assert "             0 rows of elements_element\n" in err
 
 
 def test_remove_without_a_terminal_deletes_nothing(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +214,7 @@ def test_remove_without_a_terminal_deletes_nothing(storage: Storage, monkeypatch
         raise EOFError
 
     monkeypatch.setattr("builtins.input", no_input)
-    with pytest.raises(CommandError, match="nothing was deleted"):
+    with pytest.raises(CommandError, match="Nothing was deleted"):
         run("remove_storage", "acme", "handbook")
     run("remove_storage", "acme", "handbook", "--yes")
     assert not Storage.objects.filter(pk=storage.pk).exists()
@@ -150,7 +232,7 @@ def test_tokens_from_issue_to_revocation(api: ApiClient, storage: Storage) -> No
     assert [(row["name"], row["state"], row["roles"]) for row in rows] == [("importer", "active", "viewer,editor")]
     assert str(token.id) in run("list_tokens", "acme", "handbook")[0]
     assert run("revoke_token", "acme", "handbook", "importer")[1] == f"importer ({token.id}) is revoked.\n"
-    assert run("revoke_token", "acme", "handbook", str(token.id))[1] == f"importer ({token.id}) was revoked before.\n"
+    assert run("revoke_token", "acme", "handbook", str(token.id))[1] == f"importer ({token.id}) was already revoked.\n"
     assert api.get("/acme/handbook/_api/rest/info", token=value.strip()).status_code == 401
 
 
@@ -180,21 +262,21 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
     answers = iter([None, storage])
     monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
-    assert (out, err) == (f"{storage.id}\n", "acme/handbook is there already.\n")
+    assert (out, err) == (f"{storage.id}\n", "acme/handbook exists already.\n")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("list_storages nowhere", "There is no collection nowhere."),
-        ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too far away"),
+        ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too late"),
         (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
         ("issue_token acme handbook --role viewer --name \udcff", "An argument is not valid UTF-8"),
         (f"provision_storage acme new --title {'x' * 201}", "title: longer than 200 characters"),
-        ("provision_storage acme new --default-culture 0", "the default culture 0 is not among the data cultures"),
-        ("serve --bind nonsense", "'nonsense' is no address to bind"),
-        ("serve --workers 0", "expected 1 or more"),
-        ("demo --bind 127.0.0.1:abc", "is no address to bind"),
+        ("provision_storage acme new --default-culture 0", "'0' is not a culture; give language tags such as de"),
+        ("serve --bind nonsense", "'nonsense': expected HOST:PORT"),
+        ("serve --workers 0", "expected a number from 1 up"),
+        ("demo --bind 127.0.0.1:abc", "expected HOST:PORT"),
         ("issue_token acme nowhere --name t --role viewer", "There is no storage acme/nowhere."),
         ("issue_token nowhere _admin --name t --role administrator", "There is no collection nowhere."),
         ("issue_token acme _admin --name t --role viewer", "needs the role administrator"),
@@ -205,7 +287,7 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
         ("issue_token acme handbook --name t", "required: --role"),
         ("revoke_token acme handbook missing", "There is no token 'missing' in acme/handbook."),
         ("provision_storage acme", "required: storage"),
-        ("provision_storage acme new --cultures german", "expected culture ids such as 1031,1033"),
+        ("provision_storage acme new --cultures german", "Similar: de-DE (1031), de-CH (2055), de-AT (3079)"),
         ("remove_storage acme nowhere", "There is no storage acme/nowhere."),
     ],
 )
@@ -229,7 +311,7 @@ def test_tokens_of_another_storage_are_out_of_reach(storage: Storage, other_stor
         run("revoke_token", "acme", "handbook", str(ApiToken.objects.get().id))
     assert run("list_tokens", "acme", "handbook") == (
         "",
-        "There are no tokens; issue one with: manage.py issue_token --help\n",
+        "There are no tokens. Issue one: manage.py issue_token acme handbook --name importer --role editor\n",
     )
 
 
@@ -247,7 +329,7 @@ def test_the_demo_is_set_up_once_and_again(api: ApiClient, settings: Any, tmp_pa
     again, _ = run("demo", "--no-serve")
     assert first == again
     assert api.get("/demo/showcase/_api/rest/info").status_code == 200
-    token = first.partition("Token")[2].split()[0]
+    token = first.partition("API token")[2].split()[0]
     assert api.get("/demo/showcase/_api/rest/info", token=token).status_code == 200
     password = first.partition("login: admin / ")[2].split()[0]
     assert api.login(username="admin", password=password)
@@ -260,7 +342,7 @@ def test_the_demo_leaves_a_changed_password_alone(settings: Any, tmp_path: Any) 
     account = StaffAccount.objects.get()
     account.set_password("my own password")
     account.save()
-    assert "with the password you have set" in run("demo", "--no-serve")[0]
+    assert "with the password that you set" in run("demo", "--no-serve")[0]
 
 
 def test_storages_made_by_the_factory_are_listed_in_order() -> None:

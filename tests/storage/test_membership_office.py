@@ -37,10 +37,10 @@ def test_an_account_that_exists_is_admitted_by_its_exact_name(browser: Client, s
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"username": "Anna"}, ["There is no active staff account of this name; site administrators make accounts."]),
-        ({"username": "gone"}, ["There is no active staff account of this name; site administrators make accounts."]),
-        ({"username": "chief"}, ["Chief is a member already."]),
-        ({"username": "root"}, ["Root is a site administrator, whose memberships only site administrators change."]),
+        ({"username": "Anna"}, ["No active staff account has this name; site administrators create accounts."]),
+        ({"username": "gone"}, ["No active staff account has this name; site administrators create accounts."]),
+        ({"username": "chief"}, ["Chief is already a member."]),
+        ({"username": "root"}, ["Root is a site administrator. Only site administrators can change this membership."]),
         ({"username": "anna", "roles": []}, ["Choose at least one role."]),
         (
             {"username": "anna", "user_id": "00000000-0000-4000-8000-000000000001"},
@@ -74,7 +74,7 @@ def test_who_would_lose_their_own_way_back_is_warned_first(browser: Client) -> N
     own = StorageMembership.objects.get()
     address = f"{STAFF}{own.pk}/change/"
     page = browser.post(address, {"roles": ["editor"]}).content.decode()
-    assert "You would no longer administer this storage" in page
+    assert "You would no longer be an administrator of this storage" in page
     assert 'name="confirmed"' in page
     own.refresh_from_db()
     assert own.roles == ["administrator"]

@@ -74,12 +74,12 @@ def test_all_problems_at_once_and_nothing_made() -> None:
     details = "\n".join(caught.value.details)
     for part in (
         "collection: 'admin' is reserved",
-        "storage: 'with space' cannot be used as an id",
+        "storage: 'with space' is not a valid id",
         "cultures: 99 is not a culture id",
         "XX",
         "Mars/Olympus",
-        "anonymous access: one of none, read, not 'write'",
-        "base: there is no storage 00000000-0000-0000-0000-000000000001",
+        "anonymous access: expected one of none, read, not 'write'",
+        "base: no storage has the id 00000000-0000-0000-0000-000000000001",
     ):
         assert part in details
     assert len(caught.value.details) == 7
@@ -217,7 +217,7 @@ def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, m
 
 
 def test_unknown_templates(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="There is no template 'fancy'; known are standard"):
+    with pytest.raises(Invalid, match=r"There is no template 'fancy'\. Use standard"):
         load_template("fancy")
     with pytest.raises(Invalid, match="cannot be read: No such file"):
         load_template(str(tmp_path / "missing.json"))

@@ -117,7 +117,7 @@ def test_lower_case_is_accepted() -> None:
 def test_an_unknown_region_says_what_would_be_right(code: str) -> None:
     with pytest.raises(UnknownRegion) as problem:
         region_info(code)
-    assert str(problem.value) == f"{code!r} is no region; use a two-letter ISO 3166-1 code such as 'DE'"
+    assert str(problem.value) == f"{code!r} is not a region; use a two-letter ISO 3166-1 code such as 'DE'"
 
 
 def test_a_caller_may_change_what_it_got() -> None:

@@ -82,7 +82,7 @@ def answers(server: Installation, token: str) -> dict[str, Any]:
 
 
 def test_both_ways_lead_back_to_the_same_answers(old: Installation, tmp_path: Path) -> None:
-    token = old.log.read_text().partition("Token")[2].split()[0]
+    token = old.log.read_text().partition("API token")[2].split()[0]
     before = answers(old, token)
     assert len(before) > 40
     assert {status for status, _ in before.values()} <= {200, 404}

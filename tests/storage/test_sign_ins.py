@@ -295,7 +295,7 @@ def run(*words: str) -> tuple[str, str]:
 
 @pytest.mark.long
 def test_the_command_lists_and_lifts(jo: StaffAccount) -> None:
-    assert run() == ("", "Nobody is blocked.\n")
+    assert run() == ("", "No account and no address is blocked.\n")
     for address in ("192.0.2.1", "2001:db8::1"):
         for _attempt in range(5):
             sign_in(address=address)
@@ -306,9 +306,12 @@ def test_the_command_lists_and_lifts(jo: StaffAccount) -> None:
         f"192.0.2.1  jo  until {ends[1].replace('+00:00', 'Z')}\n"
     )
     assert err == ""
-    assert run("--address", "2001:db8::7") == ("", "2 row(s) forgotten; 1 of them blocked signing in.\n")
-    assert run("--account", "jo") == ("", "1 row(s) forgotten; 1 of them blocked signing in.\n")
-    assert run("--all") == ("", "1 row(s) forgotten; 0 of them blocked signing in.\n")
+    assert run("--address", "2001:db8::7") == (
+        "",
+        "Deleted 2 record(s) of failed sign-ins; 1 of them blocked signing in.\n",
+    )
+    assert run("--account", "jo") == ("", "Deleted 1 record(s) of failed sign-ins; 1 of them blocked signing in.\n")
+    assert run("--all") == ("", "Deleted 1 record(s) of failed sign-ins; 0 of them blocked signing in.\n")
     assert not FailedSignIn.objects.exists()
 
 
@@ -325,7 +328,7 @@ def test_the_command_lets_in_whoever_has_the_name_where_it_was_typed(jo: StaffAc
         fail("jo" if address == "192.0.2.1" else "kim", address, 5)
         fail("nobody", address, 2)
     fail("jo", "192.0.2.3", 2)
-    assert run("--account", "jo") == ("", "3 row(s) forgotten; 2 of them blocked signing in.\n")
+    assert run("--account", "jo") == ("", "Deleted 3 record(s) of failed sign-ins; 2 of them blocked signing in.\n")
     begin_attempt("jo", "192.0.2.1").succeeded()
     left = FailedSignIn.objects.order_by("network", "failures").values_list("network", "failures")
     assert list(left) == [
@@ -342,9 +345,12 @@ def test_the_command_for_a_name_that_never_got_past_its_blocked_address(jo: Staf
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 3
     fail("nobody", "192.0.2.1", 3)
     fail("jo", "192.0.2.1", 1)
-    hint = "Is the address blocked for all names? Without arguments this command lists those.\n"
-    assert run("--account", "jo") == ("", f"0 row(s) forgotten; 0 of them blocked signing in.\n{hint}")
-    done = "1 row(s) forgotten; 1 of them blocked signing in.\n"
+    hint = "The address may be blocked for all names. List those: manage.py unblock_sign_in\n"
+    assert run("--account", "jo") == (
+        "",
+        f"Deleted 0 record(s) of failed sign-ins; 0 of them blocked signing in.\n{hint}",
+    )
+    done = "Deleted 1 record(s) of failed sign-ins; 1 of them blocked signing in.\n"
     assert run("--account", "jo", "--address", "192.0.2.1") == ("", done)
     begin_attempt("jo", "192.0.2.1").succeeded()
 

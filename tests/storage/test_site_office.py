@@ -101,7 +101,7 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         (
             {"new_collection": "a b", "key": "admin", "stuck_after_days": "0"},
             [
-                "&#x27;a b&#x27; cannot be used as an id: letters, digits, dot, hyphen and underscore, up to 63, starting"
+                "&#x27;a b&#x27; is not a valid id: letters, digits, dot, hyphen and underscore, up to 63, starting"
                 " with a letter or digit",
                 "&#x27;admin&#x27; is reserved",
                 "1 to 3650 days, not 0",
@@ -216,7 +216,7 @@ def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None
 
 def test_collections_are_made_by_hand_and_removed_while_empty(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storagecollection/"
-    for key, told in (("a b", "cannot be used as an id"), ("admin", "is reserved"), ("ACME", "There is a collection")):
+    for key, told in (("a b", "is not a valid id"), ("admin", "is reserved"), ("ACME", "There is a collection")):
         assert told in errors(browser.post(f"{address}add/", {"key": key}).content.decode())[0]
     browser.post(f"{address}add/", {"key": "new", "title": "New", "description": ""})
     made = StorageCollection.objects.get(key="new")

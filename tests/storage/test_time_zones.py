@@ -392,7 +392,7 @@ def test_ids_and_display_names(name: str, windows_id: str, display_name: str) ->
 def test_an_unknown_zone_says_what_would_be_right(name: str) -> None:
     with pytest.raises(time_zones.UnknownTimeZone) as problem:
         time_zone_info(name)
-    assert str(problem.value) == f"{name!r} is no time zone; use an IANA name such as 'Europe/Berlin'"
+    assert str(problem.value) == f"{name!r} is not a time zone; use an IANA name such as 'Europe/Berlin'"
 
 
 def test_today_is_the_default() -> None:

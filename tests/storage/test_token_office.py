@@ -62,7 +62,7 @@ def test_sending_the_form_again_issues_and_shows_nothing(browser: Client) -> Non
     again = browser.post(ADD, given, follow=True)
     token = ApiToken.objects.get()
     assert again.redirect_chain == [(f"{TOKENS}{token.pk}/change/", 302)]
-    assert "has been issued already" in again.content.decode()
+    assert "has already been issued" in again.content.decode()
     assert value not in again.content.decode()
 
 
@@ -80,7 +80,7 @@ def test_nobody_chooses_the_id_of_a_token(browser: Client, storage: Storage) -> 
         ({"roles": []}, ["Choose at least one role."]),
         ({"roles": ["emperor"]}, ["Select a valid choice. emperor is not one of the available choices."]),
         ({"name": "x" * 201}, ["Longer than 200 characters."]),
-        ({"valid_until": "2020-01-01T00:00"}, ["The end lies before the start or in the past."]),
+        ({"valid_until": "2020-01-01T00:00"}, ["The end is before the start or in the past."]),
         ({"valid_until": "soon"}, ["Enter a valid date/time."]),
         (
             {"user_id": "00000000-0000-4000-8000-000000000001"},

@@ -94,7 +94,7 @@ def test_revoking_and_the_end_of_the_token_end_both(api: ApiClient, issued: tupl
 
 
 @pytest.mark.long
-def test_the_old_value_holds_in_no_other_context(
+def test_the_has_valid_old_value_in_no_other_context(
     api: ApiClient, issued: tuple[ApiToken, str], other_storage: Storage
 ) -> None:
     rotate_token(issued[0])
@@ -278,7 +278,7 @@ def test_the_new_value_is_shown_once(api: ApiClient, storage: Storage, issued: t
     again = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert again["Location"] == f"{TOKENS}{token.pk}/change/"
     detail = browser.get(again["Location"]).content.decode()
-    assert "has been rotated already" in detail
+    assert "has already been rotated" in detail
     assert "crt_" not in detail
     assert "Taken until" in detail
     assert "Rotating" in browser.get(TOKENS).content.decode()

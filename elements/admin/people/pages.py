@@ -34,7 +34,7 @@ from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
 from elements.values.checking import read_date_time
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Warned
-from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, badge, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.model_admin import OFFICE_ROLES
@@ -384,6 +384,10 @@ def local_moment(value: Any) -> str:
 
 
 storage_office.add_navigation(
-    Entry(Group.ACCESS, gettext_lazy("Users"), "person", "elements_user_changelist", roles=OFFICE_ROLES),
-    Entry(Group.ACCESS, gettext_lazy("Groups"), "groups", "elements_usergroup_changelist", roles=OFFICE_ROLES),
+    NavigationEntry(
+        NavigationGroup.ACCESS, gettext_lazy("Users"), "person", "elements_user_changelist", roles=OFFICE_ROLES
+    ),
+    NavigationEntry(
+        NavigationGroup.ACCESS, gettext_lazy("Groups"), "groups", "elements_usergroup_changelist", roles=OFFICE_ROLES
+    ),
 )

@@ -156,11 +156,11 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         errors = errors_of(plan.problems, forms, plan.rows)
         errors.setdefault(None, []).extend((None, text) for text in plan.obstacles)
         if is_stale:
-            errors[None].insert(0, (None, _(
-"Someone else has changed this entry since you opened it. Your input is kept. Check the"
-" changes below, then save again to apply them."
-
-            )))  # fmt: skip
+            text = _(
+                "Someone else has changed this entry since you opened it. Your input is kept. Check the changes below,"
+                " then save again to apply them."
+            )
+            errors[None].insert(0, (None, text))
         return ShownAgain(plan, errors, str(form.instance.pk), is_stale=is_stale)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""`manage.py export_template`: the configuration of a storage as a template."""
+"""`manage.py export_template`: print the type configuration of a storage as a template."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Print the type configuration of a storage as a template, from which an equal one can be provisioned. Types,\n"
-        "facets and views only: no content."
+        "Print the type configuration of a storage as a template in JSON.\n\n"
+        "The template has facets, views, types, release cycles and validation rules, but no content. Use it to\n"
+        "provision a storage with the same configuration, or edit it and apply it with update_configuration."
     )
     examples = """\
   manage.py export_template acme handbook > own.json
@@ -23,10 +24,10 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection")
-        parser.add_argument("storage")
-        parser.add_argument("--name", help="name of the template; default: that of the storage's template")
-        parser.add_argument("--title", help="default: the title of the storage")
+        parser.add_argument("collection", help="id of the collection")
+        parser.add_argument("storage", help="id of the storage")
+        parser.add_argument("--name", help="name of the template; default: the name of the storage's template")
+        parser.add_argument("--title", help="title of the template; default: the title of the storage")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])

@@ -1,4 +1,4 @@
-"""`manage.py update_configuration`: bring a storage to what a template says."""
+"""`manage.py update_configuration`: change the type configuration of a storage to that of a template."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Bring the type configuration of a storage to what a template says. Prints the differences (+ comes, - goes,\n"
-        "~ changes). Refuses, naming it, what would orphan stored content: a type or property that is still in use."
+        "Change the type configuration of a storage to that of a template.\n\n"
+        "Prints one line per difference: + added, - removed, ~ changed. If the change would orphan stored content,\n"
+        "such as the elements of a removed type, the command lists that content and changes nothing."
     )
     examples = """\
-  manage.py update_configuration acme handbook standard --dry-run   only show what would change
+  manage.py export_template acme handbook > own.json                edit own.json, then:
+  manage.py update_configuration acme handbook own.json --dry-run   show the differences only
   manage.py update_configuration acme handbook own.json
+  manage.py update_configuration acme handbook standard             return to the standard template
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection")
-        parser.add_argument("storage")
-        parser.add_argument("template", help="name or file")
-        parser.add_argument("--dry-run", action="store_true", help="show, but change nothing")
+        parser.add_argument("collection", help="id of the collection")
+        parser.add_argument("storage", help="id of the storage")
+        parser.add_argument("template", help="name of an installed template, or path of a JSON file")
+        parser.add_argument("--dry-run", action="store_true", help="show the differences, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        storage = storage_at(options["collection"], options["storage"])
         new = read_template(load_template(options["template"]).sections)
+        storage = storage_at(options["collection"], options["storage"])
         change = plan_change(storage, new) if options["dry_run"] else change_configuration(storage, new)
         for line in change.differences:
             self.stdout.write(line)
         if change.obstacles:
-            raise CommandError(" | ".join(["The change would be refused.", *change.obstacles]))
+            raise CommandError(" | ".join(["The change would orphan stored content.", *change.obstacles]))
         count = len(change.differences)
-        verb = "would change" if options["dry_run"] else "changed"
-        self.stderr.write(f"{storage}: {f'{count} difference(s) {verb}' if count else 'nothing to change'}.")
+        differences = "1 difference" if count == 1 else f"{count or 'no'} differences"
+        done = "; nothing was changed" if options["dry_run"] else " applied" if count else ""
+        self.stderr.write(f"{storage}: {differences}{done}.")

@@ -1,4 +1,4 @@
-"""`manage.py draw_lifecycle`: release cycles as pictures."""
+"""`manage.py draw_lifecycle`: draw release cycles as Mermaid diagrams."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from release.drawing import describe_states, draw_cycle
 from repository_site.core.command_line import RepositoryCommand
+from storage.localisation.culture_arguments import culture_argument
 from storage.provisioning.templates import load_template
 from storage.tenancy.contexts import storage_at
 from storage.tenancy.scope import tenant_scope
@@ -22,30 +23,36 @@ MARKED = re.compile(r"(<!-- lifecycle: begin -->\n).*?(<!-- lifecycle: end -->)"
 
 class Command(RepositoryCommand):
     help = (
-        "Draw the release cycles of a template, or of a storage, as Mermaid state diagrams in Markdown, which Git\n"
-        "hosts, wikis and editors show as pictures."
+        "Draw the release cycles of a template or a storage as Mermaid state diagrams in Markdown. Git hosts, wikis\n"
+        "and editors display them as pictures."
     )
     examples = """\
   manage.py draw_lifecycle                          the standard template
-  manage.py draw_lifecycle ./library.json           a template of your own
-  manage.py draw_lifecycle --storage acme handbook  what a storage has
-  manage.py draw_lifecycle --culture 1031           with the names of the states in German
+  manage.py draw_lifecycle ./library.json           your own template
+  manage.py draw_lifecycle --storage acme handbook  the cycles of a storage
+  manage.py draw_lifecycle --culture de             with German names of the states
   manage.py draw_lifecycle --into page.md           between the marks <!-- lifecycle: begin --> and
                                                     <!-- lifecycle: end --> of a page
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("template", nargs="?", default="standard", help="name or file; default: %(default)s")
-        parser.add_argument("--storage", nargs=2, metavar=("COLLECTION", "STORAGE"), help="instead of a template")
         parser.add_argument(
-            "--culture", type=int, default=1033, metavar="LCID", help="of the names of states; default: %(default)s"
+            "--storage", nargs=2, metavar=("COLLECTION", "STORAGE"), help="draw the cycles of this storage instead"
         )
-        parser.add_argument("--into", metavar="FILE", help="a page to write it into, between its marks")
+        parser.add_argument(
+            "--culture",
+            type=culture_argument,
+            default=1033,
+            metavar="CULTURE",
+            help="culture of the state names; default: en",
+        )
+        parser.add_argument("--into", metavar="FILE", help="write the diagram between the marks of this page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         blueprint = self._blueprint(options["template"], options["storage"])
         if not blueprint.cycles:
-            raise CommandError("There is no release cycle to draw.")
+            raise CommandError("The template or storage has no release cycle.")
         culture = options["culture"]
         parts = [
             f"### {cycle.key}\n\n```mermaid\n{draw_cycle(cycle)}```\n\n{describe_states(cycle, culture)}"
@@ -69,6 +76,7 @@ class Command(RepositoryCommand):
         except OSError as problem:
             raise CommandError(f"{path}: {problem.strerror}") from None
         if not MARKED.search(page):
-            raise CommandError(f"{path} has no marks <!-- lifecycle: begin --> and <!-- lifecycle: end -->.")
+            marks = "<!-- lifecycle: begin --> and <!-- lifecycle: end -->"
+            raise CommandError(f"{path}: add the marks {marks} where the diagram belongs.")
         path.write_text(MARKED.sub(lambda marks: f"{marks[1]}{text}{marks[2]}", page), encoding="utf-8")
-        self.stderr.write(f"{path} is up to date.")
+        self.stderr.write(f"Wrote the diagram into {path}.")

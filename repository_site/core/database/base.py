@@ -45,7 +45,9 @@ class TripWatcher(Protocol):
     values, `started` is the value of `time.perf_counter` at the start.
     """
 
-    def __call__(self, kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None: ...
+    def __call__(
+        self, kind: str, statements: Sequence[str], started: float, problem: BaseException | None, /
+    ) -> None: ...
 
 
 _watchers: tuple[TripWatcher, ...] = ()

@@ -205,7 +205,7 @@ class OperationSchema(AutoSchema):
         return False
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
-        described = super().get_operation(*args, **kwargs)
+        described: Any = super().get_operation(*args, **kwargs)
         operation = self.operation
         if self.method == "POST" and "requestBody" not in described:
             described["requestBody"] = NO_BODY

@@ -1,4 +1,4 @@
-"""`manage.py demo`: everything set up, filled and served; running it again is fast and harmless."""
+"""`manage.py demo`: create the storage demo/showcase with its content, and serve it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elements.transfer.exporting import count_versions
 from elements.transfer.importing import import_elements
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Unauthenticated
-from repository_site.management.commands.serve import add_server_arguments, prepare_database, serve
+from repository_site.management.commands.serve import add_server_arguments, check_bind, prepare_database, serve
 from repository_site.operations.server import Bind
 from storage.access.tokens import issue_token, recognise_token
 from storage.models import AnonymousAccess, StaffAccount, Storage
@@ -30,18 +30,24 @@ DEMO_DATA = settings.PROJECT_DIR / "elements/demo/showcase.ndjson"
 
 
 class Command(RepositoryCommand):
-    help = "Set up the demo storage demo/showcase, print what to try, and serve it until Ctrl-C."
+    help = (
+        "Create the storage demo/showcase with its content, print addresses and credentials, and serve it until\n"
+        "Ctrl-C. Later runs keep what is there, and start in a few seconds."
+    )
     examples = """\
-  manage.py demo                        on 127.0.0.1:8000
+  manage.py demo                        listen on 127.0.0.1:8000
   manage.py demo --bind 127.0.0.1:8080
-  manage.py demo --no-serve             only set up and print
+  manage.py demo --no-serve             create and print only
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_server_arguments(parser)
-        parser.add_argument("--no-serve", action="store_true", help="set up and print, but do not serve")
+        parser.add_argument("--no-serve", action="store_true", help="create and print, but do not serve")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["no_serve"]:
+            check_bind(options["bind"])
+        self.stderr.write("Starting the database and checking its tables; the first time takes some 15 seconds ...")
         prepare_database(migrate=True, verbosity=options["verbosity"])
         storage = self._storage()
         credentials = DemoCredentials(settings.DATA_DIR / "demo-credentials.json")
@@ -51,7 +57,7 @@ class Command(RepositoryCommand):
 
     @transaction.atomic
     def _storage(self) -> Storage:
-        """Storage and content in one transaction: an interrupted first run leaves nothing half filled."""
+        """Create storage and content in one transaction, so that an interrupted run leaves nothing behind."""
         if read_storage(COLLECTION, STORAGE) is None:
             provision_storage(
                 StorageRequest(
@@ -64,26 +70,27 @@ class Command(RepositoryCommand):
             )
         storage = storage_at(COLLECTION, STORAGE)
         if count_versions(storage) == 0:
+            self.stderr.write(f"Filling the storage {storage} ...")
             result = import_elements(storage, str(DEMO_DATA))
-            self.stderr.write(f"{storage} has {result.elements} elements in {result.versions} versions.")
+            self.stderr.write(f"Imported {result.elements} elements in {result.versions} versions.")
         return storage
 
     def _announce(self, bind: Bind, password: str | None, token: str) -> None:
         base = bind.url
         address = f"{base}/{COLLECTION}/{STORAGE}"
-        login = f"{LOGIN} / {password}" if password else f"{LOGIN} (with the password you have set)"
+        login = f"{LOGIN} / {password}" if password else f"{LOGIN} (with the password that you set)"
         self.stdout.write(
             "\n".join(
                 [
                     "",
                     f"  Storage info   {address}/_api/rest/info",
                     f"  API document   {address}/_api/docs/",
-                    f"  For readers    {address}/",
+                    f"  Reader pages   {address}/",
                     f"  Back office    {address}/admin/   login: {login}",
-                    f"  Installation   {base}/admin/   the same login",
+                    f"  Site office    {base}/admin/   the same login",
                     f"  Health         {base}/healthz   {base}/readyz",
                     "",
-                    f"  Token          {token}",
+                    f"  API token      {token}   role: administrator of {COLLECTION}/{STORAGE}",
                     f"  Try it         curl -H 'Authorization: Bearer {token}' {address}/_api/rest/info",
                     "",
                 ]
@@ -93,7 +100,7 @@ class Command(RepositoryCommand):
 
 
 class DemoCredentials:
-    """The demo's password and token, kept beside the demo's data so that a second run can print them again."""
+    """Password and API token of the demo, kept in the data folder so that later runs can print them again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -103,7 +110,7 @@ class DemoCredentials:
             self.kept = {}
 
     def password(self) -> str | None:
-        """The password of the back-office login; None when somebody has changed it, which must stay so."""
+        """Return the password of the back-office login; None if someone has changed it."""
         account = StaffAccount.objects.filter(username=LOGIN).first()
         kept = self.kept.get("password", "")
         if account is not None:

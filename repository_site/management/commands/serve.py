@@ -1,4 +1,4 @@
-"""`manage.py serve`: migrate, check, and run the production server."""
+"""`manage.py serve`: apply migrations and run the production server."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from repository_site.core.command_line import RepositoryCommand
-from repository_site.operations.server import AddressInUse, Bind, check_free, run_server
+from repository_site.core.ports import PortProblem, check_port
+from repository_site.operations.server import Bind, run_server
 
-# Any fixed number: servers that start at once on one database migrate one after the other.
+# A fixed number. Servers that start at the same time on one database migrate one after the other.
 MIGRATION_LOCK = 7_303_014_236
 
 
 class Command(RepositoryCommand):
-    help = "Serve the repository: applies pending migrations, checks the database, then answers until Ctrl-C."
+    help = "Apply pending migrations, check the database, and serve the repository until Ctrl-C."
     examples = """\
-  manage.py serve                                  on 127.0.0.1:8000
-  manage.py serve --bind 0.0.0.0:9000 --workers 4  for a reverse proxy on another machine
-  manage.py serve --no-migrate                     when migrations are applied by a deployment step
+  manage.py serve                                  listen on 127.0.0.1:8000
+  manage.py serve --bind 0.0.0.0:9000 --workers 4  listen for a reverse proxy on another machine
+  manage.py serve --no-migrate                     if a deployment step applies the migrations
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,6 +33,7 @@ class Command(RepositoryCommand):
         parser.add_argument("--no-migrate", action="store_true", help="do not apply pending migrations first")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_bind(options["bind"])
         prepare_database(migrate=not options["no_migrate"], verbosity=options["verbosity"])
         serve(options["bind"], options["workers"], self)
 
@@ -51,7 +53,7 @@ def add_server_arguments(parser: CommandParser) -> None:
 
 def worker_count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1 up")
     return int(text)
 
 
@@ -59,8 +61,15 @@ def default_workers() -> int:
     return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
 
 
+def check_bind(bind: Bind) -> None:
+    try:
+        check_port(bind.host, bind.port)
+    except PortProblem as problem:
+        raise CommandError(f"{problem}: --bind {bind.host}:8080") from None
+
+
 def prepare_database(*, migrate: bool, verbosity: int) -> None:
-    """Migrations, then the checks that need a database: tenancy must hold before the first request."""
+    """Migrate, then run the checks that need a database: tenants must be isolated before the first request."""
     if migrate:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
@@ -72,14 +81,11 @@ def prepare_database(*, migrate: bool, verbosity: int) -> None:
 
 
 def serve(bind: Bind, workers: int, command: RepositoryCommand) -> None:
-    """Run the server and, when it ends, wait for the embedded database to be down if nobody else uses it."""
+    """Run the server; when it ends, wait until the embedded database has stopped, unless others use it."""
     try:
-        check_free(bind)
-        command.stdout.write(f"Serving on {bind.url} with {workers} worker(s); Ctrl-C stops.")
-        command.stdout.flush()
-        run_server(bind, workers)
-    except AddressInUse as problem:
-        raise CommandError(str(problem)) from None
+        check_bind(bind)
+        command.stderr.write(f"Starting {workers} worker{'s' if workers > 1 else ''} ...")
+        run_server(bind, workers, announcement=f"Serving on {bind.url}; Ctrl-C stops.")
     finally:
         if settings.EMBEDDED_POSTGRES is not None:
             settings.EMBEDDED_POSTGRES.release(wait=20)

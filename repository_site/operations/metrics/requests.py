@@ -55,9 +55,9 @@ def operation_name(request: HttpRequest) -> str:
     match = request.resolver_match
     if match is None:
         return request.path_info[1:] if request.path_info in ("/healthz", "/readyz", "/metrics") else "none"
-    view = getattr(match.func, "view_class", None)
-    operation = getattr(view, "operation_id", None)
-    if operation is not None:
-        return str(view.writing_ids.get(request.method, operation))  # type: ignore[union-attr]  # an Operation
+    actions = getattr(match.func, "actions", None)  # a viewset of the API
+    if actions:
+        action = actions.get(str(request.method).lower()) or next(iter(actions.values()))
+        return str(getattr(match.func.cls, action).operation.id)  # type: ignore[attr-defined]  # the viewset
     # For an address without a name, this is the dotted path of the view.
     return match.view_name.rpartition(".")[2]

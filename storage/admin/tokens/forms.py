@@ -1,4 +1,4 @@
-"""What is asked for to issue a token."""
+"""Forms to issue a token."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ TICKET_SALT = "issue-token"
 
 
 class IssueForm(DomainForm):
-    """`ticket` is the id of the token to be, signed: a form that is sent twice issues one token."""
+    """Base form. `ticket` is the signed id of the new token: a form that is sent twice issues one token."""
 
     places = {"name": "name", "roles": "roles", "valid until": "valid_until", "user": "user_id"}
     fieldsets: ClassVar[Fieldsets]
 
     name = forms.CharField(
         label=_("Name"),
-        help_text=_("What the token is for, as lists show it: “Intranet search”, “Nightly import”."),
+        help_text=_("Purpose of the token, shown in lists: “Intranet search”, “Nightly import”."),
         widget=UnfoldAdminTextInputWidget({"maxlength": NAME_LENGTH, "autofocus": True, "autocomplete": "off"}),
     )
-    valid_from = MomentField(label=_("Valid from"), help_text=_("Empty: from now on."))
-    valid_until = MomentField(label=_("Valid until"), help_text=_("Empty: until it is revoked."))
+    valid_from = MomentField(label=_("Valid from"), help_text=_("Leave empty for now."))
+    valid_until = MomentField(label=_("Valid until"), help_text=_("Leave empty for no end."))
     ticket = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
@@ -46,17 +46,17 @@ class IssueForm(DomainForm):
         try:
             return UUID(signing.loads(self.cleaned_data["ticket"], salt=TICKET_SALT))
         except (signing.BadSignature, ValueError):
-            raise forms.ValidationError(_("This form cannot be used any more; open it anew.")) from None
+            raise forms.ValidationError(_("This form has expired. Open it again.")) from None
 
     def add_error(self, field: str | None, error: Any) -> None:
-        # Nobody can see the field, so its error stands above the form.
+        # The field is hidden, so its error is shown above the form.
         super().add_error(None if field == "ticket" else field, error)
 
     def token_context(self) -> Context:
         raise NotImplementedError
 
     def issue(self) -> IssuedToken | None:
-        """None when the token cannot be issued, and then the form says why."""
+        """Return the new token, or None with errors in the form."""
         given = self.cleaned_data
         return self.attempt(
             lambda: issue_token(
@@ -87,8 +87,8 @@ class StorageIssueForm(IssueForm):
                 context.storage,
                 label=_("For the user"),
                 help_text=_(
-                    "Changes made with the token then name this user, and it has only those of its roles that the user"
-                    " has, too. Empty: the token stands for itself."
+                    "Changes made with the token show the name of this user, and the token has only the roles that the"
+                    " user has as well. Leave empty if changes should name the token."
                 ),
             )
 
@@ -97,7 +97,7 @@ class StorageIssueForm(IssueForm):
 
 
 class AdministrativeIssueForm(IssueForm):
-    """For a collection or the site; such a token needs the role administrator and has no use for any other."""
+    """Form for a token of a collection or of the site, which always has the role Administrator."""
 
     fieldsets = (
         (None, {"fields": ("name", "place", "ticket")}),
@@ -107,7 +107,7 @@ class AdministrativeIssueForm(IssueForm):
     place = forms.ChoiceField(
         label=_("For"),
         widget=UnfoldAdminSelectWidget(),
-        help_text=_("The token reads and administers there, with the role administrator. It opens no storage."),
+        help_text=_("The token has the role Administrator there. It gives no access to storages."),
     )
 
     def __init__(self, data: Any = None, **options: Any) -> None:

@@ -1,7 +1,7 @@
-"""What the lists of tokens in the two back offices share: columns, issuing, rotating and revoking.
+"""Token lists of both back offices: columns, issuing, rotating and revoking.
 
-The value of a token is in the answer to the request that issues it and nowhere else: no session, message or cache holds
-it, and a reload issues nothing.
+Only the response to the request that issues a token contains its value: no session, message or cache stores it, and a
+reload issues nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ STATES = {
 }
 
 
-class StateFilter(DropdownFilter):
+class TokenStateFilter(DropdownFilter):
     title = _("state")
     parameter_name = "state"
 
@@ -59,7 +59,7 @@ class StateFilter(DropdownFilter):
         return queryset.in_state(state, timezone.now()) if state else queryset
 
 
-class RoleFilter(DropdownFilter):
+class TokenRoleFilter(DropdownFilter):
     title = _("role")
     parameter_name = "role"
 
@@ -71,7 +71,7 @@ class RoleFilter(DropdownFilter):
 
 
 class TokenPages(RotationPages):
-    """Together with one of the bases that say who may do what."""
+    """Pages about tokens, for use with a base class that checks permissions."""
 
     search_fields: ClassVar[tuple[str, ...]] = ("name",)
     search_help_text = _("Search by name")
@@ -80,7 +80,7 @@ class TokenPages(RotationPages):
         *("name", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used"),
         *("rotated", "old_state", "old_used"),
     )
-    list_filter: ClassVar[tuple[Any, ...]] = (StateFilter, RoleFilter)
+    list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
     actions = ("revoke_selected",)
     actions_list = ("issue",)
     actions_detail = ("rotate", "end_old", "replace", "revoke")
@@ -88,7 +88,7 @@ class TokenPages(RotationPages):
     show_full_result_count = True
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """A token is issued as it is, rotated and revoked."""
+        """Tokens cannot be edited, only rotated and revoked."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -106,7 +106,7 @@ class TokenPages(RotationPages):
     def state_badge(self, token: ApiToken) -> SafeString:
         now = timezone.now()
         name, kind = STATES[token.state(now)]
-        is_rotating = token.state(now) is TokenState.ACTIVE and token.old_value_holds(now)
+        is_rotating = token.state(now) is TokenState.ACTIVE and token.has_valid_old_value(now)
         return badges([badge(str(name), kind), *([badge(str(_("Rotating")), "info")] if is_rotating else [])])
 
     @admin.display(description=_("roles"))
@@ -151,7 +151,7 @@ class TokenPages(RotationPages):
         if not form.is_valid():
             return self._form_page(request, form)
         if before := self.get_queryset(request).filter(pk=form.cleaned_data["ticket"]).first():
-            messages.info(request, _("“%s” has been issued already. Its value is shown once only.") % before)
+            messages.info(request, _("“%s” has already been issued. Its value is shown only once.") % before)
             return redirect("admin:storage_apitoken_change", before.pk)
         issued = form.issue()
         if issued is None:
@@ -159,7 +159,7 @@ class TokenPages(RotationPages):
         return self._issued_page(request, issued, _("The token has been issued"))
 
     def _initial(self, request: HttpRequest) -> dict[str, Any]:
-        """A replacement begins with what the token before it has."""
+        """Fill the form for a replacement with the values of the old token."""
         like = self.get_queryset(request).filter(pk__in=uuids_of(request.GET.get("like", ""))).first()
         if like is None:
             return {}
@@ -231,7 +231,7 @@ class TokenPages(RotationPages):
         return TemplateResponse(request, "back_office/tokens/revoke.html", context)
 
     def _found(self, request: HttpRequest, object_id: str) -> ApiToken:
-        """Among those of this page; any other is not there."""
+        """Return a token of this list; raise 404 for any other."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         token = self.get_queryset(request).filter(pk__in=uuids_of(object_id)).first()
@@ -241,12 +241,12 @@ class TokenPages(RotationPages):
         return token
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """Those that would do something: what still holds is rotated, what has ended is replaced."""
+        """Return the actions that apply: a valid token can be rotated, an ended one replaced."""
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         token = self._found(request, object_id)
         offered = {
             "rotate": self.may_rotate(token),
-            "end-old-value": token.old_value_holds(timezone.now()),
+            "end-old-value": token.has_valid_old_value(timezone.now()),
             "replace": self.may_replace(token),
             "revoke": token.revoked_on is None,
         }
@@ -257,7 +257,7 @@ class TokenPages(RotationPages):
 
 
 def uuids_of(text: Any) -> list[UUID]:
-    """The id that a text is; none when it is no id."""
+    """Return a list with the id in a text, or an empty list."""
     try:
         return [UUID(str(text))]
     except ValueError:

@@ -1,4 +1,4 @@
-"""Rotating a token in the back offices (D147): a form, the new value shown once, and an end to the old one."""
+"""Rotation of tokens in the back offices (D147): form, new value, and the end of the old value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.models import ApiToken, TokenState
 
 OVERLAPS = {
-    timedelta(0): _("It ends at once"),
+    timedelta(0): _("None: end it at once"),
     timedelta(hours=1): _("An hour"),
     timedelta(days=1): _("A day"),
     timedelta(days=7): _("A week"),
@@ -35,15 +35,15 @@ OVERLAPS = {
 
 
 class RotateForm(DomainForm):
-    """`seen` is when the token was rotated last as the form was made: sent twice, it rotates once."""
+    """Overlap of a rotation. `seen` is the last rotation when the form was shown: a form sent twice rotates once."""
 
     places = {"overlap": "overlap"}
     overlap = forms.TypedChoiceField(
-        label=_("How long the old value is still taken"),
+        label=_("Validity of the old value"),
         choices=[(int(each.total_seconds()), text) for each, text in OVERLAPS.items()],
         coerce=lambda text: timedelta(seconds=int(text)),
         widget=UnfoldAdminSelectWidget(),
-        help_text=_("Give the new value to every program that calls with this token until then."),
+        help_text=_("Until then, give the new value to every program that uses this token."),
     )
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
@@ -61,7 +61,7 @@ def _seen(token: ApiToken) -> str:
 
 class RotationPages(admin.ModelAdmin):
     def may_rotate(self, token: ApiToken) -> bool:
-        """A token that has ended is replaced instead."""
+        """Allow rotation of tokens that have not ended; ended tokens are replaced."""
         return token.state(timezone.now()) in (TokenState.ACTIVE, TokenState.NOT_YET_VALID)
 
     @action(description=_("New value"), url_path="rotate", icon="autorenew", permissions=["rotate"])
@@ -72,19 +72,19 @@ class RotationPages(admin.ModelAdmin):
         form = RotateForm(token, request.POST if request.method == "POST" else None)
         if form.is_valid():
             if form.cleaned_data["seen"] != _seen(token):
-                messages.info(request, _("“%s” has been rotated already. Its value is shown once only.") % token)
+                messages.info(request, _("“%s” has already been rotated. Its value is shown only once.") % token)
                 return redirect("admin:storage_apitoken_change", token.pk)
             issued = form.attempt(lambda: rotate_token(token, form.cleaned_data["overlap"]))
             if issued is not None:
                 return self._rotated_page(request, issued)
         fieldsets = ((None, {"fields": ("overlap", "seen")}),)
-        return FormPage(_("A new value for the token"), _("Make the new value"), fieldsets, token).render(
+        return FormPage(_("New value for the token"), _("Create the new value"), fieldsets, token).render(
             self, request, form
         )
 
     def _rotated_page(self, request: HttpRequest, issued: IssuedToken) -> HttpResponse:
         end = issued.token.old_valid_until
-        note = _("The old value is taken until %s.") % moment(end) if end else _("The old value has ended.")
+        note = _("The old value is valid until %s.") % moment(end) if end else _("The old value has ended.")
         return self._issued_page(request, issued, _("The token has a new value"), str(note))
 
     @action(
@@ -108,7 +108,7 @@ class RotationPages(admin.ModelAdmin):
         if end_old_value(token):
             messages.success(request, _("The old value has ended."))
         else:
-            messages.info(request, _("The old value had ended before."))
+            messages.info(request, _("The old value had already ended."))
         return redirect("admin:storage_apitoken_change", token.pk)
 
     def has_rotate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -120,8 +120,8 @@ class RotationPages(admin.ModelAdmin):
 
     @admin.display(description=_("old value"))
     def old_state(self, token: ApiToken) -> SafeString:
-        if token.old_value_holds(timezone.now()):
-            return badge(str(_("Taken until %s") % moment(token.old_valid_until)), "warning")
+        if token.has_valid_old_value(timezone.now()):
+            return badge(str(_("Valid until %s") % moment(token.old_valid_until)), "warning")
         return badge(str(_("Ended"))) if token.old_valid_until else SafeString(NOTHING)
 
     @admin.display(description=_("old value last used"))

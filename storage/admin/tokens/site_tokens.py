@@ -20,7 +20,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from storage.admin.site_base import SiteModelAdmin
 from storage.admin.storages import storage_path
 from storage.admin.tokens.forms import AdministrativeIssueForm
-from storage.admin.tokens.pages import RoleFilter, StateFilter, TokenPages
+from storage.admin.tokens.pages import TokenPages, TokenRoleFilter, TokenStateFilter
 from storage.back_office import site_office
 from storage.back_office.cells import badge
 from storage.models import ApiToken, Storage, StorageCollection
@@ -48,7 +48,7 @@ class ScopeFilter(DropdownFilter):
 @admin.register(ApiToken, site=site_office)
 class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     list_display = ("name", "scope", "role_list", "state_badge", "ends", "last_used", "issued")
-    list_filter = (ScopeFilter, StateFilter, RoleFilter)
+    list_filter = (ScopeFilter, TokenStateFilter, TokenRoleFilter)
     list_select_related = ("storage__collection", "collection")
     search_fields = ("name", "storage__key", "collection__key")
     fieldsets = (
@@ -64,7 +64,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
         return AdministrativeIssueForm(data, initial=initial)
 
     def may_rotate(self, token: ApiToken) -> bool:
-        """A token of a storage is rotated, or replaced, there."""
+        """Allow rotation of administrative tokens; tokens of a storage are rotated in its own back office."""
         return token.storage_id is None and super().may_rotate(token)
 
     def may_replace(self, token: ApiToken) -> bool:

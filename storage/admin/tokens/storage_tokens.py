@@ -20,7 +20,7 @@ from storage.access.tokens import tokens_of
 from storage.access.user_directory import user_names
 from storage.admin.tokens.forms import StorageIssueForm
 from storage.admin.tokens.pages import TokenPages
-from storage.back_office import Entry, Group, StorageModelAdmin, storage_office
+from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING
 from storage.models import ApiToken
 from storage.models.roles import Role
@@ -30,7 +30,7 @@ ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
 
 
 class TokenList(ChangeList):
-    """Knows the names of the users on its page by one look."""
+    """List that reads the names of all users on its page with one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -81,5 +81,5 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
 
 
 storage_office.add_navigation(
-    Entry(Group.ACCESS, _("API tokens"), "key", "storage_apitoken_changelist", roles=ADMINISTRATORS)
+    NavigationEntry(NavigationGroup.ACCESS, _("API tokens"), "key", "storage_apitoken_changelist", roles=ADMINISTRATORS)
 )

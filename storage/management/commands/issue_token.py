@@ -1,4 +1,4 @@
-"""`manage.py issue_token`: give a program access to one context."""
+"""`manage.py issue_token`: give a program access to a storage, a collection or the site."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_END = date(9999, 12, 31)
 
 
 def last_moment(text: str) -> datetime | None:
-    """A date means up to and including that day, in the storage's zone, which is added later; None is no end."""
+    """Return the end of a date, or a date-time; the command adds the zone of the storage. None means no end."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -35,31 +35,34 @@ def last_moment(text: str) -> datetime | None:
 
 class Command(RepositoryCommand):
     help = (
-        "Issue an API token. The token alone goes to stdout, and is shown this once only: the repository keeps\n"
-        "nothing but a digest of it."
+        "Issue an API token. The command prints the token alone to stdout. Keep it: the repository stores only a\n"
+        "digest and cannot show it again. `list_tokens` lists tokens, `rotate_token` replaces the value of one."
     )
     examples = """\
   manage.py issue_token acme handbook --name "intranet search" --role viewer
   TOKEN=$(manage.py issue_token acme handbook --name importer --role editor --valid-until 2027-12-31)
-  manage.py issue_token acme _admin --name ops --role administrator        the collection's administration
-  manage.py issue_token _sysadmin _admin --name ops --role administrator   the site's administration
+  manage.py issue_token acme _admin --name ops --role administrator        for the administration of a collection
+  manage.py issue_token _sysadmin _admin --name ops --role administrator   for the administration of the site
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, or _sysadmin")
         parser.add_argument("storage", help="id of the storage, or _admin")
-        parser.add_argument("--name", required=True, help="what the token is for, as lists show it")
+        parser.add_argument("--name", required=True, help="purpose of the token, shown in lists")
         parser.add_argument(
             "--role",
             required=True,
             action="append",
             nargs="+",
             choices=[role.value for role in Role],
-            help="what its bearer may do; may be given several times",
+            help="role of the token; repeat the option for several roles",
         )
-        parser.add_argument("--user", type=UUID, metavar="ID", help="the user element that calls with it")
+        parser.add_argument("--user", type=UUID, metavar="ID", help="id of the user element that uses the token")
         parser.add_argument(
-            "--valid-until", type=last_moment, metavar="DATE", help="last day (or moment), in the storage's time zone"
+            "--valid-until",
+            type=last_moment,
+            metavar="DATE",
+            help="last day, such as 2027-12-31, or date-time, in the time zone of the storage; default: no end",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,5 +78,5 @@ class Command(RepositoryCommand):
             user_id=options["user"],
             valid_until=end,
         )
-        self.stderr.write(f"Token {issued.token.id} for {context.path.strip('/')}; it is shown only now:")
+        self.stderr.write(f"Token {issued.token.id} for {context.path.strip('/')}; it is not shown again:")
         self.stdout.write(issued.value)

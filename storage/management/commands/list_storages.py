@@ -1,4 +1,4 @@
-"""`manage.py list_storages`: which tenants there are."""
+"""`manage.py list_storages`: the storages of the installation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection", nargs="?", help="only the storages of this collection")
-        parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
+        parser.add_argument("collection", nargs="?", help="id of a collection, to list only its storages")
+        parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
@@ -36,7 +36,7 @@ class Command(RepositoryCommand):
         elif rows:
             self.stdout.write(text_table(list(rows[0]), [[_cell(value) for value in row.values()] for row in rows]))
         else:
-            self.stderr.write("There are no storages; make one with: manage.py provision_storage COLLECTION STORAGE")
+            self.stderr.write("There are no storages. Create one: manage.py provision_storage acme handbook")
 
 
 def _row(storage: Storage) -> dict[str, Any]:

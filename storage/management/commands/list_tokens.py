@@ -1,4 +1,4 @@
-"""`manage.py list_tokens`: who has access, since when and until when."""
+"""`manage.py list_tokens`: the API tokens of a storage, a collection or the site."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):
-    help = "List the API tokens of one context, oldest first. Values are not kept and so cannot be shown."
+    help = (
+        "List the API tokens of a storage, a collection or the site, oldest first, with their roles, validity and\n"
+        "last use. The repository stores only digests and cannot show the tokens themselves."
+    )
     examples = """\
   manage.py list_tokens acme handbook
-  manage.py list_tokens _sysadmin _admin --json
+  manage.py list_tokens acme _admin             tokens of the collection
+  manage.py list_tokens _sysadmin _admin --json tokens of the site
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, or _sysadmin")
         parser.add_argument("storage", help="id of the storage, or _admin")
-        parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
+        parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         context = find_context(options["collection"], options["storage"])
@@ -37,7 +41,10 @@ class Command(RepositoryCommand):
         elif rows:
             self.stdout.write(text_table(list(rows[0]), [list(row.values()) for row in rows]))
         else:
-            self.stderr.write("There are no tokens; issue one with: manage.py issue_token --help")
+            address = f"{options['collection']} {options['storage']}"
+            self.stderr.write(
+                f"There are no tokens. Issue one: manage.py issue_token {address} --name importer --role editor"
+            )
 
 
 def _row(token: ApiToken, now: datetime) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`manage.py measure_storages`: how large each storage is, for the site's back office. For cron."""
+"""`manage.py measure_storages`: count the content of each storage for the site's back office, as a scheduled job."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from storage.traffic import KEPT_DAYS, forget_old_hours
 
 class Command(RepositoryCommand):
     help = (
-        "Count elements, versions, references, shapes and bytes of each storage, one after another, and keep the\n"
-        f"numbers for the site's back office. Also deletes request counts that are older than {KEPT_DAYS} days, and\n"
-        "sessions that have ended. Run it once a night, from cron or a timer; running it again does no harm. One line\n"
-        "on stdout for each storage; `--verbosity 0` tells failures only."
+        "Count elements, versions, references, shapes and bytes of each storage, and store the numbers for the\n"
+        f"site's back office. The command also deletes request counts older than {KEPT_DAYS} days and expired\n"
+        "sessions. Run it once a night from cron or a timer. It prints one line for each storage; `--verbosity 0`\n"
+        "prints failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
@@ -29,8 +29,8 @@ class Command(RepositoryCommand):
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("collection", nargs="?", help="id of the collection; without it every storage")
-        parser.add_argument("storage", nargs="?", help="id of the storage")
+        parser.add_argument("collection", nargs="?", help="id of the collection; default: every storage")
+        parser.add_argument("storage", nargs="?", help="id of the storage; required with a collection")
 
     def handle(self, *args: Any, **options: Any) -> None:
         failed = 0
@@ -39,10 +39,10 @@ class Command(RepositoryCommand):
             try:
                 size = measure_storage(storage)
             except NotFound:
-                # Removed since the list was read.
+                # Somebody removed the storage after the list was read.
                 continue
             except Exception as problem:
-                # One storage must not keep all others from being measured.
+                # A failure of one storage must not prevent the measurement of the others.
                 failed += 1
                 self.stderr.write(f"{storage}: failed: {' '.join(str(problem).split()) or type(problem).__name__}")
                 continue
@@ -53,13 +53,15 @@ class Command(RepositoryCommand):
         if forgotten and options["verbosity"]:
             self.stderr.write(f"{forgotten} request counts older than {KEPT_DAYS} days deleted.")
         if failed:
-            raise CommandError(f"{failed} of {len(storages)} storages failed; run it again.")
+            raise CommandError(f"{failed} of {len(storages)} storages failed. Run the command again.")
 
     def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
         if collection is None:
             return list(Storage.objects.select_related("collection"))
         if key is None:
-            raise CommandError("Give a collection and a storage, or neither for every storage.")
+            raise CommandError(
+                "Name a storage (manage.py measure_storages acme handbook), or leave out both arguments."
+            )
         return [storage_at(collection, key)]
 
 

@@ -1,8 +1,7 @@
-"""`manage.py provision_storage`: make a new tenant."""
+"""`manage.py provision_storage`: create a storage."""
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 from uuid import UUID
 
@@ -10,28 +9,23 @@ from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
+from storage.localisation.culture_arguments import culture_argument, cultures_argument
 from storage.models import AnonymousAccess, Storage
 from storage.models.storages import STUCK_AFTER_DAYS
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import read_storage
 
 
-def lcids(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected culture ids such as 1031,1033") from None
-
-
 class Command(RepositoryCommand):
     help = (
-        "Make a new storage (tenant), and its collection when that is new. Prints the tenant's GUID. All or nothing:\n"
-        "bad values are reported together and change nothing."
+        "Create a storage (tenant), and its collection if that does not exist. The command prints the GUID of the\n"
+        "tenant. It reports all invalid values together and then changes nothing. Cultures are language tags (de,\n"
+        "en-GB, fr) or LCIDs (1031); `list_cultures` lists them."
     )
     examples = """\
   manage.py provision_storage acme handbook --title "ACME handbook"
-  manage.py provision_storage acme handbuch --cultures 1031,1033 --default-culture 1031 \\
-      --mandatory-cultures 1031,1033 --region CH --time-zone Europe/Zurich
+  manage.py provision_storage acme handbuch --cultures de-CH,fr-CH,en --mandatory-cultures de-CH,fr-CH \\
+      --region CH --time-zone Europe/Zurich
   manage.py provision_storage acme public --anonymous read --exist-ok
 """
 
@@ -39,19 +33,25 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection, first segment of its addresses")
         parser.add_argument("storage", help="id of the storage, second segment of its addresses")
         parser.add_argument("--title", help="default: the id of the storage")
-        parser.add_argument("--description", default="")
+        parser.add_argument("--description", default="", help="default: empty")
         parser.add_argument("--template", default="standard", help="name or file; default: %(default)s")
         parser.add_argument(
-            "--cultures", type=lcids, metavar="LCID,LCID", help="data cultures in order; default: the template's"
+            "--cultures",
+            type=cultures_argument,
+            metavar="CULTURE,CULTURE",
+            help="data cultures in their order; default: the template's",
         )
         parser.add_argument(
-            "--default-culture", type=int, metavar="LCID", help="default: the template's, or the first of --cultures"
+            "--default-culture",
+            type=culture_argument,
+            metavar="CULTURE",
+            help="default: the first of --cultures, or the template's",
         )
         parser.add_argument(
             "--mandatory-cultures",
-            type=lcids,
-            metavar="LCID,LCID",
-            help="default: the template's, or the default culture alone",
+            type=cultures_argument,
+            metavar="CULTURE,CULTURE",
+            help="cultures in which names are required; default: the template's, or the default culture",
         )
         parser.add_argument("--region", metavar="CODE", help="ISO region such as DE; default: the installation's")
         parser.add_argument("--time-zone", metavar="ZONE", help="such as Europe/Berlin; default: the installation's")
@@ -59,19 +59,17 @@ class Command(RepositoryCommand):
             "--anonymous",
             choices=AnonymousAccess.values,
             default=AnonymousAccess.NONE.value,
-            help="what callers without a credential may do; default: %(default)s",
+            help="access of callers without a credential; default: %(default)s",
         )
         parser.add_argument(
             "--stuck-after",
             type=int,
             default=STUCK_AFTER_DAYS,
             metavar="DAYS",
-            help="a release task that is open for longer is stuck; default: %(default)s",
+            help="days after which an open release task counts as stuck; default: %(default)s",
         )
-        parser.add_argument("--base", type=UUID, metavar="GUID", help="tenant of the base storage")
-        parser.add_argument(
-            "--exist-ok", action="store_true", help="an existing storage is left as it is and counts as success"
-        )
+        parser.add_argument("--base", type=UUID, metavar="GUID", help="GUID of the base storage")
+        parser.add_argument("--exist-ok", action="store_true", help="succeed without changes if the storage exists")
 
     def handle(self, *args: Any, **options: Any) -> None:
         address = (options["collection"], options["storage"])
@@ -79,12 +77,12 @@ class Command(RepositoryCommand):
         try:
             storage = existing or self._provision(options)
         except Conflict:
-            # Made by somebody else since we looked.
+            # Somebody else created it after the look-up.
             existing = read_storage(*address) if options["exist_ok"] else None
             if existing is None:
                 raise
             storage = existing
-        self.stderr.write(f"{storage} {'is there already' if existing else 'is ready'}.")
+        self.stderr.write(f"{storage} {'exists already' if existing else 'is ready'}.")
         self.stdout.write(str(storage.id))
 
     def _provision(self, options: dict[str, Any]) -> Storage:

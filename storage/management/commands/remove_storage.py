@@ -1,47 +1,64 @@
-"""`manage.py remove_storage`: delete a tenant with all it holds."""
+"""`manage.py remove_storage`: delete a storage with all of its content."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.progress import with_progress
+from storage.extension import storage_extensions
+from storage.models import Storage
 from storage.provisioning.provision import remove_storage, tenant_row_counts
 from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
-    help = "Delete a storage for good: its content, configuration and tokens. Says what will go, and asks first."
+    help = (
+        "Delete a storage with its content, configuration and tokens. This cannot be undone: write a backup first\n"
+        "(`backup_storage`). The command shows how much it will delete and asks for confirmation; `--verbosity 2`\n"
+        "shows the rows of every table."
+    )
     examples = """\
-  manage.py remove_storage acme handbook         asks for the address as confirmation
-  manage.py remove_storage acme handbook --yes   does not ask
+  manage.py remove_storage acme handbook                 asks for the address as confirmation
+  manage.py remove_storage acme handbook --verbosity 2   also shows the rows of every table
+  manage.py remove_storage acme handbook --yes           does not ask
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection")
         parser.add_argument("storage", help="id of the storage")
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])
         name = str(storage)
-        counts = tenant_row_counts(storage)
-        self.stderr.write(f"This deletes {name} (tenant {storage.id}, {storage.title!r}) for good:")
-        for table, count in counts.items():
-            self.stderr.write(f"  {count:>8} rows of {table}")
-        self.stderr.write(f"  {storage.tokens.count():>8} tokens")
-        self.stderr.write(f"  {storage.memberships.count():>8} memberships of staff accounts")
+        self.stderr.write(f"This deletes {name} (tenant {storage.id}, {storage.title!r}):")
+        for label, count in self._summary(storage, with_tables=options["verbosity"] > 1):
+            self.stderr.write(f"  {count:>12,} {label}")
         others = storage.collection.storages.exclude(pk=storage.pk).exists() or storage.collection.tokens.exists()
         if not others:
-            self.stderr.write(f"  and the collection {storage.collection}, which is empty then")
+            self.stderr.write(f"  and the collection {storage.collection}, which would be empty")
         if not options["yes"] and not self._confirmed(name):
-            raise CommandError("nothing was deleted")
-        remove_storage(storage)
-        self.stderr.write(f"{name} is gone.")
+            raise CommandError(f"Nothing was deleted: the answer was not {name}.")
+        remove_storage(storage, lambda models: with_progress(models, "Tables", len(models)))
+        self.stderr.write(f"{name} is deleted.")
+
+    def _summary(self, storage: Storage, *, with_tables: bool) -> Iterator[tuple[str, int]]:
+        counts = tenant_row_counts(storage)
+        for extension in storage_extensions:
+            for label, model in extension.counted_models.items():
+                yield label, counts[model._meta.db_table]
+        yield "rows in total", sum(counts.values())
+        if with_tables:
+            yield from ((f"rows of {table}", count) for table, count in counts.items())
+        yield "tokens", storage.tokens.count()
+        yield "memberships of staff accounts", storage.memberships.count()
 
     def _confirmed(self, name: str) -> bool:
-        self.stderr.write(f"Type {name} to go on: ", ending="")
+        self.stderr.write(f"Type {name} to delete it: ", ending="")
         self.stderr.flush()
         try:
             return input().strip() == name

@@ -1,43 +1,47 @@
-"""`manage.py restore_storage`: a storage from its backup."""
+"""`manage.py restore_storage`: create a storage from its backup."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.progress import with_progress
 from storage.backup.restoring import check_backup, read_contents, restore_storage
+from storage.models import TenantModel
 
 
 class Command(RepositoryCommand):
     help = (
-        "Make a storage from a file that `backup_storage` has written: at the address and with the ids it had. Prints\n"
-        "the tenant's GUID. All or nothing; a storage that is there is never overwritten. The database must be at the\n"
-        "same migrations as the one the backup is from. Tokens hold again where the secret key is the same; staff\n"
-        "accounts that are not here are named, and can be admitted by hand."
+        "Create a storage from a file that `backup_storage` wrote, at the same address and with the same ids. The\n"
+        "command prints the GUID of the tenant. It restores everything or nothing and never overwrites a storage.\n"
+        "The database needs the same migrations as the one of the backup. Tokens are valid again if the secret\n"
+        "key is the same. The command names staff accounts that do not exist here; add their memberships in the\n"
+        "back office."
     )
     examples = """\
   manage.py restore_storage handbook.backup
   manage.py restore_storage handbook.backup --as acme handbook-before   a copy beside the original, without tokens
-  manage.py restore_storage handbook.backup --check                     tries all of it, and takes it back
+  manage.py restore_storage handbook.backup --check                     restores a copy and rolls it back
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="what backup_storage has written")
+        parser.add_argument("file", type=Path, help="file that backup_storage wrote")
         parser.add_argument(
-            "--as", nargs=2, metavar=("COLLECTION", "STORAGE"), dest="address", help="a copy, at another address"
+            "--as", nargs=2, metavar=("COLLECTION", "STORAGE"), dest="address", help="restore a copy at another address"
         )
-        parser.add_argument(
-            "--check", action="store_true", help="restore a copy under a name that is free, then take it back"
-        )
+        parser.add_argument("--check", action="store_true", help="restore a copy at an unused address and roll it back")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["check"]:
             self._check(options["file"])
             return
-        restored = restore_storage(options["file"], tuple(options["address"]) if options["address"] else None)
+        restored = restore_storage(
+            options["file"], tuple(options["address"]) if options["address"] else None, progress=_with_bar
+        )
         for sentence in restored.left_out:
             self.stderr.write(sentence)
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
@@ -45,5 +49,9 @@ class Command(RepositoryCommand):
 
     def _check(self, file: Path) -> None:
         made_on = read_contents(file).made_on
-        restored = check_backup(file)
-        self.stderr.write(f"The backup of {made_on} is whole: {restored.rows:,} rows can be restored here.")
+        restored = check_backup(file, progress=_with_bar)
+        self.stderr.write(f"The backup of {made_on} is complete: {restored.rows:,} rows can be restored here.")
+
+
+def _with_bar(models: list[type[TenantModel]]) -> Iterable[type[TenantModel]]:
+    return with_progress(models, "Tables", len(models))

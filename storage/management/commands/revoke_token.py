@@ -1,4 +1,4 @@
-"""`manage.py revoke_token`: take access away, from the next request on."""
+"""`manage.py revoke_token`: end the access of an API token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):
-    help = "Revoke an API token, by its id or, where only one active token has it, by its name."
+    help = (
+        "Revoke an API token. The next request with it is refused. Name the token by its id, or by its name if\n"
+        "only one active token has that name; `list_tokens` shows both."
+    )
     examples = """\
   manage.py revoke_token acme handbook importer
   manage.py revoke_token acme handbook 6f0b0a52-5c5a-4a6e-9d55-3f4f5d1c2b3a
@@ -26,4 +29,4 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         token = find_token(find_context(options["collection"], options["storage"]), options["token"])
         changed = revoke_token(token)
-        self.stderr.write(f"{token.name} ({token.id}) {'is revoked' if changed else 'was revoked before'}.")
+        self.stderr.write(f"{token.name} ({token.id}) {'is revoked' if changed else 'was already revoked'}.")

@@ -1,4 +1,4 @@
-"""`manage.py rotate_token`: a new value for a token, while the old one still works for a while."""
+"""`manage.py rotate_token`: replace the value of an API token; the old value stays valid for a while."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ def duration(text: str) -> timedelta:
     if text == "0":
         return timedelta(0)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of minutes, hours or days: 30m, 12h, 7d, or 0")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected minutes, hours or days, such as 30m, 12h or 7d, or 0")
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 
 class Command(RepositoryCommand):
     help = (
-        "Give an API token a new value. The value alone goes to stdout, and is shown this once only. The old value is\n"
-        "taken for a day, or as long as --overlap says; `list_tokens` shows when it was used last. --end-old ends it\n"
-        "at once and makes no new value."
+        "Give an API token a new value. The command prints the value alone to stdout; it cannot be shown again.\n"
+        "The old value stays valid for a day, or as long as --overlap says. `list_tokens` shows its last use.\n"
+        "When every program has the new value, --end-old ends the old value at once; it makes no new value."
     )
     examples = """\
-  NEW=$(manage.py rotate_token acme handbook importer)
-  manage.py rotate_token acme handbook importer --overlap 7d
-  manage.py rotate_token acme handbook importer --overlap 0       the old value has become known
-  manage.py rotate_token acme handbook importer --end-old         everybody has the new value
+  manage.py list_tokens acme handbook                           shows ids and names of tokens
+  NEW=$(manage.py rotate_token acme handbook importer)          the old value is valid for one more day
+  manage.py rotate_token acme handbook importer --overlap 7d    the old value is valid for seven more days
+  manage.py rotate_token acme handbook importer --overlap 0     the old value leaked: end it at once
+  manage.py rotate_token acme handbook importer --end-old       every program has the new value
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,19 +50,19 @@ class Command(RepositoryCommand):
             type=duration,
             default=DEFAULT_OVERLAP,
             metavar="TIME",
-            help="how long the old value is still taken: 30m, 12h, 7d, at most 30d; 0 ends it at once (default: 1d)",
+            help="time for which the old value stays valid: 30m, 12h, 7d, at most 30d, or 0; default: 1d",
         )
-        which.add_argument("--end-old", action="store_true", help="end the old value of an earlier rotation now")
+        which.add_argument("--end-old", action="store_true", help="end the old value of an earlier rotation at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
         token = find_token(find_context(options["collection"], options["storage"]), options["token"])
         named = f"{token.name} ({token.id})"
         if options["end_old"]:
             ended = end_old_value(token)
-            self.stderr.write(f"The old value of {named} {'has ended' if ended else 'had ended before'}.")
+            self.stderr.write(f"The old value of {named} {'has ended' if ended else 'had already ended'}.")
             return
         issued = rotate_token(token, options["overlap"])
         end = issued.token.old_valid_until
-        until = f"is taken until {end.isoformat(timespec='seconds').replace('+00:00', 'Z')}" if end else "has ended"
-        self.stderr.write(f"{named} has a new value, shown only now; the old one {until}:")
+        until = f"is valid until {end.isoformat(timespec='seconds').replace('+00:00', 'Z')}" if end else "has ended"
+        self.stderr.write(f"{named} has a new value, which is not shown again; the old value {until}:")
         self.stdout.write(issued.value)

@@ -1,4 +1,4 @@
-"""`manage.py unblock_sign_in`: let somebody try again who has failed to sign in too often."""
+"""`manage.py unblock_sign_in`: unblock accounts and addresses after too many failed sign-ins."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from storage.models import FailedSignIn
 
 class Command(RepositoryCommand):
     help = (
-        "Forget failed sign-ins of one name, of one address, or all of them, so that the next attempt is looked at.\n"
-        "With a name, an address that it was typed from is let in again, too, if it is blocked for all names: else\n"
-        "its owner would still be kept out. Without arguments it lists who is blocked now."
+        "Delete the failed sign-ins of an account, of an address, or all of them, so that the next attempt is\n"
+        "checked again. Unblocking an account also unblocks the addresses that tried it and are blocked for all\n"
+        "names; otherwise its owner could still not sign in. Without options the command lists what is blocked."
     )
     examples = """\
-  manage.py unblock_sign_in                          who is blocked
-  manage.py unblock_sign_in --account jo             from wherever, and these addresses
-  manage.py unblock_sign_in --address 192.0.2.7      with whatever name
-  manage.py unblock_sign_in --all
+  manage.py unblock_sign_in                          list what is blocked
+  manage.py unblock_sign_in --account jo             unblock an account, and the addresses that tried it
+  manage.py unblock_sign_in --address 192.0.2.7      unblock an address for all names
+  manage.py unblock_sign_in --all                    unblock everything
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--account", metavar="NAME", help="the name that is typed to sign in")
-        parser.add_argument("--address", metavar="ADDRESS", help="where the attempts come from; IPv6: its /64")
-        parser.add_argument("--all", action="store_true", help="everything that is counted")
+        parser.add_argument("--account", metavar="NAME", help="user name")
+        parser.add_argument(
+            "--address", metavar="ADDRESS", help="IP address of the attempts; an IPv6 address means its /64 network"
+        )
+        parser.add_argument("--all", action="store_true", help="all failed sign-ins")
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, address = options["account"], options["address"]
@@ -41,13 +43,13 @@ class Command(RepositoryCommand):
             try:
                 ip_address(address)
             except ValueError:
-                raise CommandError(f"{address!r} is not an IP address") from None
+                raise CommandError(f"{address!r} is not an IP address; expected for example 192.0.2.7") from None
         rows = failures_of(name, network_of(address) if address else None)
         blocking = lift_blocks(rows)
-        self.stderr.write(f"{len(rows)} row(s) forgotten; {blocking} of them blocked signing in.")
+        self.stderr.write(f"Deleted {len(rows)} record(s) of failed sign-ins; {blocking} of them blocked signing in.")
         if name and not rows:
-            # An address that was blocked before it tried this name has never got so far as to be counted with it.
-            self.stderr.write("Is the address blocked for all names? Without arguments this command lists those.")
+            # Attempts from an address that is already blocked for all names are not counted for the account.
+            self.stderr.write("The address may be blocked for all names. List those: manage.py unblock_sign_in")
 
     def _list(self) -> None:
         now = timezone.now()
@@ -60,7 +62,7 @@ class Command(RepositoryCommand):
         if lines:
             self.stdout.write("\n".join(lines))
         else:
-            self.stderr.write("Nobody is blocked.")
+            self.stderr.write("No account and no address is blocked.")
 
 
 def _whose(row: FailedSignIn) -> str:

@@ -26,25 +26,27 @@ class TestBatches:
 
     @pytest.fixture(autouse=True)
     def due(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("release.schedule.clock.BATCH", 2)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.BATCH", 2)
         for number, version in enumerate(self.DUE):
             valid(house, version, valid_until=NOW - number * DAY)
 
-    def test_all_of_them(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_all_batches_are_processed(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         sizes = []
 
         def write(change: Any, steps: Any) -> list[Task]:
             sizes.append(len(steps))
             return write_steps(change, steps)
 
-        monkeypatch.setattr("release.schedule.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.write_steps", write)
         assert len(run(house)["expired"]) == 5
         assert sizes == [2, 2, 1]
         assert states(house, *self.DUE) == ["expired"] * 5
         with tenant_scope(house):
             assert LifecycleEntry.objects.count() == ElementChange.objects.count() == 5
 
-    def test_what_is_done_stays_done_when_one_fails(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_finished_batches_stay_when_a_later_one_fails(
+        self, house: Storage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         calls = []
 
         def write(change: Any, steps: Any) -> list[Task]:
@@ -54,17 +56,17 @@ class TestBatches:
                 raise RuntimeError("in the second")
             return overtaken
 
-        monkeypatch.setattr("release.schedule.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.write_steps", write)
         with pytest.raises(RuntimeError):
             run(house)
-        # Those whose end is longest ago came first.
+        # The earliest ends come first.
         assert states(house, *self.DUE) == ["released", "inEffect", "requestToExpire", "expired", "expired"]
         assert len(run(house)["expired"]) == 3
 
-    def test_what_somebody_changed_meanwhile_is_left_alone(
+    def test_versions_changed_before_the_lock_are_skipped(
         self, house: Storage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Between the look and the lock: one has ended, one is to go on, of the others nothing has changed."""
+        """Between search and lock, one version has expired and one got a later end; the others are unchanged."""
         looks: Iterator[dict[str, Any]] = iter(
             [{"valid_until": NOW + DAY}, {"state": "expired", "category": "retired"}]
         )
@@ -73,13 +75,13 @@ class TestBatches:
             ElementVersion.objects.filter(id=versions[0]).update(**next(looks, {"minor": 0}))
             return lock_elements(elements, versions)
 
-        monkeypatch.setattr("release.schedule.clock.lock_elements", lock)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.lock_elements", lock)
         assert run(house) == {"expired": sorted([line("order-2", "2.0"), line("inEffect-1"), line("released-1")])}
         assert states(house, *self.DUE) == ["expired", "expired", "expired", "expired", "released"]
         with tenant_scope(house):
             assert LifecycleEntry.objects.count() == 3
 
-    def test_who_waits_for_each_other_begins_again(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_deadlock_is_retried(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         waits, failing = list[float](), 3
 
         def write(change: Any, steps: Any) -> list[Task]:
@@ -90,7 +92,7 @@ class TestBatches:
                 raise OperationalError("deadlock") from DeadlockDetected()
             return overtaken
 
-        monkeypatch.setattr("release.schedule.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.write_steps", write)
         monkeypatch.setattr("time.sleep", waits.append)
         assert len(run(house)["expired"]) == 5
         assert len(waits) == 3
@@ -98,7 +100,7 @@ class TestBatches:
             assert LifecycleEntry.objects.count() == 5
 
     @pytest.mark.parametrize(("cause", "attempts"), [(DeadlockDetected(), 5), (LockNotAvailable(), 1)])
-    def test_but_not_for_ever(
+    def test_retries_are_limited(
         self, house: Storage, monkeypatch: pytest.MonkeyPatch, cause: Exception, attempts: int
     ) -> None:
         calls = []
@@ -107,7 +109,7 @@ class TestBatches:
             calls.append(steps)
             raise OperationalError("no") from cause
 
-        monkeypatch.setattr("release.schedule.clock.write_steps", write)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.write_steps", write)
         monkeypatch.setattr("time.sleep", lambda seconds: None)
         before = fingerprints(house)
         with pytest.raises(OperationalError):

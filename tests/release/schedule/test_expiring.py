@@ -8,7 +8,7 @@ import pytest
 
 from elements.models import ElementChange, ElementVersion, Shape
 from release.models import LifecycleEntry
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.problems import NotFound
 from storage.models import Storage
 from storage.provisioning.provision import remove_storage
@@ -28,14 +28,14 @@ class TestExpiring:
         ("end", "is_over"),
         [(NOW, True), (NOW - TICK, True), (NOW + TICK, False), (NOW - 900 * DAY, True), (None, False)],
     )
-    def test_what_is_past_its_end(self, house: Storage, end: datetime | None, is_over: bool) -> None:
+    def test_versions_past_their_end_expire(self, house: Storage, end: datetime | None, is_over: bool) -> None:
         valid(house, "released-1", valid_until=end)
         before = fingerprints(house)
         assert run(house) == ({"expired": [line("released-1")]} if is_over else {})
         assert states(house, "released-1") == ["expired" if is_over else "released"]
         assert (fingerprints(house) == before) is not is_over
 
-    def test_only_what_is_published_ends(self, house: Storage) -> None:
+    def test_only_published_versions_expire(self, house: Storage) -> None:
         versions = [f"{state}-1" for state in STATES]
         valid(house, *versions, "order-1", "order-2", valid_until=NOW - DAY)
         ended = [f"{state}-1" for state in PUBLISHED]
@@ -51,7 +51,7 @@ class TestExpiring:
                 ID[each] for each in (*ended, "order-2")
             }
 
-    def test_everything_that_goes_with_it(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_all_effects_of_an_expiry(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         anna, vera = desk(user="anna"), desk(user="vera")
         task = ask(anna, comment="Out of date.")
         asked = done(anna.get(f"rest/tasks/{task}"))
@@ -111,7 +111,7 @@ class TestExpiring:
         for name in ("released", "released-1", *parts):
             assert vera.get(f"rest/facets/processes/views/detail/elements/{ID[name]}").status_code == 404
         assert fingerprints(house)[1] == rival
-        # From what has ended a new version can be made.
+        # An expired version can be copied to a new one.
         assert anna.new_version("released")["state"] == "inProcess"
 
     def test_a_draft_stays_the_newest(self, house: Storage, desk: MakeClient) -> None:
@@ -124,7 +124,7 @@ class TestExpiring:
         with tenant_scope(house):
             assert ElementVersion.objects.get(id=draft).state == "inProcess"
 
-    def test_what_another_published_diagram_shows_stays_published(self, house: Storage) -> None:
+    def test_elements_of_another_published_diagram_stay_published(self, house: Storage) -> None:
         with tenant_scope(house):
             Shape.objects.create(version_id=ID["order-2"], element_id=ID["released-task"], position=9)
         valid(house, "released-1", valid_until=NOW)
@@ -137,7 +137,7 @@ class TestExpiring:
         run(house)
         assert pointers(house, "released-task") == [(ID["released-task"], None)]
 
-    def test_an_accepted_expiry(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_an_accepted_expiry_is_carried_out(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         anna, ben = desk(user="anna"), desk(user="ben")
         task = ask(anna, "inEffect", validUntil="2026-07-05T00:00:00")
         done(act(ben, task, "accept"))
@@ -150,14 +150,14 @@ class TestExpiring:
         ]
         assert done(anna.get(f"rest/tasks/{task}"))["state"] == "accepted"
 
-    def test_once(self, house: Storage) -> None:
+    def test_a_version_expires_once(self, house: Storage) -> None:
         valid(house, "released-1", "inEffect-1", valid_until=NOW)
         run(house)
         before = fingerprints(house)
         assert run(house) == {}
         assert fingerprints(house) == before
 
-    def test_only_in_the_storage_that_is_asked_for(self, house: Storage) -> None:
+    def test_only_the_given_storage_is_processed(self, house: Storage) -> None:
         rival = rival_of(house)
         for storage in (house, rival):
             valid(storage, "released-1", valid_until=NOW)
@@ -167,13 +167,13 @@ class TestExpiring:
         assert (after[0] == before[0], after[1] == before[1]) == (True, False)
         assert states(house, "released-1") == ["released"]
 
-    def test_other_types_and_storages_without_any(self, house: Storage) -> None:
-        """Whatever has a release cycle; a storage without elements has nothing to do."""
+    def test_other_types_and_empty_storages(self, house: Storage) -> None:
+        """All types with a release cycle are processed; an empty storage has nothing due."""
         valid(house, "erp-1", valid_until=NOW)
         assert run(house) == {"expired": [line("erp-1")]}
         assert run(StorageFactory.create(collection="acme", key="plain")) == {}
 
-    def test_a_storage_that_was_removed_meanwhile(self, house: Storage) -> None:
+    def test_a_removed_storage_is_not_found(self, house: Storage) -> None:
         storage = StorageFactory.create(collection="acme", key="gone")
         remove_storage(fresh(storage))
         for dry_run in (False, True):
@@ -181,8 +181,8 @@ class TestExpiring:
                 run_lifecycle(storage, dry_run=dry_run)
 
 
-def test_without_an_end_nothing_ever_ends(house: Storage, desk: MakeClient, clock: SettableClock) -> None:
-    """9999-12-31 stands for a day that does not come."""
+def test_versions_without_an_end_never_expire(house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    """The date 9999-12-31 means no end."""
     assert desk(user="anna").element("released")["attributes"]["validUntil"] == {"127": NO_END}
     clock.set("9999-12-30T22:59:59+00:00")
     assert run(house) == {}

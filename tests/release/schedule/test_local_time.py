@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 class TestLocalTime:
-    """validUntil is local to the storage, also where the clocks are changed."""
+    """validUntil is in the time zone of the storage, also on days with a clock change."""
 
     @pytest.mark.parametrize(
         ("zone", "ends"),
@@ -47,10 +47,10 @@ class TestLocalTime:
             ),
         ],
     )
-    def test_the_end_of_a_version(
+    def test_a_version_ends_at_local_midnight(
         self, house: Storage, desk: MakeClient, clock: SettableClock, zone: str, ends: dict[str, str]
     ) -> None:
-        """At midnight of the day of a change, and of the day after it."""
+        """At midnight of the day of a clock change, and of the day after it."""
         Storage.objects.filter(pk=house.pk).update(time_zone=zone)
         cora = desk(user="cora")
         versions = dict(zip(WAY, ("released-1", "inEffect-1", "order-2", "house-1"), strict=True))
@@ -66,12 +66,12 @@ class TestLocalTime:
     @pytest.mark.parametrize(
         ("zone", "accepted", "end", "instant"),
         [
-            # Within the hour that comes twice, and in the last second of a day that was shorter.
+            # Within the repeated hour, and in the last second of a shorter day.
             ("Europe/Berlin", "2026-10-25T01:30:00+00:00", "2026-10-25T00:00:00", "2026-10-24T22:00:00+00:00"),
             ("America/New_York", "2027-03-15T03:59:59+00:00", "2027-03-14T00:00:00", "2027-03-14T05:00:00+00:00"),
         ],
     )
-    def test_today(
+    def test_today_is_the_local_day(
         self, house: Storage, desk: MakeClient, clock: SettableClock, zone: str, accepted: str, end: str, instant: str
     ) -> None:
         Storage.objects.filter(pk=house.pk).update(time_zone=zone)
@@ -83,7 +83,7 @@ class TestLocalTime:
             stored = ElementVersion.objects.get(id=ID["released-1"]).valid_until
         assert stored == datetime.fromisoformat(instant)
 
-    def test_a_moment_that_does_not_exist(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_skipped_local_time_is_refused(self, house: Storage, desk: MakeClient) -> None:
         anna = desk(user="anna")
         before = fingerprints(house)
         for moment in ("2027-03-28T02:00:00", "2027-03-28T02:59:59", "0001-01-01T00:00:00"):
@@ -102,12 +102,12 @@ class TestLocalTime:
             ("UTC", "2026-06-30T23:59:59.999999+00:00", "2026-06-30T00:00:00+00:00"),
             ("Asia/Kathmandu", "2026-07-01T18:14:59+00:00", "2026-06-30T18:15:00+00:00"),
             ("Pacific/Kiritimati", "2026-07-01T10:00:00+00:00", "2026-07-01T10:00:00+00:00"),
-            # The clocks go from midnight to one, or from one back to midnight: the first instant of the day.
+            # The clocks change from midnight to one, or from one back to midnight.
             ("Africa/Cairo", "2026-04-24T12:00:00+00:00", "2026-04-23T22:00:00+00:00"),
             ("Africa/Cairo", "2026-04-23T21:59:59+00:00", "2026-04-22T22:00:00+00:00"),
             ("America/Havana", "2026-11-01T12:00:00+00:00", "2026-11-01T04:00:00+00:00"),
             ("America/Havana", "2026-11-01T05:30:00+00:00", "2026-11-01T04:00:00+00:00"),
         ],
     )
-    def test_the_beginning_of_a_day(self, zone: str, moment: str, start: str) -> None:
+    def test_a_day_begins_at_its_first_instant(self, zone: str, moment: str, start: str) -> None:
         assert start_of_day(datetime.fromisoformat(moment), ZoneInfo(zone)) == datetime.fromisoformat(start)

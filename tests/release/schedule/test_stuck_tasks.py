@@ -39,11 +39,11 @@ class TestStuckTasks:
             ("crew", None),
             (None, None),
             ("ffffffff-0000-4000-8000-000000000000", "approverMissing"),
-            # Neither user nor group: nobody stands behind it.
+            # Neither a user nor a group.
             ("erp", "approverMissing"),
         ],
     )
-    def test_whether_somebody_can_take_it(self, house: Storage, assignee: str | None, reason: str | None) -> None:
+    def test_reasons_of_a_single_assignee(self, house: Storage, assignee: str | None, reason: str | None) -> None:
         task = open_task(house, assignee=assignee)
         assert run(house) == ({"stuck": [f"{task}, {TYPE}: {reason}"]} if reason else {})
         assert mark(house, task) == ((NOW, [reason]) if reason else (None, []))
@@ -61,7 +61,7 @@ class TestStuckTasks:
             ([], [], [], "approverMissing"),
         ],
     )
-    def test_a_group(
+    def test_reasons_of_a_group(
         self, house: Storage, members: list[str], inactive: list[str], without_role: list[str], reason: str | None
     ) -> None:
         task = open_task(house, assignee="crew")
@@ -73,13 +73,13 @@ class TestStuckTasks:
             grant(house, name, approver=False)
         assert run(house) == ({"stuck": [f"{task}, {TYPE}: {reason}"]} if reason else {})
 
-    def test_what_is_for_everybody_when_there_is_nobody(self, house: Storage) -> None:
-        """Users and tokens count, of this storage, that are good for something now."""
+    def test_tasks_for_everybody_without_an_approver(self, house: Storage) -> None:
+        """Active users and valid tokens of this storage count as approvers."""
         task = open_task(house, assignee=None)
         self.deactivate(house, "ben", "cora", "dora")
-        stuck, freed = {"stuck": [f"{task}, {TYPE}: approverMissing"]}, {"freed": [f"{task}, {TYPE}: can go on"]}
+        stuck, freed = {"stuck": [f"{task}, {TYPE}: approverMissing"]}, {"freed": [f"{task}, {TYPE}"]}
         assert run(house) == stuck
-        # None of these helps: of another storage, without the role, of somebody who is inactive, over.
+        # None of these helps: another storage, no role, an inactive user, an expired token.
         token_for(rival_of(house), Role.ADMINISTRATOR)
         token_for(house, Role.EDITOR, Role.ANALYZER)
         token_for(house, Role.APPROVER, user_id=UUID(ID["eve"]))
@@ -106,7 +106,7 @@ class TestStuckTasks:
             (365, 364 * DAY, False),
         ],
     )
-    def test_the_limit_is_that_of_the_storage(
+    def test_the_storage_sets_the_limit(
         self, house: Storage, clock: SettableClock, limit: int, age: timedelta, is_overdue: bool
     ) -> None:
         task = open_task(house)
@@ -114,12 +114,12 @@ class TestStuckTasks:
         clock.moment = NOW + age
         assert run(house) == ({"stuck": [f"{task}, {TYPE}: overdue"]} if is_overdue else {})
 
-    def test_the_mark_goes_with_the_reason(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_the_mark_is_cleared_with_the_reason(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         task = open_task(house)
         self.deactivate(house, "ben")
         assert run(house) == {"stuck": [f"{task}, {TYPE}: approverInactive"]}
         clock.moment = NOW + 15 * DAY
-        # It is stuck since then, for more reasons now.
+        # The task keeps its time and gets further reasons.
         assert run(house) == {"stuck": [f"{task}, {TYPE}: approverInactive, overdue"]}
         assert mark(house, task) == (NOW, ["approverInactive", "overdue"])
         shown = done(desk(Role.ANALYZER).get(f"rest/tasks/{task}"))
@@ -132,15 +132,15 @@ class TestStuckTasks:
         assert run(house) == {"stuck": [f"{task}, {TYPE}: overdue"]}
         assert mark(house, task) == (NOW, ["overdue"])
         Storage.objects.filter(pk=house.pk).update(stuck_after_days=20)
-        assert run(house) == {"freed": [f"{task}, {TYPE}: can go on"]}
+        assert run(house) == {"freed": [f"{task}, {TYPE}"]}
         assert mark(house, task) == (None, [])
         assert run(house) == {}
-        # Marks are no steps in the life of the element.
+        # Marks are not logged.
         with tenant_scope(house):
             assert not LifecycleEntry.objects.exists()
 
     @pytest.mark.parametrize("verb", ["accept", "reject", "withdraw", "delegate"])
-    def test_the_mark_goes_with_a_decision(self, house: Storage, desk: MakeClient, verb: str) -> None:
+    def test_the_mark_is_cleared_by_a_decision(self, house: Storage, desk: MakeClient, verb: str) -> None:
         cora = desk(user="cora")
         task = open_task(house, assignee="eve")
         run(house)
@@ -149,7 +149,7 @@ class TestStuckTasks:
         assert (found["isStuck"], "stuckOn" in found, "stuckReasons" in found) == (False, False, False)
         assert run(house) == {}
 
-    def test_what_is_decided_is_left_alone(self, house: Storage, clock: SettableClock) -> None:
+    def test_decided_tasks_are_not_marked(self, house: Storage, clock: SettableClock) -> None:
         for state in ("accepted", "rejected", "withdrawn", "obsolete"):
             set_task(house, open_task(house, assignee="eve"), state=state)
         clock.moment = NOW + 100 * DAY
@@ -157,8 +157,8 @@ class TestStuckTasks:
         assert run(house) == {}
         assert fingerprints(house) == before
 
-    def test_people_of_another_storage(self, house: Storage) -> None:
-        """Both have the same ids."""
+    def test_people_of_another_storage_do_not_count(self, house: Storage) -> None:
+        """Both storages have the same ids."""
         task = open_task(house)
         self.deactivate(rival_of(house), "ben")
         assert run(house) == {}

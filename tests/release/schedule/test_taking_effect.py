@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from facets.configuration import configuration_of
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, STATES, MakeClient, error
@@ -19,12 +19,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 class TestTakingEffect:
-    def test_not_in_the_standard_cycle(self, house: Storage) -> None:
+    def test_the_standard_cycle_has_no_taking_effect(self, house: Storage) -> None:
         valid(house, "released-1", valid_from=NOW - DAY)
         assert run(house) == {}
         assert states(house, "released-1") == ["released"]
 
-    def test_once_it_is_valid(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_a_version_takes_effect_when_valid(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         let_versions_take_effect(house)
         anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
         valid(house, *(f"{state}-1" for state in STATES), "order-1", valid_from=NOW - DAY)
@@ -46,7 +46,7 @@ class TestTakingEffect:
         assert [each[:4] for each in logged(anna, "released")][1:] == [
             ("effect", "released", "inEffect", "run_lifecycle")
         ]
-        # What was asked for was about the version as it was before.
+        # The request was about the earlier state.
         assert error(act(ben, task, "accept"))[0] == 409
         assert done(anna.get(f"rest/tasks/{task}"))["state"] == "obsolete"
         assert anna.offered("released") == [WAY["inEffect"]]
@@ -55,17 +55,17 @@ class TestTakingEffect:
         assert run(house) == {"in_effect": [line("order-2", "2.0")]}
         assert fingerprints(house)[1] == rival
 
-    def test_and_ends_in_the_same_run(self, house: Storage, desk: MakeClient) -> None:
+    def test_taking_effect_and_expiring_in_one_run(self, house: Storage, desk: MakeClient) -> None:
         stale = fresh(house)
         with tenant_scope(house):
             configuration_of(stale)
         let_versions_take_effect(house)
         valid(house, "released-1", "order-2", valid_from=NOW - 2 * DAY, valid_until=NOW - DAY)
-        # Without a validFrom nothing takes effect, but it ends.
+        # Without a validFrom a version does not take effect, but it expires.
         valid(house, "erp-1", valid_until=NOW)
         both = [line("order-2", "2.0"), line("released-1")]
         expected = {"in_effect": sorted(both), "expired": sorted([*both, line("erp-1")])}
-        # Whoever has read the storage before its cycle was changed goes by how it is now.
+        # A storage object from before the change still uses the current cycle.
         with transaction.atomic():
             assert told(run_lifecycle(stale)) == expected
             transaction.set_rollback(True)
@@ -80,7 +80,7 @@ class TestTakingEffect:
 
 
 class TestDryRun:
-    def test_it_tells_the_same_and_changes_nothing(self, house: Storage) -> None:
+    def test_a_dry_run_reports_the_same_and_changes_nothing(self, house: Storage) -> None:
         stuck, well = open_task(house, "order-2", "eve"), open_task(house)
         set_task(house, well, stuck_on=NOW, stuck_reasons=["overdue"])
         valid(house, "inEffect-1", "requestToExpire-1", valid_until=NOW)
@@ -88,7 +88,7 @@ class TestDryRun:
         expected = {
             "expired": sorted([line("inEffect-1"), line("requestToExpire-1")]),
             "stuck": [f"{stuck}, {TYPE}: approverInactive"],
-            "freed": [f"{well}, {TYPE}: can go on"],
+            "freed": [f"{well}, {TYPE}"],
         }
         assert run(house, dry_run=True) == expected
         assert fingerprints(house) == before

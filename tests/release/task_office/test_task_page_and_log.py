@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 class TestThePage:
-    def test_everything_of_a_task(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_the_page_shows_all_of_a_task(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         task = ask(desk(user="anna"), comment="Out of date.", validUntil="2026-08-01T00:00:00")
         clock.set("2026-07-20T10:00:00+00:00")
         client = boss(house)
@@ -24,8 +24,8 @@ class TestThePage:
         text = text_of(client.get(f"{TASKS}{task}/change/"))
         for part in (
             "Approve expiry: released-1",
-            "Why the task is stuck Open for 19 days. Remind, reassign, or decide on behalf.",
-            "The state “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
+            "Why the task is stuck Open for 19 days. Remind the approver, reassign the task, or decide on behalf of the approver.",
+            "State “Expiry requested”, ending 2026-08-01 00:00 Request expiry",
             "By Anna , 2026-07-01 12:00 Out of date.",
             "Approver Ben Reminded once, on 2026-07-20 12:00",
             "State Open",
@@ -44,7 +44,7 @@ class TestThePage:
 
 class TestTheLog:
     @pytest.mark.usefixtures("long_sessions")
-    def test_all_steps_newest_first(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_the_log_shows_all_steps_newest_first(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         client, anna = boss(house), desk(user="anna")
         ask(anna)
         clock.set("2026-07-02T10:00:00+00:00")
@@ -55,7 +55,7 @@ class TestTheLog:
             "2026-07-02 12:00 inProcess-1 Sub process 1.0 Transition Release In process → Released Cora"
         )
         assert "At last." in rows[0]
-        assert rows[1].startswith("2026-07-01 12:00 released-1 Sub process 1.0 Task made")
+        assert rows[1].startswith("2026-07-01 12:00 released-1 Sub process 1.0 Task created")
         assert rows_of(client.get(f"{LOG}?step=request")) == rows[1:]
         assert rows_of(client.get(f"{LOG}?step=release")) == rows[:1]
         assert rows_of(client.get(f"{LOG}?week=2026-06-29")) == rows
@@ -63,7 +63,7 @@ class TestTheLog:
         assert rows_of(client.get(f"{LOG}?week=2026-07-06")) == rows_of(client.get(f"{LOG}?week=x")) == []
         assert rows_of(client.get(f"{LOG}?p=2")) == []
 
-    def test_a_step_leads_to_its_element(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_step_redirects_to_its_element(self, house: Storage, desk: MakeClient) -> None:
         ask(desk(user="anna"))
         with tenant_scope(house):
             entry = LifecycleEntry.objects.get()

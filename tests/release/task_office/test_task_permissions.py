@@ -22,7 +22,7 @@ STEPS = ("accept", "reject", "reassign", "remind", "withdraw")
 
 class TestRights:
     @pytest.mark.parametrize("role", [Role.ANALYZER, Role.EDITOR, Role.APPROVER, Role.ARCHITECT, Role.ADMINISTRATOR])
-    def test_who_is_offered_what(self, house: Storage, role: Role) -> None:
+    def test_steps_offered_to_each_role(self, house: Storage, role: Role) -> None:
         client, task = member(house, role), open_task(house)
         decides = role in (Role.APPROVER, Role.ARCHITECT, Role.ADMINISTRATOR)
         asks = role in (Role.EDITOR, Role.ARCHITECT, Role.ADMINISTRATOR)
@@ -41,28 +41,29 @@ class TestRights:
                 assert take(client, step, task, comment="x", assignee=ID["dora"]).status_code == 403
         assert fingerprints(house) == before
 
-    def test_the_domain_decides_about_each_task(self, house: Storage, desk: MakeClient) -> None:
-        """Dora approves, but the task is for Ben; Anna edits and may take back what she has asked for, nobody else."""
+    def test_permissions_on_a_single_task(self, house: Storage, desk: MakeClient) -> None:
+        """Dora is an approver, but the task is assigned to Ben. Anna is the requester and can withdraw; other editors
+        cannot."""
         dora, anna = member(house, Role.APPROVER, user="dora"), member(house, Role.EDITOR, user="anna")
         someone = member(house, Role.EDITOR)
         task = ask(desk(user="anna"))
         response = take(dora, "accept", task, comment="x")
         assert (response.status_code, ANOTHERS in text_of(response)) == (403, True)
-        for step, does in (("withdraw", "withdraws it"), ("remind", "reminds of it")):
+        for step, does in (("withdraw", "withdraw this"), ("remind", "record a reminder")):
             response = take(someone, step, task, comment="x")
-            words = f"Only who has made the request {does}; this needs the role administrator."
+            words = f"Only the requester or an administrator can {does}."
             assert (response.status_code, words in text_of(response)) == (403, True)
         assert "1 reminder was recorded." in told(anna, take(anna, "remind", task))
         assert "1 task was withdrawn." in told(anna, take(anna, "withdraw", task, comment="Not yet."))
 
-    def test_who_asks_does_not_consent(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_requester_cannot_accept(self, house: Storage, desk: MakeClient) -> None:
         grant(house, "anna", architect=True)
         anna, task = member(house, Role.ARCHITECT, user="anna"), ask(desk(user="anna"))
         assert take(anna, "accept", task, comment="x").status_code == 403
         assert state_of(house, task) == ["open"]
 
-    def test_another_storages_task_is_not_there(self, house: Storage) -> None:
-        """The same ids live in both storages: only the tenant tells them apart."""
+    def test_tasks_of_another_storage_are_not_found(self, house: Storage) -> None:
+        """Both storages have the same ids."""
         rival = rival_of(house)
         own, other = open_task(house), open_task(rival)
         with tenant_scope(rival):
@@ -79,7 +80,7 @@ class TestRights:
         assert (state_of(house, own), state_of(rival, own)) == (["rejected"], ["open"])
         assert fingerprints(house)[1] == before
 
-    def test_addresses_of_nothing(self, house: Storage) -> None:
+    def test_unknown_addresses(self, house: Storage) -> None:
         client = boss(house)
         for path in (
             "step/nonsense/",

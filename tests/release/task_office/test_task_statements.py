@@ -31,8 +31,10 @@ class TestStatements:
         return len(queries)
 
     @pytest.mark.long
-    def test_as_many_for_few_tasks_as_for_a_hundred(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        # However slow the machine is, the overview counts anew.
+    def test_the_list_takes_as_many_statements_for_a_hundred_tasks(
+        self, house: Storage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # The overview must not use cached counts.
         monkeypatch.setattr(counting, "SLOW", 60)
         client = boss(house)
         for version, assignee in zip(VERSIONS, ("ben", "crew", None), strict=True):
@@ -46,7 +48,7 @@ class TestStatements:
         assert [self.count(client, each) for each in addresses] == before
         assert max(before) < 35
 
-    def test_the_page_of_a_step_as_well(self, house: Storage) -> None:
+    def test_the_page_of_a_step_takes_as_many_statements_for_many_tasks(self, house: Storage) -> None:
         client = boss(house)
         for version in VERSIONS:
             open_task(house, version)
@@ -65,7 +67,7 @@ class TestStatements:
         assert "101 tasks are too many" in text_of(client.get(f"{many}&task={UNKNOWN}"))
 
     def add(self, storage: Storage, number: int) -> None:
-        """Further published elements with an open task each, later than what is there, and a step in the log."""
+        """Add published elements with an open task and a log entry each."""
         with tenant_scope(storage):
             template = ElementVersion.objects.get(id=ID["released-1"])
             type_id = Element.objects.get(id=ID["released"]).type_id

@@ -54,7 +54,7 @@ class TestSteps:
         assert (last["step"], last["comment"], last["assignee"]) == ("rejection", "Still\nneeded.", wire("ben"))
         check_lifecycles(house)
 
-    def test_deciding_for_oneself_is_on_nobodys_behalf(self, house: Storage, desk: MakeClient) -> None:
+    def test_an_assignee_decides_on_nobodys_behalf(self, house: Storage, desk: MakeClient) -> None:
         anna = desk(user="anna")
         ben = member(house, Role.APPROVER, user="ben")
         take(ben, "reject", ask(anna), comment="No.")
@@ -66,7 +66,7 @@ class TestSteps:
         task = ask(anna)
         page = client.get(f"{TASKS}{task}/reassign/").content.decode()
         choices = dict(re.findall(r'<option value="([^"]*)"[^>]*>\s*([^<]*?)\s*</option>', page))
-        assert choices == {"": "Choose somebody", ID["cora"]: "Cora", ID["dora"]: "Dora"}
+        assert choices == {"": "Choose an approver", ID["cora"]: "Cora", ID["dora"]: "Dora"}
         response = take(client, "reassign", task, assignee=ID["dora"])
         assert "1 task was reassigned." in told(client, response)
         (found,) = desk(user="dora").tasks()
@@ -90,9 +90,9 @@ class TestSteps:
         member(rival_of(house), Role.APPROVER, user="dora", email="leak@example.org")
         page = client.get(f"{TASKS}{task}/remind/")
         text = text_of(page)
-        assert "This service sends no messages." in text
+        assert "This service does not send mail." in text
         assert (
-            f"Asked for by Anna on 1 July 2026, due 15 July 2026. Reason: Out of date. http://testserver{TASKS}{task}/change/"
+            f"Requested by Anna on 1 July 2026, due 15 July 2026. Reason: Out of date. http://testserver{TASKS}{task}/change/"
             in text
         )
         (letter,) = re.findall(r'href="(mailto:[^"]*)"', page.content.decode())
@@ -112,7 +112,7 @@ class TestSteps:
         assert state_of(house, task) == ["open"]
         check_lifecycles(house)
 
-    def test_whom_a_reminder_is_for(self, house: Storage) -> None:
+    def test_recipients_of_a_reminder(self, house: Storage) -> None:
         client, task = boss(house), open_task(house, assignee="crew")
         for name in ("ben", "dora", "cora"):
             member(house, Role.APPROVER, user=name, email=f"{name}@example.org")
@@ -126,21 +126,21 @@ class TestSteps:
         set_task(house, task, assignee_id=ID["eve"])
         assert "No address is known." in text_of(client.get(address))
 
-    def test_what_ends_a_task_needs_a_comment(self, house: Storage) -> None:
+    def test_steps_that_end_a_task_need_a_comment(self, house: Storage) -> None:
         client, task = boss(house), open_task(house)
         before = fingerprints(house)
         for step in ("accept", "reject", "withdraw"):
             response = take(client, step, task, comment="  ")
             assert response.status_code == 200
-            assert "Say why: the comment stands in the lifecycle log." in text_of(response)
+            assert "Enter a reason; it is recorded in the lifecycle log." in text_of(response)
         response = take(client, "reassign", task, comment="Kept.")
         assert response.status_code == 200
-        assert "Choose who is to decide." in text_of(response)
+        assert "Choose an approver." in text_of(response)
         assert "Kept." in text_of(response)
         assert "Select a valid choice." in text_of(take(client, "reassign", task, assignee=ID["eve"]))
         assert fingerprints(house) == before
 
-    def test_a_step_leads_back_to_where_it_began_and_nowhere_else(self, house: Storage) -> None:
+    def test_a_step_returns_to_its_start_page_only(self, house: Storage) -> None:
         client, task = boss(house), open_task(house)
         began = f"{TASKS}?stuck=yes"
         page = client.get(f"{TASKS}{task}/remind/", headers={"Referer": f"http://testserver{began}"})

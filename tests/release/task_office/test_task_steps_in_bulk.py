@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 class TestSeveralAtOnce:
-    def test_from_the_list(self, house: Storage) -> None:
+    def test_steps_from_the_list(self, house: Storage) -> None:
         client, tasks = boss(house), [open_task(house, each) for each in VERSIONS[:2]]
         page = client.post(TASKS, {"action": "reject", "_selected_action": tasks, "index": "0"})
         assert page.status_code == 200
@@ -40,8 +40,8 @@ class TestSeveralAtOnce:
         with tenant_scope(house):
             assert list(LifecycleEntry.objects.values_list("step", "comment")) == [("rejection", "All of them.")] * 2
 
-    def test_what_can_be_done_is_done_and_the_rest_is_told(self, house: Storage, desk: MakeClient) -> None:
-        """One was decided by somebody else meanwhile, one has changed since: they stay as they are."""
+    def test_partial_success_reports_the_failures(self, house: Storage, desk: MakeClient) -> None:
+        """One task was decided meanwhile, and the version of another has changed; both stay as they are."""
         client = boss(house)
         good, decided, changed = [open_task(house, each) for each in VERSIONS]
         set_task(house, decided, state="rejected", decided_on=timezone.now())
@@ -51,8 +51,8 @@ class TestSeveralAtOnce:
         text = text_of(response)
         assert "1 task was accepted." in text
         assert "2 tasks below could not be done; nothing of them has changed. The others are done." in text
-        assert "The task is rejected already." in text
-        assert "has changed since the task was made; reject it, or withdraw it and ask again." in text
+        assert "The task has already been rejected." in text
+        assert "has changed since the task was created; reject or withdraw the task, then request again." in text
         assert "Agreed." in text
         assert sorted(re.findall(r'name="task" value="([^"]*)"', response.content.decode())) == sorted(
             [decided, changed]
@@ -63,20 +63,20 @@ class TestSeveralAtOnce:
         with tenant_scope(house):
             assert set(LifecycleEntry.objects.values_list("task_id", flat=True)) == {Task.objects.get(id=good).id}
 
-    def test_nothing_done(self, house: Storage) -> None:
+    def test_no_task_succeeds(self, house: Storage) -> None:
         client, task = boss(house), open_task(house)
         set_task(house, task, state="withdrawn", decided_on=timezone.now())
         before = fingerprints(house)
         response = take(client, "accept", task, comment="Agreed.")
         assert response.status_code == 409
         assert "The tasks were not changed. " in text_of(response)
-        assert "The task is withdrawn already." in text_of(response)
-        # There is nothing left to try.
+        assert "The task has already been withdrawn." in text_of(response)
+        # No task is left to retry.
         assert 'name="comment"' not in response.content.decode()
         assert fingerprints(house) == before
 
-    def test_what_fails_half_way_leaves_nothing(self, house: Storage) -> None:
-        """Whatever a step has written before it is refused goes with it; the others stay done."""
+    def test_a_failed_step_is_rolled_back(self, house: Storage) -> None:
+        """The other tasks stay decided."""
         ids = [open_task(house, each) for each in VERSIONS]
 
         def step(writer: Writer, task: Task) -> Task:
@@ -97,8 +97,8 @@ class TestSeveralAtOnce:
         assert told == {ids[0]: "half done", ids[1]: "", ids[2]: "half done"}
 
     @pytest.mark.usefixtures("long_sessions")
-    def test_each_has_its_own_moment(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of two changes of an element the later one has the later time, also when a long list is worked through."""
+    def test_each_step_has_its_own_time(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The later of two changes of an element has the later time, also in a long list."""
         client, tasks = boss(house), [open_task(house, each) for each in VERSIONS[:2]]
         moments = iter(
             datetime.fromisoformat("2026-07-02T10:00:00+00:00") + timedelta(minutes=n) for n in range(10_000)

@@ -11,7 +11,7 @@ import pytest
 
 from elements.models import ElementVersion
 from release.models import LifecycleEntry
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestAccepting:
-    def test_the_whole_of_it(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_accepting_expires_the_version(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
         rival = fingerprints(house)[1]
         before = anna.element("released")
@@ -94,13 +94,13 @@ class TestAccepting:
         assert {each["id"] for each in listed}.isdisjoint(ID[name] for name in ("released", *drawn))
         assert vera.element("order")["state"] == "released"
         assert ben.offered("released") == anna.offered("released") == []
-        assert run_lifecycle(fresh(house)).is_nothing
+        assert run_lifecycle(fresh(house)).is_empty
         assert fingerprints(house)[1] == rival
 
-    def test_the_record_of_changes_has_both_steps_newest_first(
+    def test_the_change_history_has_both_steps_newest_first(
         self, desk: MakeClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Both are of one moment; which id each of them gets must not matter."""
+        """Both steps have the same time; the order must not depend on their ids."""
         ids = itertools.count(2**128 - 1, -1)
         monkeypatch.setattr("elements.writing.history.uuid4", lambda: UUID(int=next(ids)), raising=False)
         anna, ben = desk(user="anna"), desk(user="ben")
@@ -112,7 +112,7 @@ class TestAccepting:
             ("transitioned", {"state": "released", "validUntil": NO_END}, asked),
         ]
 
-    def test_an_end_that_lies_ahead(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_a_requested_end_in_the_future(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
         task = ask(anna, validUntil=LATER)
         assert done(act(ben, task, "accept"))["element"] == wire("released", "requestToExpire")
@@ -126,7 +126,7 @@ class TestAccepting:
         ]
         assert logged(anna, "released") == steps
         clock.set("2026-07-20T06:29:59.999999+00:00")
-        assert run_lifecycle(fresh(house)).is_nothing
+        assert run_lifecycle(fresh(house)).is_empty
         clock.set(LATER_INSTANT)
         assert run_lifecycle(fresh(house)).expired == [f"{ID['released-1']}, version 1.0 of {ID['released']}"]
         assert vera.get(f"rest/facets/processes/views/detail/elements/{ID['released']}").status_code == 404
@@ -136,8 +136,8 @@ class TestAccepting:
         assert logged(anna, "released") == [*steps, ("expiry", "requestToExpire", "expired", "run_lifecycle", "")]
         assert done(anna.get(f"rest/tasks/{task}"))["state"] == "accepted"
 
-    def test_an_end_that_has_come_meanwhile(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
-        """On the day of the decision, or before: what lies behind cannot be ended any more."""
+    def test_a_requested_end_that_has_passed(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+        """A version cannot end earlier than the day of the decision."""
         cora = desk(user="cora")
         for version, asked_for, accepted, end in (
             ("released-1", "2026-07-01T13:00:00+00:00", "2026-07-01T13:00:00+00:00", "2026-07-01T15:00:00"),
@@ -155,8 +155,8 @@ class TestAccepting:
                 assert [each.step for each in steps] == ["transition", "expiry"]
             assert found == datetime.fromisoformat(end).replace(tzinfo=ZoneInfo("Europe/Berlin")), version
 
-    def test_nothing_is_prolonged(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
-        """A version that ends before what was asked for, or has ended and the clock had not come round to it."""
+    def test_accepting_never_extends_the_validity(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+        """A version that ends earlier than requested keeps its end, also before the scheduled jobs have expired it."""
         cora = desk(user="cora")
         clock.set("2026-07-10T10:00:00+00:00")
         for version, asked_for, end, state in (
@@ -174,15 +174,15 @@ class TestAccepting:
                 found = ElementVersion.objects.get(id=ID[version]).valid_until
             assert found == datetime.fromisoformat(end), version
 
-    def test_a_comment_may_be_left_out(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:
-        """And ids may be in capitals, and addresses end in a slash."""
+    def test_the_comment_is_optional(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:
+        """Ids may be in upper case, and addresses may end in a slash."""
         ben = desk(user="ben")
         for content in (b"", b"{}", b'{"comment": null}', b'{"comment": ""}', b' { "comment":"\\n" } '):
             address = f"{API}/rest/tasks/{open_task(house).upper()}/reject/"
             response = api.post(address, content, content_type="application/json", token=ben.token)
             assert done(response).get("decision") == ("\n" if b"\\n" in content else None)
 
-    def test_once_with_an_idempotency_key(self, house: Storage, desk: MakeClient) -> None:
+    def test_an_idempotency_key_accepts_once(self, house: Storage, desk: MakeClient) -> None:
         ben, task = desk(user="ben"), open_task(house)
         path, key = f"rest/tasks/{task}/accept", {"Idempotency-Key": "once"}
         first = ben.post(path, {"comment": "Yes."}, **key)
@@ -192,5 +192,5 @@ class TestAccepting:
         assert done(first)["state"] == "accepted"
         assert error(ben.post(path, {"comment": "No."}, **key))[0] == 422
         assert error(ben.post(f"rest/tasks/{task}/reject", {"comment": "Yes."}, **key))[0] == 422
-        refused(ben.post(path, {"comment": "Yes."}), 409, "The task is accepted already.")
+        refused(ben.post(path, {"comment": "Yes."}), 409, "The task has already been accepted.")
         assert fingerprints(house) == stored

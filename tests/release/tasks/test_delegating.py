@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestDelegating:
-    def test_to_another_approver(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_delegating_to_another_approver(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
         anna, ben, dora = desk(user="anna"), desk(user="ben"), desk(user="dora")
         before = anna.element("released")
         task = ask(anna, comment="Out of date.")
@@ -41,15 +41,15 @@ class TestDelegating:
         refused(act(ben, task, "accept"), 403, ANOTHERS)
         assert done(act(dora, task, "accept"))["decidedBy"] == wire("dora")
 
-    def test_to_those_who_cannot_take_it(self, house: Storage, desk: MakeClient) -> None:
-        """By an administrator as little as by the approver."""
+    def test_delegating_to_people_who_cannot_decide(self, house: Storage, desk: MakeClient) -> None:
+        """Neither the approver nor an administrator can do this."""
         grant(house, "anna", approver=True)
         callers, task = itertools.cycle([desk(user="ben"), desk(user="cora")]), open_task(house)
         before = fingerprints(house)
         for assignee, text in (
             ("eve", f"the user {ID['eve']} is inactive."),
             ("vera", f"the user {ID['vera']} has no role with the permission ApproveElement."),
-            ("anna", f"the user {ID['anna']} has made the request (four eyes)."),
+            ("anna", f"the user {ID['anna']} is the requester (four eyes)."),
             ("crew", f"there is no user {ID['crew']}."),
             ("erp", f"there is no user {ID['erp']}."),
             ("released-1", f"there is no user {ID['released-1']}."),
@@ -59,8 +59,8 @@ class TestDelegating:
             refused(response, 422, f"assignee: {text}")
         assert fingerprints(house) == before
 
-    def test_to_a_user_of_another_storage(self, house: Storage, desk: MakeClient) -> None:
-        """Both have the same ids: here she is active, there she is gone, and the other way round."""
+    def test_delegating_to_a_user_of_another_storage(self, house: Storage, desk: MakeClient) -> None:
+        """Both storages have the same ids; a user is active in one storage and deleted in the other."""
         rival = rival_of(house)
         grant(rival, "dora", inactive=True)
         grant(rival, "eve", inactive=False)
@@ -69,7 +69,7 @@ class TestDelegating:
         assert error(act(ben, task, "delegate", assignee=ID["eve"]))[0] == 422
         assert done(act(ben, task, "delegate", assignee=ID["dora"]))["assignee"] == wire("dora")
 
-    def test_without_an_assignee(self, house: Storage, desk: MakeClient) -> None:
+    def test_delegating_without_an_assignee(self, house: Storage, desk: MakeClient) -> None:
         ben, task = desk(user="ben"), open_task(house)
         before = fingerprints(house)
         wrong: list[Any] = [None, "", "dora", 7, ["x"], {"id": ID["dora"]}, True, ID["dora"][:-1]]
@@ -78,7 +78,7 @@ class TestDelegating:
         refused(act(ben, task, "delegate"), 400, "assignee: expected the id of a user.")
         assert fingerprints(house) == before
 
-    def test_the_log_names_whom_it_was_given_to(self, house: Storage, desk: MakeClient) -> None:
+    def test_the_log_names_the_new_assignee(self, house: Storage, desk: MakeClient) -> None:
         cora, task = desk(user="cora"), open_task(house)
         for name in ("dora", "ben", "cora"):
             done(act(cora, task, "delegate", assignee=ID[name]))

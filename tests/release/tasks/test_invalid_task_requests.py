@@ -18,8 +18,8 @@ from tests.release.task_calls import LATER, LIFECYCLE, UNKNOWN, VERBS, WAY, act,
 pytestmark = pytest.mark.django_db
 
 
-class TestWhatCannotBeRead:
-    def test_addresses(self, house: Storage, desk: MakeClient) -> None:
+class TestInvalidTaskRequests:
+    def test_invalid_and_unknown_ids(self, house: Storage, desk: MakeClient) -> None:
         cora = desk(user="cora")
         for verb in VERBS:
             body = {"assignee": ID["dora"]} if verb == "delegate" else {}
@@ -28,7 +28,7 @@ class TestWhatCannotBeRead:
         refused(cora.get(f"rest/tasks/{UNKNOWN}"), 404, f"There is no task {UNKNOWN}.")
         refused(cora.get("rest/tasks/%7B%7D"), 400, "'{}' is not a GUID.")
         refused(cora.get(f"rest/tasks/{UNKNOWN.replace('-', '')}"), 400, f"{UNKNOWN.replace('-', '')!r} is not a GUID.")
-        # The id of an element is none of a task.
+        # The id of an element is not the id of a task.
         refused(cora.get(f"rest/tasks/{ID['released']}"), 404, f"There is no task {ID['released']}.")
 
     def test_tasks_of_another_tenant(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:
@@ -50,7 +50,7 @@ class TestWhatCannotBeRead:
     @pytest.mark.parametrize(
         "verb", ["accept", "delegate", *(pytest.param(verb, marks=pytest.mark.long) for verb in ("reject", "withdraw"))]
     )
-    def test_bodies(self, house: Storage, desk: MakeClient, api: ApiClient, verb: str) -> None:
+    def test_invalid_bodies(self, house: Storage, desk: MakeClient, api: ApiClient, verb: str) -> None:
         cora, task = desk(user="cora"), open_task(house)
         before = fingerprints(house)
         path = f"rest/tasks/{task}/{verb}"
@@ -83,13 +83,13 @@ class TestWhatCannotBeRead:
         assert fingerprints(house) == before
         assert cora.post(path, {**good, "comment": "x" * 10_000}).status_code == 200
 
-    def test_unknown_fields_are_told_in_their_order(self, house: Storage, desk: MakeClient) -> None:
+    def test_unknown_fields_are_reported_in_their_order(self, house: Storage, desk: MakeClient) -> None:
         cora, task = desk(user="cora"), open_task(house)
         names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
         errors = [f"{name}: unknown field; use comment." for name in names]
         refused(act(cora, task, "accept", **dict.fromkeys(names, 1)), 400, *errors)
 
-    def test_all_problems_of_a_delegation_at_once(self, house: Storage, desk: MakeClient) -> None:
+    def test_all_problems_of_a_delegation_are_reported_at_once(self, house: Storage, desk: MakeClient) -> None:
         cora, task = desk(user="cora"), open_task(house)
         refused(
             act(cora, task, "delegate", to=ID["dora"], comment=1),
@@ -116,7 +116,7 @@ class TestWhatCannotBeRead:
             assert error(response)[:3] == (401, "unauthorized", "volatile")
         assert fingerprints(house) == before
 
-    def test_decisions_are_posted(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:
+    def test_decisions_need_post(self, house: Storage, desk: MakeClient, api: ApiClient) -> None:
         cora, task = desk(user="cora"), open_task(house)
         for verb in VERBS:
             response = cora.get(f"rest/tasks/{task}/{verb}")

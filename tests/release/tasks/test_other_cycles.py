@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from facets.blueprint.cycles import Transition
-from release.schedule.clock import run_lifecycle
+from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.models import Storage
 from tests.cycles import set_state
 from tests.release.house import ID, NO_END, MakeClient, error
@@ -34,23 +34,23 @@ pytestmark = pytest.mark.django_db
 
 
 class TestOtherCycles:
-    """Where the release cycle says something else than the standard one, or has changed meanwhile."""
+    """Release cycles that differ from the standard one or have changed since the request."""
 
     END = Transition("End", "released", "expired", ((1033, "End"),), "Approve end", ends_version=True)
     EFFECT = Transition("TakeEffect", "released", "inEffect", ((1033, "Take effect"),), "Approve effect")
 
     @pytest.mark.long
-    def test_a_task_that_leads_straight_to_the_end(
+    def test_a_task_whose_transition_retires_the_version(
         self, house: Storage, desk: MakeClient, clock: SettableClock
     ) -> None:
-        """`released` ends at once, `order` at a moment that lies ahead."""
+        """`released` ends at once, `order` at a future time."""
         change_cycle(house, self.END)
         anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
         anna.applied("released", "End", "")
         anna.applied("order", "End", "", {"validUntil": LATER})
         tasks = anna.tasks("?assignee=all")
         assert {(each["type"], each["targetState"]) for each in tasks} == {("Approve end", "expired")}
-        # One task at a time, of whatever type.
+        # One open task of any type at a time.
         assert anna.offered("released") == []
         assert error(anna.apply("released", WAY["released"]))[0] == 409
         states = {each["element"]["id"]: done(act(ben, each["id"], "accept"))["element"]["state"] for each in tasks}
@@ -77,22 +77,22 @@ class TestOtherCycles:
             ([replace(WAY_THEN, target="expired")], ""),
             ([], "requestToExpire"),
             pytest.param([replace(WAY_THEN, source="inEffect")], "", marks=pytest.mark.long),
-            # Nobody's consent is needed any more.
+            # The transition no longer needs approval.
             pytest.param([replace(WAY_THEN, task="", ends_version=False)], "", marks=pytest.mark.long),
             pytest.param([], WAY["released"], marks=pytest.mark.long),
         ],
         ids=["another target", "without the state", "another source", "without a task", "without the transition"],
     )
-    def test_what_was_asked_for_is_no_longer_there(
+    def test_a_requested_transition_that_was_removed(
         self, house: Storage, desk: MakeClient, ways: list[Transition], without: str
     ) -> None:
-        """The transition is gone, or means something else by now: nothing changes, and it is rejected or withdrawn."""
+        """The transition was removed or changed: the task can only be rejected or withdrawn."""
         anna, ben, cora = desk(user="anna"), desk(user="ben"), desk(user="cora")
         task, other = ask(anna), ask(anna, "order", validUntil=LATER)
         set_state(house, "released", ID["requestToExpire-1"])
         change_cycle(house, *ways, without=without)
         before = fingerprints(house)
-        text = f"The release cycle has no such {WAY['released']} any more; reject the task, or withdraw it."
+        text = f"The release cycle no longer has this transition {WAY['released']}; reject or withdraw the task."
         for caller, each in ((ben, task), (cora, task), (ben, other)):
             refused(act(caller, each, "accept"), 409, text)
         assert fingerprints(house) == before
@@ -103,8 +103,8 @@ class TestOtherCycles:
             assert (element["state"], element["attributes"]["validUntil"]) == ("released", {"127": NO_END})
 
     @pytest.mark.long
-    def test_a_cycle_that_is_as_before_again(self, house: Storage, desk: MakeClient) -> None:
-        """Whatever else is changed in it: that transition goes from and to the same states."""
+    def test_a_changed_cycle_that_still_has_the_transition(self, house: Storage, desk: MakeClient) -> None:
+        """Other changes of the cycle do not matter while the transition has the same states."""
         anna, ben = desk(user="anna"), desk(user="ben")
         task = ask(anna)
         change_cycle(house, without=WAY["released"])
@@ -113,7 +113,7 @@ class TestOtherCycles:
         accepted = done(act(ben, task, "accept"))
         assert (accepted["type"], accepted["element"]["state"]) == (TYPE, "expired")
 
-    def test_a_task_for_another_published_state_ends_nothing(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_task_for_another_published_state_keeps_the_validity(self, house: Storage, desk: MakeClient) -> None:
         """Accepting it does what was asked for: the version is in effect, and its validity is what it was."""
         change_cycle(house, self.EFFECT)
         anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
@@ -128,13 +128,13 @@ class TestOtherCycles:
             ("request", "released", "released"),
             ("transition", "released", "inEffect"),
         ]
-        assert run_lifecycle(fresh(house)).is_nothing
+        assert run_lifecycle(fresh(house)).is_empty
 
-    def test_a_task_for_a_retired_state_ends_it_today(self, house: Storage, desk: MakeClient) -> None:
-        """Not asking for an end, it has none of its own; but what is retired is not valid any more."""
+    def test_a_task_for_a_retired_state_ends_the_version_today(self, house: Storage, desk: MakeClient) -> None:
+        """The request has no end of its own, and a retired version is no longer valid."""
         change_cycle(house, replace(self.END, ends_version=False))
         anna, ben = desk(user="anna"), desk(user="ben")
-        text = "validUntil: is possible with a request to end a version only, not with End."
+        text = "validUntil: only a request to end a version takes this, not End."
         refused(anna.apply("released", "End", "", {"validUntil": LATER}), 422, text)
         anna.applied("released", "End", "")
         (task,) = anna.tasks("?assignee=all")
@@ -143,8 +143,8 @@ class TestOtherCycles:
         assert pointers(house, "released") == [(ID["released-1"], None)]
         assert [each[0] for each in logged(anna, "released")] == ["request", "transition"]
 
-    def test_what_takes_effect_by_the_clock_overtakes_a_task(self, house: Storage, desk: MakeClient) -> None:
-        """What was asked for starts from the state that the version was in."""
+    def test_taking_effect_makes_a_task_obsolete(self, house: Storage, desk: MakeClient) -> None:
+        """The request starts from a state that the version has left."""
         anna, cora = desk(user="anna"), desk(user="cora")
         task, other = ask(anna), ask(anna, "inEffect")
         change_cycle(house, takes_effect="inEffect")
@@ -153,7 +153,7 @@ class TestOtherCycles:
         found = done(anna.get(f"rest/tasks/{task}"))
         assert (found["state"], found["element"]) == ("obsolete", wire("released", "inEffect"))
         assert (found["decider"], "decidedBy" in found, found["decidedOn"]) == ("run_lifecycle", False, NOW)
-        refused(act(cora, task, "accept"), 409, "The task is obsolete already.")
+        refused(act(cora, task, "accept"), 409, "The task is already obsolete.")
         assert done(anna.get(f"rest/tasks/{other}"))["state"] == "open"
         assert anna.offered("released") == [WAY["inEffect"]]
         assert anna.apply("released", WAY["inEffect"]).status_code == 200

@@ -82,7 +82,7 @@ class TestOtherEnds:
         assert [each[0] for each in logged(anna, "released")] == ["request", "withdrawal", "request", "withdrawal"]
         assert logged(anna, "released")[1][1:] == ("released", "released", withdrawn["decider"], "A mistake.")
 
-    def test_who_may_no_longer_edit_can_still_withdraw(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_requester_without_edit_permission_can_still_withdraw(self, house: Storage, desk: MakeClient) -> None:
         task = open_task(house)
         appoint(house, "released-1", author=["dora"])
         grant(house, "anna", analyzer=True, editor=False)
@@ -90,7 +90,7 @@ class TestOtherEnds:
         assert done(act(reader, task, "withdraw"))["state"] == "withdrawn"
 
     def test_a_task_ends_once(self, house: Storage, desk: MakeClient) -> None:
-        """Whoever comes second, with whatever, is told."""
+        """Every later decision is refused."""
         cora = desk(user="cora")
         for first, version in zip(VERBS[:3], ("released-1", "inEffect-1", "order-2"), strict=True):
             task = open_task(house, version)
@@ -98,10 +98,10 @@ class TestOtherEnds:
             before = fingerprints(house)
             for second in VERBS:
                 body = {"assignee": ID["dora"]} if second == "delegate" else {}
-                refused(act(cora, task, second, **body), 409, f"The task is {state} already.")
+                refused(act(cora, task, second, **body), 409, f"The task has already been {state}.")
             assert fingerprints(house) == before
 
-    def test_what_is_delegated_is_still_open(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_delegated_task_stays_open(self, house: Storage, desk: MakeClient) -> None:
         cora = desk(user="cora")
         states = dict(zip(VERBS, ("accepted", "rejected", "withdrawn", "open"), strict=True))
         versions = ("released-1", "requestToExpire-1", "order-2", "house-1")
@@ -111,13 +111,13 @@ class TestOtherEnds:
             body = {"assignee": ID["ben"]} if second == "delegate" else {}
             assert done(act(cora, task, second, **body))["state"] == state
 
-    def test_what_has_changed_since_cannot_be_accepted(self, house: Storage, desk: MakeClient) -> None:
-        """A context here, an attribute below: both can be changed while it is released."""
+    def test_a_version_that_has_changed_cannot_be_accepted(self, house: Storage, desk: MakeClient) -> None:
+        """Both references and attributes can change while a version is released."""
         anna, ben, cora = desk(user="anna"), desk(user="ben"), desk(user="cora")
         task, other = ask(anna), ask(anna, "inEffect")
         assert anna.update({"id": ID["released"], "related": {"reviewer": [{"id": ID["dora"]}]}}).status_code == 200
         before = fingerprints(house)
-        text = "has changed since the task was made; reject it, or withdraw it and ask again."
+        text = "has changed since the task was created; reject or withdraw the task, then request again."
         for caller in (ben, cora):
             refused(act(caller, task, "accept"), 409, f"subProcess {ID['released-1']} {text}")
         assert fingerprints(house) == before
@@ -125,7 +125,7 @@ class TestOtherEnds:
         assert done(act(ben, ask(anna), "accept"))["state"] == "accepted"
         assert done(act(ben, other, "accept"))["state"] == "accepted"
 
-    def test_what_has_changed_since_can_be_withdrawn_and_delegated(self, desk: MakeClient) -> None:
+    def test_a_task_about_a_changed_version_can_be_withdrawn_or_delegated(self, desk: MakeClient) -> None:
         anna, ben, dora = desk(user="anna"), desk(user="ben"), desk(user="dora")
         task = ask(anna)
         anna.update({"id": ID["released"], "attributes": {"processMaturity": {"127": "defined"}}})
@@ -133,7 +133,9 @@ class TestOtherEnds:
         assert error(act(dora, task, "accept"))[0] == 409
         assert done(act(anna, task, "withdraw"))["state"] == "withdrawn"
 
-    def test_a_newer_version_overtakes_it(self, house: Storage, desk: MakeClient, clock: SettableClock) -> None:
+    def test_a_newer_version_makes_a_task_obsolete(
+        self, house: Storage, desk: MakeClient, clock: SettableClock
+    ) -> None:
         anna, ben, cora = desk(user="anna"), desk(user="ben"), desk(user="cora")
         task, other = ask(anna, "order"), ask(anna, "released")
         asked = done(anna.get(f"rest/tasks/{task}"))
@@ -152,7 +154,7 @@ class TestOtherEnds:
         before = fingerprints(house)
         for verb in ("accept", "reject", "withdraw", "delegate"):
             body = {"assignee": ID["dora"]} if verb == "delegate" else {}
-            refused(act(cora, task, verb, **body), 409, "The task is obsolete already.")
+            refused(act(cora, task, verb, **body), 409, "The task is already obsolete.")
         assert fingerprints(house) == before
         assert [each[:3] for each in logged(anna, "order")] == [
             ("request", "released", "released"),
@@ -161,5 +163,5 @@ class TestOtherEnds:
             ("succession", "released", "expired"),
         ]
         assert done(anna.get(f"rest/tasks/{other}"))["state"] == "open"
-        # The newer version can be asked about at once.
+        # A request about the newer version is possible at once.
         assert anna.offered("order") == [WAY["order"]]

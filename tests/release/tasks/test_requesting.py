@@ -1,4 +1,4 @@
-"""Requesting the expiry of a version makes a task (D23, D90)."""
+"""Requesting the expiry of a version creates a task (D23, D90)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ from tests.tags import version_tag
 pytestmark = pytest.mark.django_db
 
 
-class TestAsking:
+class TestRequesting:
     @pytest.mark.parametrize("name", ["released", "inEffect"])
-    def test_it_leaves_everything_as_it_was_and_makes_a_task(self, house: Storage, desk: MakeClient, name: str) -> None:
+    def test_a_request_creates_a_task_and_changes_nothing_else(
+        self, house: Storage, desk: MakeClient, name: str
+    ) -> None:
         anna, vera = desk(user="anna"), desk(user="vera")
         rival = fingerprints(house)[1]
         before = anna.get(f"rest/facets/processes/views/detail/elements/{ID[name]}")
@@ -84,28 +86,28 @@ class TestAsking:
             assert not ElementChange.objects.exists()
         assert fingerprints(house)[1] == rival
 
-    def test_an_end_may_be_asked_for(self, desk: MakeClient) -> None:
+    def test_a_request_can_name_an_end(self, desk: MakeClient) -> None:
         anna = desk(user="anna")
         task = done(anna.get(f"rest/tasks/{ask(anna, validUntil=LATER)}"))
         assert task["validUntil"] == LATER
         assert "comment" not in task
         assert anna.element("released")["attributes"]["validUntil"] == {"127": NO_END}
 
-    def test_an_end_that_is_no_longer_ahead(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_requested_end_must_be_in_the_future(self, house: Storage, desk: MakeClient) -> None:
         anna = desk(user="anna")
         before = fingerprints(house)
-        text = "validUntil: must be later than now; leave it out to let the version end when it is accepted."
+        text = "validUntil: must be in the future; leave it out to end the version when the task is accepted."
         for end in (NOW, "2026-07-01T11:59:59.999999", "2020-02-29T00:00:00"):
             refused(anna.apply("released", WAY["released"], "", {"validUntil": end}), 422, text)
         assert fingerprints(house) == before
 
-    def test_an_end_is_only_asked_for_earlier(self, house: Storage, desk: MakeClient) -> None:
-        """Than the version ends anyway; nobody prolongs it so."""
+    def test_a_requested_end_must_be_earlier_than_the_current_one(self, house: Storage, desk: MakeClient) -> None:
+        """A request cannot extend the validity."""
         anna = desk(user="anna")
         with tenant_scope(house):
             ElementVersion.objects.filter(id=ID["released-1"]).update(valid_until=LATER_INSTANT)
         before = fingerprints(house)
-        text = "validUntil: must be earlier than the end that the version has already."
+        text = "validUntil: must be earlier than the current end of the version."
         for end in (LATER, "2026-07-20T08:30:00.000001", "2027-01-01T00:00:00", NO_END):
             refused(anna.apply("released", WAY["released"], "", {"validUntil": end}), 422, text)
         refused(anna.apply("order", WAY["order"], "", {"validUntil": NO_END}), 422, text)
@@ -115,14 +117,14 @@ class TestAsking:
         assert done(act(desk(user="ben"), task, "accept"))["element"]["state"] == "requestToExpire"
         assert anna.element("released")["attributes"]["validUntil"] == {"127": earlier}
 
-    def test_of_a_version_without_an_end_any_end_may_be_asked_for(self, house: Storage, desk: MakeClient) -> None:
+    def test_any_end_for_a_version_without_an_end(self, house: Storage, desk: MakeClient) -> None:
         anna = desk(user="anna")
         with tenant_scope(house):
             ElementVersion.objects.filter(id=ID["released-1"]).update(valid_until=None)
         done(act(desk(user="ben"), ask(anna, validUntil=NO_END), "accept"))
         assert anna.element("released")["attributes"]["validUntil"] == {"127": NO_END}
 
-    def test_meanwhile_it_is_not_offered_and_cannot_be_asked_again(self, house: Storage, desk: MakeClient) -> None:
+    def test_an_open_task_prevents_a_second_request(self, house: Storage, desk: MakeClient) -> None:
         anna, ben, cora = desk(user="anna"), desk(user="ben"), desk(user="cora")
         for caller in (anna, cora):
             assert caller.offered("released") == [WAY["released"]]
@@ -130,7 +132,7 @@ class TestAsking:
         before = fingerprints(house)
         for caller in (anna, cora):
             assert caller.offered("released") == []
-            text = f"A task {TYPE} of subProcess {ID['released-1']} is open; it must be decided or withdrawn first."
+            text = f"subProcess {ID['released-1']} has an open task {TYPE}; decide or withdraw it first."
             refused(caller.apply("released", WAY["released"]), 409, text)
         assert anna.offered("inEffect") == [WAY["inEffect"]]
         assert fingerprints(house) == before
@@ -141,7 +143,7 @@ class TestAsking:
         done(act(anna, second, "withdraw"))
         assert anna.offered("released") == [WAY["released"]]
 
-    def test_who_is_asked(self, house: Storage, desk: MakeClient) -> None:
+    def test_choice_of_the_approver(self, house: Storage, desk: MakeClient) -> None:
         anna = desk(user="anna")
         cases: list[tuple[dict[str, list[str]], str | None]] = [
             ({"owner": ["ben"], "reviewer": ["dora"], "qualityManager": ["cora"]}, "ben"),
@@ -150,7 +152,7 @@ class TestAsking:
             ({"owner": ["anna"], "reviewer": ["anna", "dora"], "qualityManager": ["ben"]}, "dora"),
             ({"owner": ["anna"], "reviewer": ["anna"], "qualityManager": ["anna"]}, None),
             ({"owner": [], "reviewer": [], "qualityManager": []}, None),
-            # Whether they can is for later to tell: the task is stuck then.
+            # The approver may be unable to decide; the task is stuck then.
             ({"owner": ["eve"], "reviewer": ["dora"]}, "eve"),
             ({"owner": ["crew"], "reviewer": ["dora"]}, "crew"),
         ]
@@ -162,8 +164,8 @@ class TestAsking:
             assert found == (UUID(ID[assignee]) if assignee else None), people
             set_task(house, task, state="withdrawn")
 
-    def test_a_version_of_its_own_is_asked_about(self, house: Storage, desk: MakeClient) -> None:
-        """While there is a draft, the element's id stands for that; the version's id names the published one."""
+    def test_a_request_about_a_version_by_its_own_id(self, house: Storage, desk: MakeClient) -> None:
+        """The id of an element with a draft means the draft; the id of the version means the published one."""
         anna = desk(user="anna")
         draft = anna.new_version("order")["versionId"]
         response = anna.apply("order", WAY["order"])

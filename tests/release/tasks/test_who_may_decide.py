@@ -29,14 +29,14 @@ from tests.release.task_calls import (
 )
 
 pytestmark = pytest.mark.django_db
-FOUR_EYES = "Nobody decides on their own request (four eyes); this needs the role administrator."
+FOUR_EYES = "You cannot decide your own request (four eyes); only an administrator can."
 
 
 class TestWhoMayDecide:
     DECIDE = (("accept", "Accepting"), ("reject", "Rejecting"), ("delegate", "Delegating"))
 
-    def test_nobody_decides_on_their_own_request(self, house: Storage, desk: MakeClient) -> None:
-        """Not even to pass it on; but they withdraw it."""
+    def test_requesters_cannot_decide_their_own_request(self, house: Storage, desk: MakeClient) -> None:
+        """They cannot delegate it either, but they can withdraw it."""
         appoint(house, "released-1", owner=[], author=[])
         needs = f"a task of subProcess {ID['released-1']} needs the permission ApproveElement."
         for roles in ((Role.EDITOR,), (Role.EDITOR, Role.APPROVER), (Role.ARCHITECT,)):
@@ -51,8 +51,8 @@ class TestWhoMayDecide:
             assert [each["id"] for each in caller.tasks("?requester=me")] == [task]
             assert done(act(caller, task, "withdraw"))["state"] == "withdrawn"
 
-    def test_but_for_administrators(self, house: Storage, desk: MakeClient) -> None:
-        """In whose list their own requests are, therefore."""
+    def test_administrators_can_decide_their_own_request(self, house: Storage, desk: MakeClient) -> None:
+        """Their list therefore shows their own requests."""
         appoint(house, "released-1", owner=[])
         cora = desk(user="cora")
         for verb, state in (("reject", "rejected"), ("withdraw", "withdrawn"), ("accept", "accepted")):
@@ -63,13 +63,13 @@ class TestWhoMayDecide:
         task = ask(cora, "order")
         assert done(act(cora, task, "delegate", assignee=ID["dora"]))["assignee"] == wire("dora")
 
-    def test_nor_with_another_token_of_theirs(self, house: Storage, desk: MakeClient) -> None:
+    def test_another_token_of_the_requester_cannot_decide(self, house: Storage, desk: MakeClient) -> None:
         grant(house, "anna", approver=True)
         appoint(house, "released-1", owner=[])
         asking = desk(user="anna")
         accepting = desk(Role.APPROVER, user="anna")
         task = ask(asking)
-        # Not even when it is for her, as it cannot come about by asking.
+        # Not even if she is the assignee, which a request never causes.
         for assignee in (None, ID["anna"]):
             set_task(house, task, assignee_id=assignee)
             before = fingerprints(house)
@@ -79,8 +79,8 @@ class TestWhoMayDecide:
             assert (accepting.tasks(), fingerprints(house)) == ([], before)
         assert done(act(accepting, task, "withdraw"))["state"] == "withdrawn"
 
-    def test_staff_have_no_element(self, house: Storage, desk: MakeClient) -> None:
-        """Signed in to the back office; what they are called tells who it was."""
+    def test_staff_requesters_are_known_by_their_label(self, house: Storage, desk: MakeClient) -> None:
+        """Staff accounts of the back office have no element."""
         appoint(house, "released-1", owner=[], author=[])
         staff = []
         for _ in range(2):
@@ -104,7 +104,7 @@ class TestWhoMayDecide:
         assert accepted["decider"] != accepted["requester"]
         assert "changedBy" not in desk(user="anna").element("released")["related"]
 
-    def test_others_than_those_it_is_for(self, house: Storage, desk: MakeClient) -> None:
+    def test_other_approvers_cannot_decide(self, house: Storage, desk: MakeClient) -> None:
         anna, dora, vera = desk(user="anna"), desk(user="dora"), desk(user="vera")
         task = open_task(house)
         needs = f"of subProcess {ID['released-1']} needs the permission ApproveElement."
@@ -119,7 +119,7 @@ class TestWhoMayDecide:
             refused(act(caller, task, "accept"), 403, text)
         assert fingerprints(house) == before
 
-    def test_administrators_act_for_everybody(self, house: Storage, desk: MakeClient) -> None:
+    def test_administrators_can_decide_for_every_assignee(self, house: Storage, desk: MakeClient) -> None:
         cora = desk(user="cora")
         rejected = done(act(cora, open_task(house), "reject", comment="On behalf."))
         assert (rejected["assignee"], rejected["decidedBy"]) == (wire("ben"), wire("cora"))
@@ -128,13 +128,13 @@ class TestWhoMayDecide:
         accepted = done(act(cora, task, "accept"))
         assert (accepted["assignee"], accepted["decidedBy"]) == (wire("dora"), wire("cora"))
 
-    def test_what_is_for_everybody_any_approver_takes(self, house: Storage, desk: MakeClient) -> None:
+    def test_any_approver_can_decide_a_task_for_everybody(self, house: Storage, desk: MakeClient) -> None:
         for caller in (desk(user="dora"), desk(Role.APPROVER), desk(Role.ARCHITECT)):
             task = open_task(house, assignee=None)
             assert task in [each["id"] for each in caller.tasks()]
             assert done(act(caller, task, "reject"))["state"] == "rejected"
 
-    def test_a_group_stands_for_its_members(self, house: Storage, desk: MakeClient) -> None:
+    def test_members_can_decide_a_task_of_their_group(self, house: Storage, desk: MakeClient) -> None:
         grant(house, "vera", approver=True)
         ben, dora, vera = desk(user="ben"), desk(user="dora"), desk(Role.APPROVER, user="vera")
         for member in (ben, dora):
@@ -144,12 +144,12 @@ class TestWhoMayDecide:
             refused(act(vera, task, "accept"), 403, ANOTHERS)
             assert done(act(member, task, "reject"))["decidedBy"] == wire("ben" if member is ben else "dora")
         task = open_task(house, assignee="crew")
-        # A member gives it to somebody outside, and is no longer asked then.
+        # After a member delegates the task outside the group, it no longer waits for the group.
         assert done(act(ben, task, "delegate", assignee=ID["vera"]))["assignee"] == wire("vera")
         refused(act(ben, task, "accept"), 403, ANOTHERS)
         assert done(act(vera, task, "accept"))["state"] == "accepted"
 
-    def test_a_member_does_not_accept_their_own_request(self, house: Storage, desk: MakeClient) -> None:
+    def test_a_member_cannot_accept_their_own_request(self, house: Storage, desk: MakeClient) -> None:
         grant(house, "ben", editor=True)
         appoint(house, "released-1", owner=["crew"], author=[])
         ben, dora = desk(Role.EDITOR, Role.APPROVER, user="ben"), desk(user="dora")
@@ -158,7 +158,7 @@ class TestWhoMayDecide:
         assert (ben.tasks(), [each["id"] for each in dora.tasks()]) == ([], [task])
         assert done(act(dora, task, "accept"))["state"] == "accepted"
 
-    def test_who_has_lost_the_role_or_is_inactive(self, house: Storage, desk: MakeClient) -> None:
+    def test_assignees_without_the_role_or_inactive_cannot_decide(self, house: Storage, desk: MakeClient) -> None:
         ben, task = desk(user="ben"), open_task(house)
         grant(house, "ben", approver=False, analyzer=True)
         analyst = desk(Role.ANALYZER, Role.APPROVER, user="ben")

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
 from tests.release.house import HouseClient, MakeClient, Wire, one
 from tests.release.settable_clock import SettableClock
-from tests.release.stored_contents import contents, first_contents
 from tests.release.transition_calls import AFTERNOON, NIGHT
 
 
@@ -17,19 +13,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
     return SettableClock.install(monkeypatch, AFTERNOON.isoformat())
 
 
-@pytest.fixture
-def caller(desk: MakeClient) -> HouseClient:
-    """Return a caller with all permissions, for tests that are not about permissions."""
-    return desk(Role.ARCHITECT)
-
-
 @pytest.fixture(autouse=True)
-def rival(house: Storage, db: None) -> Iterator[Storage]:
-    """Check that the test leaves the storage of the rival unchanged."""
-    storage = Storage.objects.get(collection__key="rival", key=house.key)
-    before = first_contents(storage)
-    yield storage
-    assert contents(storage) == before
+def rival_is_checked(rival: Storage) -> None:
+    """Use the fixture `rival` in every test."""
 
 
 @pytest.fixture

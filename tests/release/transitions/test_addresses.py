@@ -32,7 +32,7 @@ def test_the_case_of_a_transition_does_not_matter(caller: HouseClient) -> None:
             [step] = caller.steps("inProcess")
             assert step["transitionId"] == "InProcessToInReview"
             refusal(caller.apply("inProcess", key), 409, "error", "dialog",
-                    f"subProcess {ID['inProcess-1']} is in the state inReview, InProcessToInReview is not offered; offered "
+                    f"InProcessToInReview is not offered for subProcess {ID['inProcess-1']} in the state inReview. Offered "
                     "now: InReviewToInProcess, InReviewToReadyForQA and InReviewToReadyForRelease.")  # fmt: skip
 
 
@@ -44,21 +44,19 @@ def test_elements_and_versions_in_any_case_with_or_without_a_slash(caller: House
     assert (found["id"], found["versionId"], found["state"]) == (ID["inProcess"], ID["inProcess-1"], "inReview")
 
 
-def test_an_element_stands_for_its_newest_version(desk: MakeClient, house: Storage, draft: Wire) -> None:
-    """The published one is asked for by its own id, and by a viewer always."""
+def test_the_id_of_an_element_means_its_newest_version(desk: MakeClient, house: Storage, draft: Wire) -> None:
+    """The published version has its own id, and a viewer always gets the published version."""
     anna, ben, vera = desk(user="anna"), desk(user="ben"), desk(user="vera")
     own = draft["versionId"]
     assert anna.offered("order") == anna.offered(own)
     assert anna.offered("order-2") == ["ReleasedToRequestToExpire"]
     refusal(anna.apply("order", "ReleasedToRequestToExpire"), 409, "error", "dialog",
-            f"subProcess {own} is in the state inProcess, ReleasedToRequestToExpire is not offered; offered now: "
+            f"ReleasedToRequestToExpire is not offered for subProcess {own} in the state inProcess. Offered now: "
             "InProcessToInReview, InProcessToReadyForQA and InProcessToReadyForRelease.")  # fmt: skip
     refusal(ben.apply("order-2", "InProcessToReleased"), 409, "error", "dialog",
-            f"subProcess {ID['order-2']} is in the state released, InProcessToReleased is not offered; "
-            "nothing is offered now.")  # fmt: skip
+            f"InProcessToReleased is not offered for subProcess {ID['order-2']} in the state released. No transition is offered now.")  # fmt: skip
     refusal(ben.apply("order-1", "InProcessToReleased"), 409, "error", "dialog",
-            f"subProcess {ID['order-1']} is in the state expired, InProcessToReleased is not offered; "
-            "nothing is offered now.")  # fmt: skip
+            f"InProcessToReleased is not offered for subProcess {ID['order-1']} in the state expired. No transition is offered now.")  # fmt: skip
     refusal(vera.apply("order", "InProcessToReleased"), 403, "unauthorized", "volatile",
             f"InProcessToReleased of subProcess {ID['order-2']} needs the permission ApproveElement.")  # fmt: skip
     refusal(vera.apply(own, "InProcessToReleased"), 404, "error", "volatile", f"There is no element {own}.")
@@ -76,8 +74,8 @@ def found_by(storage: Storage, name: str) -> VersionRow:
         return read_versions([ID.get(name, name)])[ID.get(name, name)]
 
 
-def test_an_element_is_looked_for_again_when_its_draft_is_gone(desk: MakeClient, house: Storage, draft: Wire) -> None:
-    """Somebody deleted it meanwhile: the element now stands for its published version; the draft itself is unknown."""
+def test_the_version_is_chosen_again_after_the_draft_was_deleted(desk: MakeClient, house: Storage, draft: Wire) -> None:
+    """The id of the element then means the published version; the id of the draft is unknown."""
     anna, own, expire = desk(user="anna"), draft["versionId"], "ReleasedToRequestToExpire"
     stale = found_by(house, own)
     assert anna.post(f"{DETAIL}/{own}/delete").status_code == 200
@@ -88,8 +86,8 @@ def test_an_element_is_looked_for_again_when_its_draft_is_gone(desk: MakeClient,
     with pytest.raises(Conflict) as refused:
         step_from(anna, stale, "InProcessToInReview", ID["order"])
     assert refused.value.message == (
-        f"subProcess {ID['order-2']} is in the state released, InProcessToInReview is not offered; "
-        "offered now: ReleasedToRequestToExpire."
+        f"InProcessToInReview is not offered for subProcess {ID['order-2']} in the state released. "
+        "Offered now: ReleasedToRequestToExpire."
     )
     assert contents(house) == stored
     assert step_from(anna, stale, expire, ID["order"]) == ID["order-2"]
@@ -97,12 +95,12 @@ def test_an_element_is_looked_for_again_when_its_draft_is_gone(desk: MakeClient,
     assert task["element"] == version_reference("order", "order-2", "released")
 
 
-def test_an_element_is_looked_for_again_when_it_has_a_new_draft(desk: MakeClient, house: Storage) -> None:
+def test_the_version_is_chosen_again_after_a_new_draft(desk: MakeClient, house: Storage) -> None:
     anna, ben = desk(user="anna"), desk(user="ben")
     stale = found_by(house, "order-2")
     own = anna.new_version("order")["versionId"]
     for caller, named in ((ben, ID["order-2"]), (desk(Role.VIEWER), ID["order"])):
-        # A version is what it is, and so is the element of somebody who does not see drafts.
+        # The id of a version, and of an element for callers who cannot see drafts, keeps its meaning.
         with pytest.raises((Conflict, Forbidden)) as caught:
             step_from(caller, stale, "InProcessToReleased", named)
         assert caught.value.message.partition(": ")[0].count(ID["order-2"]) == 1
@@ -110,7 +108,7 @@ def test_an_element_is_looked_for_again_when_it_has_a_new_draft(desk: MakeClient
     assert (state(house, own), state(house, "order-2")) == ("inReview", "released")
 
 
-def test_an_element_that_is_gone_altogether(desk: MakeClient, house: Storage) -> None:
+def test_a_deleted_element(desk: MakeClient, house: Storage) -> None:
     cora = desk(user="cora")
     stale = found_by(house, "inProcess-1")
     assert cora.post(f"{DETAIL}/{ID['inProcess']}/delete").status_code == 200
@@ -121,17 +119,19 @@ def test_an_element_that_is_gone_altogether(desk: MakeClient, house: Storage) ->
 
 
 @pytest.mark.parametrize(("name", "type"), [("anna", "user"), ("crew", "userGroup"), ("inProcess-task", "task")])
-def test_what_has_no_versions_has_no_transitions(caller: HouseClient, house: Storage, name: str, type: str) -> None:
+def test_elements_without_versions_have_no_transitions(
+    caller: HouseClient, house: Storage, name: str, type: str
+) -> None:
     stored = contents(house)
     assert caller.get(f"release/{ID[name]}/transitions").json() == {"count": 0, "values": []}
     assert caller.post(f"rest/release/{ID[name]}/transitions").json() == {"count": 0, "transitions": []}
     for key in ("InProcessToReleased", "Whatever"):
         refusal(caller.apply(name, key), 404, "error", "volatile",
-                f"There is no transition of a {type}: it has no versions.")  # fmt: skip
+                f"A {type} has no versions and therefore no transitions.")  # fmt: skip
     assert contents(house) == stored
 
 
-def test_ids_that_nothing_has(caller: HouseClient) -> None:
+def test_unknown_ids(caller: HouseClient) -> None:
     missing = f"There is no element {UNKNOWN}."
     for response in (
         caller.get(f"release/{UNKNOWN.upper()}/transitions"),
@@ -145,7 +145,7 @@ def test_ids_that_nothing_has(caller: HouseClient) -> None:
         unreadable(caller.apply(name, "InProcessToReleased"), f"{name!r} is not a GUID.")
 
 
-def test_the_transition_is_named_in_messages_without_harm(caller: HouseClient) -> None:
+def test_messages_escape_the_name_of_the_transition(caller: HouseClient) -> None:
     for key in ("x" * 300, "%00", "%0A", "%F0%9F%98%80", "a%20b", "'", '"', "%25", "ſ"):
         response = caller.apply("inProcess", key)
         assert error(response)[:3] == (404, "error", "volatile")
@@ -170,7 +170,7 @@ def test_other_tenants(house: Storage, rival: Storage, api: ApiClient, draft: Wi
             refusal(response, 404, "error", "volatile", f"There is no element {own}.")
         unknown = "The token is unknown here, expired or revoked."
         refusal(release(API, own), 401, "unauthorized", "volatile", unknown)
-        # What both have is one's own.
+        # An id of both storages means the element of the caller's storage.
         assert one(release("/rival/house/_api", "inProcess"))["attributes"]["name"]["1033"] == "Rival inProcess-1"
         assert contents(house) == stored
     assert state(house, own) == "inProcess"

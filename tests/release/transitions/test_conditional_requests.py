@@ -17,10 +17,10 @@ from tests.tags import version_tag
 pytestmark = pytest.mark.django_db
 
 
-# Once.
+# Idempotency keys.
 
 
-def test_a_key_makes_it_happen_once(desk: MakeClient, house: Storage) -> None:
+def test_an_idempotency_key_applies_once(desk: MakeClient, house: Storage) -> None:
     ben, key = desk(user="ben"), {"Idempotency-Key": "release-1"}
     address = f"release/{ID['inProcess']}/transitions/InProcessToReleased"
     first, second = ben.post(address, **key), ben.post(address, **key)
@@ -29,7 +29,7 @@ def test_a_key_makes_it_happen_once(desk: MakeClient, house: Storage) -> None:
     assert first["X-Request-ID"] != second["X-Request-ID"]
     assert entries(house) == 1
     assert version(house, "inProcess-1")["revision"] == 1
-    # Another request under the same key, and the same without it.
+    # Another request with the same key, and the same request without it.
     used = "The Idempotency-Key was used for another request; choose a new one for each request."
     refusal(ben.post(f"{address}?ignoreWarnings=true", **key), 422, "error", "inline", used)
     refusal(ben.post(address, {"comment": "x"}, **key), 422, "error", "inline", used)
@@ -37,11 +37,11 @@ def test_a_key_makes_it_happen_once(desk: MakeClient, house: Storage) -> None:
     refusal(other, 422, "error", "inline", used)
     assert error(ben.post(address))[0] == 409
     assert (entries(house), state(house, "inReview-1")) == (1, "inReview")
-    # Keys are the caller's own.
+    # Each caller has its own keys.
     assert one(desk(user="anna").post(f"release/{ID['inReview']}/transitions/InReviewToInProcess", **key))
 
 
-def test_a_key_is_free_again_after_a_refusal(caller: HouseClient, house: Storage, warned: str) -> None:
+def test_an_idempotency_key_can_be_reused_after_a_refusal(caller: HouseClient, house: Storage, warned: str) -> None:
     key = {"Idempotency-Key": "release-2"}
     address = f"release/{warned}/transitions/InProcessToReleased"
     assert error(caller.post(address, **key))[:2] == (422, "warning")
@@ -50,14 +50,14 @@ def test_a_key_is_free_again_after_a_refusal(caller: HouseClient, house: Storage
     assert entries(house) == 3
 
 
-def test_a_key_that_is_none(caller: HouseClient, house: Storage) -> None:
+def test_an_invalid_idempotency_key(caller: HouseClient, house: Storage) -> None:
     for key in ("", " ", "ä", "x" * 256):
         response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", **{"Idempotency-Key": key})
         unreadable(response, "Idempotency-Key: expected 1 to 255 visible ASCII characters.")
     assert entries(house) == 0
 
 
-def test_only_what_was_read_is_changed(desk: MakeClient, house: Storage) -> None:
+def test_if_match_protects_against_changes(desk: MakeClient, house: Storage) -> None:
     anna, ben = desk(user="anna"), desk(user="ben")
     tag = ben.get(f"{DETAIL}/{ID['inProcess']}")["ETag"]
     assert one(anna.update({"id": ID["inProcess"], "attributes": {"scope": {"1033": "All"}}}))
@@ -73,31 +73,30 @@ def test_only_what_was_read_is_changed(desk: MakeClient, house: Storage) -> None
     assert version_tag(ben.get(f"{DETAIL}/{ID['inProcess']}")["ETag"]) == response["ETag"] != version_tag(fresh)
 
 
-def test_any_tag_will_do_for_a_star(caller: HouseClient) -> None:
+def test_if_match_with_a_star(caller: HouseClient) -> None:
     address = f"release/{ID['inProcess']}/transitions/InProcessToReleased"
     assert one(caller.post(address, **{"If-Match": "*"}))["state"] == "released"
 
 
-def test_a_step_renews_the_tag_of_the_version_that_is_replaced(caller: HouseClient, draft: Wire) -> None:
-    """So that who has read it notices (D84)."""
+def test_a_release_changes_the_entity_tag_of_the_replaced_version(caller: HouseClient, draft: Wire) -> None:
+    """Readers of the earlier version notice the change (D84)."""
     tag = version_tag(caller.get(f"{DETAIL}/{ID['order-2']}")["ETag"])
     caller.applied("order", "InProcessToReleased", "")
     assert version_tag(caller.get(f"{DETAIL}/{ID['order-2']}")["ETag"]) == f'"{ID["order-2"]}.1"' != tag
 
 
-def test_the_second_of_two_finds_that_it_has_happened(desk: MakeClient, house: Storage) -> None:
+def test_the_second_of_two_callers_gets_a_conflict(desk: MakeClient, house: Storage) -> None:
     ben, dora = desk(user="ben"), desk(user="dora")
     assert ben.apply("inProcess", "InProcessToReleased").status_code == 200
     refusal(dora.apply("inProcess", "InProcessToReleased"), 409, "error", "dialog",
-            f"subProcess {ID['inProcess-1']} is in the state released, InProcessToReleased is not offered; "
-            "nothing is offered now.")  # fmt: skip
+            f"InProcessToReleased is not offered for subProcess {ID['inProcess-1']} in the state released. No transition is offered now.")  # fmt: skip
     assert entries(house) == 1
 
 
 # api-version and methods.
 
 
-def test_older_clients_find_the_element_in_values(caller: HouseClient, clock: SettableClock) -> None:
+def test_older_api_versions_return_values(caller: HouseClient, clock: SettableClock) -> None:
     with undone():
         expected = caller.applied("inProcess", "InProcessToInReview")
     for label in ("1.0", "3.0"):
@@ -108,7 +107,7 @@ def test_older_clients_find_the_element_in_values(caller: HouseClient, clock: Se
             assert (response.status_code, response["api-version"]) == (200, label)
 
 
-def test_the_label_may_stand_in_the_query(caller: HouseClient, house: Storage) -> None:
+def test_the_api_version_can_be_in_the_query(caller: HouseClient, house: Storage) -> None:
     response = caller.apply("inProcess", "InProcessToInReview", "?api-version=3.0")
     assert (list(response.json()), response["api-version"]) == (["count", "values"], "3.0")
     unreadable(caller.apply("inProcess", "InReviewToInProcess", "?api-version=5.0"),
@@ -144,7 +143,7 @@ def test_reading_the_list_takes_no_body(caller: HouseClient) -> None:
     )
 
 
-def test_only_json_is_answered(caller: HouseClient, house: Storage) -> None:
+def test_only_json_is_available(caller: HouseClient, house: Storage) -> None:
     response = caller.post(f"release/{ID['inProcess']}/transitions/InProcessToReleased", Accept="text/html")
     refusal(response, 406, "error", "volatile", "Accept: this operation responds with application/json only.")
     assert state(house, "inProcess-1") == "inProcess"

@@ -42,7 +42,7 @@ BERLIN_MIDNIGHT = datetime.fromisoformat("2026-07-01T22:00:00+00:00")
 
 
 def expected_draft(draft: Wire) -> Wire:
-    """The whole of it, before."""
+    """Return the whole element before the release."""
     own = draft["versionId"]
     parts = zip(draft["content"], ("evStart", "task", "evEnd"), ("start", "task", "end"), strict=True)
     return {
@@ -84,14 +84,14 @@ def expected_draft(draft: Wire) -> Wire:
     }  # fmt: skip
 
 
-def test_the_answer_is_the_released_version(desk: MakeClient, draft: Wire) -> None:
+def test_the_response_is_the_released_version(desk: MakeClient, draft: Wire) -> None:
     assert draft == expected_draft(draft)
     ben = desk(user="ben")
     before = ben.get(f"{DETAIL}/{ID['order']}/versions").json()["elements"]
     response = ben.apply("order", "InProcessToReleased")
     assert response.json() == {"count": 1, "elements": [released_draft(draft)]}
     assert (response.status_code, response["api-version"]) == (200, "4.0")
-    # It stands in order, too (D9).
+    # The fields are in order, too (D9).
     found = response.json()["elements"][0]
     assert list(found) == [
         "facetName", "id", "versionId", "type", "state", "displayNames", "attributes", "related", "content", "rootPath"
@@ -104,7 +104,7 @@ def test_the_answer_is_the_released_version(desk: MakeClient, draft: Wire) -> No
 
 
 def check_versions(before: list[Wire], after: Wire, released: Wire) -> None:
-    """Each version tells the release history as it is now; the one that was published has expired."""
+    """Check the release history of each version; the formerly published version has expired."""
     first, second, _ = before
     ended = {
         "changedOn": {"127": LOCAL_NIGHT}, "isReleased": {"127": False}, "state1": {"127": "expired"},
@@ -118,7 +118,7 @@ def check_versions(before: list[Wire], after: Wire, released: Wire) -> None:
     assert [each["state"] for each in before] == ["expired", "released", "inProcess"]
 
 
-def test_what_is_stored_of_both_versions(desk: MakeClient, house: Storage, rival: Storage, draft: Wire) -> None:
+def test_both_versions_are_stored(desk: MakeClient, house: Storage, rival: Storage, draft: Wire) -> None:
     own, ben = draft["versionId"], UUID(ID["ben"])
     before = {name: version(house, name) for name in (own, "order-2", "order-1")}
     assert pointers(house, "order") == (own, ID["order-2"])
@@ -137,13 +137,13 @@ def test_what_is_stored_of_both_versions(desk: MakeClient, house: Storage, rival
         "revision": before["order-2"]["revision"] + 1,
     }  # fmt: skip
     assert before["order-2"]["valid_until"] == datetime(9999, 12, 30, 23, tzinfo=UTC)
-    # Everything else stays as it is, here and in the other storage.
+    # Nothing else changes, here or in the other storage.
     assert after["order-1"] == before["order-1"]
     assert {json.loads(line)["versionId"] for line in {*export_lines(house)} - lines} == {own, ID["order-2"]}
     assert list(export_lines(rival)) == others
 
 
-def test_what_the_log_and_the_record_of_changes_say(desk: MakeClient, house: Storage, draft: Wire) -> None:
+def test_log_and_change_history(desk: MakeClient, house: Storage, draft: Wire) -> None:
     own, ben = draft["versionId"], desk(user="ben")
     response = ben.apply("order", "InProcessToReleased", "", {"comment": "Well done."})
     caller = ben.steps("order")[-1]["caller"]
@@ -182,7 +182,7 @@ def test_what_the_log_and_the_record_of_changes_say(desk: MakeClient, house: Sto
         assert {(row.changed_on, row.caller_id, row.caller_label) for row in rows} == {(NIGHT, UUID(ID["ben"]), caller)}
 
 
-def test_the_clock_is_read_once_for_all_of_it(
+def test_all_changes_of_a_release_have_one_time(
     desk: MakeClient, house: Storage, draft: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = iter(range(1, 10_000))
@@ -199,9 +199,7 @@ def test_the_clock_is_read_once_for_all_of_it(
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_whatever_published_state_the_earlier_version_is_in_it_expires(
-    caller: HouseClient, house: Storage, name: str
-) -> None:
+def test_the_earlier_version_expires_from_any_published_state(caller: HouseClient, house: Storage, name: str) -> None:
     new = caller.new_version(name)
     found = caller.applied(name, "InProcessToReleased")
     assert (found["versionId"], found["attributes"]["version"]) == (new["versionId"], {"127": "2.0"})
@@ -212,7 +210,7 @@ def test_whatever_published_state_the_earlier_version_is_in_it_expires(
 
 
 def test_a_version_that_has_ended_before_keeps_its_end(caller: HouseClient, house: Storage, draft: Wire) -> None:
-    """The clock had not come round to it."""
+    """The scheduled jobs have not expired it yet."""
     ended = datetime.fromisoformat("2026-05-01T00:00:00+00:00")
     with tenant_scope(house):
         ElementVersion.objects.filter(id=ID["order-2"]).update(valid_until=ended)
@@ -221,7 +219,7 @@ def test_a_version_that_has_ended_before_keeps_its_end(caller: HouseClient, hous
     assert (found["state"], found["valid_until"]) == ("expired", ended)
 
 
-def test_a_version_of_what_has_expired_takes_nothing_over(caller: HouseClient, house: Storage) -> None:
+def test_a_new_version_of_an_expired_one_replaces_nothing(caller: HouseClient, house: Storage) -> None:
     before = version(house, "expired-1")
     caller.new_version("expired")
     found = caller.applied("expired", "InProcessToReleased")
@@ -231,7 +229,7 @@ def test_a_version_of_what_has_expired_takes_nothing_over(caller: HouseClient, h
 
 
 def test_every_release_has_a_major_number_of_its_own(caller: HouseClient, house: Storage) -> None:
-    """The number after the highest, through all the ways to a release (D86)."""
+    """The number after the highest, for all transitions to a published state (D86)."""
     assert caller.new_version("order")["attributes"]["version"] == {"127": "2.1"}
     caller.applied("order", "InProcessToReadyForRelease")
     assert caller.applied("order", "ReadyForReleaseToReleased")["attributes"]["version"] == {"127": "3.0"}
@@ -251,7 +249,7 @@ def test_every_release_has_a_major_number_of_its_own(caller: HouseClient, house:
 def test_a_draft_with_a_lower_number_becomes_the_newest_by_its_release(
     desk: MakeClient, house: Storage, tmp_path: Path
 ) -> None:
-    """As imports can have it: a draft 0.5 beside a released 3.0."""
+    """Imports can have a draft 0.5 beside a released 3.0."""
     element, old, new = "eeeeeeee-0000-4000-8000-000000000000", "eeeeeeee-3333-4000-8000-000000000000", UNKNOWN
     common = {"facetName": "processes", "id": element, "type": "subProcess"}
     related = {"author": [user("anna")], "owner": [user("ben")]}
@@ -273,13 +271,13 @@ def test_a_draft_with_a_lower_number_becomes_the_newest_by_its_release(
     for reader in (ben, vera):
         assert (reader.element(element)["versionId"], reader.element(element)["state"]) == (new, "released")
     assert (state(house, old), ben.element(old)["attributes"]["version"]) == ("expired", {"127": "3.0"})
-    # And the next one is made of it.
+    # The next version is a copy of it.
     made = desk(user="anna").new_version(element)
     assert (made["attributes"]["name"], made["attributes"]["version"]) == ({"1033": "0.5"}, {"127": "4.1"})
 
 
-def test_what_is_retired_without_a_task_ends_today(desk: MakeClient, house: Storage, clock: SettableClock) -> None:
-    """Where the release cycle has such a way; what has ended before keeps its end."""
+def test_a_version_retired_without_a_task_ends_today(desk: MakeClient, house: Storage, clock: SettableClock) -> None:
+    """If the release cycle has such a transition; a version that ended earlier keeps its end."""
     change_cycle(house, Transition("Retire", "released", "expired", ((1033, "Retire"),)))
     ended = datetime.fromisoformat("2026-05-01T00:00:00+00:00")
     with tenant_scope(house):
@@ -303,8 +301,8 @@ def test_what_is_retired_without_a_task_ends_today(desk: MakeClient, house: Stor
     assert (state(house, "order-2"), version(house, "order-2")["valid_until"]) == ("expired", ended)
 
 
-def test_a_task_about_the_earlier_version_is_overtaken(desk: MakeClient, draft: Wire) -> None:
-    """It was to expire, and now it has."""
+def test_a_task_about_the_earlier_version_becomes_obsolete(desk: MakeClient, draft: Wire) -> None:
+    """The version has expired, as the task requested."""
     anna, ben = desk(user="anna"), desk(user="ben")
     assert anna.apply("order-2", "ReleasedToRequestToExpire").status_code == 200
     [task] = ben.tasks()
@@ -314,8 +312,8 @@ def test_a_task_about_the_earlier_version_is_overtaken(desk: MakeClient, draft: 
     assert (closed["id"], closed["decidedOn"], closed["decidedBy"]) == (task["id"], LOCAL_NIGHT, user_reference("ben"))
 
 
-def test_a_task_is_overtaken_by_any_other_step_of_its_version(desk: MakeClient, house: Storage) -> None:
-    """Within what is published as well: what was asked for starts from the state that it was in."""
+def test_any_other_step_of_its_version_makes_a_task_obsolete(desk: MakeClient, house: Storage) -> None:
+    """Also between published states: the request starts from a state that the version has left."""
     change_cycle(house, Transition("TakeEffect", "released", "inEffect", ((1033, "Take effect"),)))
     anna, ben = desk(user="anna"), desk(user="ben")
     for name in ("released", "order"):
@@ -325,6 +323,6 @@ def test_a_task_is_overtaken_by_any_other_step_of_its_version(desk: MakeClient, 
     assert closed["element"] == version_reference("released", "released-1", "inEffect")
     assert (closed["decidedOn"], closed["decidedBy"]) == (LOCAL_AFTERNOON, user_reference("ben"))
     assert [each["element"]["id"] for each in ben.tasks()] == [ID["order"]]
-    # It can be asked for at once from where it is now.
+    # A new request from the current state is possible at once.
     assert anna.offered("released") == ["InEffectToRequestToExpire"]
     assert anna.apply("released", "InEffectToRequestToExpire").status_code == 200

@@ -32,14 +32,14 @@ SAYS_NOTHING = {
 }
 
 
-def test_warnings_are_ignored_when_asked_to(caller: HouseClient, house: Storage, warned: str) -> None:
+def test_ignore_warnings_true(caller: HouseClient, house: Storage, warned: str) -> None:
     for ending in SAYS_TRUE:
         with undone():
             assert caller.applied("released", "InProcessToReleased", ending)["state"] == "released"
             assert state(house, warned) == "released"
 
 
-def test_warnings_stop_it_otherwise(caller: HouseClient, house: Storage, warned: str) -> None:
+def test_ignore_warnings_false(caller: HouseClient, house: Storage, warned: str) -> None:
     stored = contents(house)
     text = f"subProcess {warned}: no reason for the revision is given (reasonForRevision)."
     for ending in SAYS_FALSE:
@@ -48,7 +48,7 @@ def test_warnings_stop_it_otherwise(caller: HouseClient, house: Storage, warned:
     assert contents(house) == stored
 
 
-def test_anything_else_cannot_be_read(caller: HouseClient, house: Storage, warned: str) -> None:
+def test_invalid_values_of_ignore_warnings(caller: HouseClient, house: Storage, warned: str) -> None:
     stored = contents(house)
     for ending, errors in SAYS_NOTHING.items():
         response = caller.apply("released", "InProcessToReleased", ending)
@@ -91,7 +91,7 @@ COMMENTS = {
 }  # fmt: skip
 
 
-def test_a_body_may_hold_a_comment(caller: HouseClient) -> None:
+def test_a_body_can_have_a_comment(caller: HouseClient) -> None:
     for content, comment in COMMENTS.items():
         with undone():
             assert one(send(caller, content))["state"] == "inReview"
@@ -129,7 +129,7 @@ BROKEN = (
 )  # fmt: skip
 
 
-def test_bodies_that_cannot_be_read(caller: HouseClient, house: Storage) -> None:
+def test_invalid_bodies(caller: HouseClient, house: Storage) -> None:
     stored = contents(house)
     for body, errors in UNREADABLE:
         message = "" if len(errors) == 1 else f"The body has {len(errors)} problems."
@@ -139,13 +139,13 @@ def test_bodies_that_cannot_be_read(caller: HouseClient, house: Storage) -> None
     assert contents(house) == stored
 
 
-def test_unknown_fields_are_told_in_their_order(caller: HouseClient) -> None:
+def test_unknown_fields_are_reported_in_their_order(caller: HouseClient) -> None:
     names = ["zeta", "alpha", "mid", "omega", "beta", "kappa", "nu", "eta"]
     errors = [f"{name}: unknown field; use comment or validUntil." for name in names]
     unreadable(send(caller, json.dumps(dict.fromkeys(names, 1))), *errors, message="The body has 8 problems.")
 
 
-def test_unknown_fields_are_told_without_harm(caller: HouseClient) -> None:
+def test_messages_escape_unknown_fields(caller: HouseClient) -> None:
     response = send(caller, json.dumps({"a\nb": 1, "c" * 100: 2, "comment": 3}))
     assert (response.status_code, response.json()["message"]) == (400, "The body has 3 problems.")
     assert [each["error"] for each in response.json()["data"]] == [
@@ -155,42 +155,42 @@ def test_unknown_fields_are_told_without_harm(caller: HouseClient) -> None:
     ]
 
 
-def test_a_body_of_another_kind(caller: HouseClient, house: Storage) -> None:
+def test_another_content_type(caller: HouseClient, house: Storage) -> None:
     response = send(caller, "comment=x", content_type="application/x-www-form-urlencoded")
     refusal(response, 415, "error", "volatile", "The request body must have the Content-Type application/json.")
     assert state(house, "inProcess-1") == "inProcess"
 
 
-def test_an_end_is_asked_for_only_where_that_is_the_request(desk: MakeClient, house: Storage) -> None:
+def test_only_a_request_to_expire_takes_an_end(desk: MakeClient, house: Storage) -> None:
     anna, ben = desk(user="anna"), desk(user="ben")
     later = {"validUntil": "2027-12-31T00:00:00"}
-    text = "validUntil: is possible with a request to end a version only, not with {}."
+    text = "validUntil: only a request to end a version takes this, not {}."
     for caller, key in ((anna, "InProcessToInReview"), (ben, "InProcessToReleased")):
         refusal(caller.apply("inProcess", key, "", later), 422, "error", "inline", text.format(key))
-    # What is answered before it (D83) is answered before it.
+    # Earlier problems (D83) still come first.
     assert anna.apply("inProcess", "InProcessToReleased", "", later).status_code == 403
     assert anna.apply("inProcess", "InReviewToInProcess", "", later).status_code == 409
     assert (state(house, "inProcess-1"), entries(house)) == ("inProcess", 0)
     assert anna.apply("released", "ReleasedToRequestToExpire", "", later).status_code == 200
     [task] = ben.tasks()
     assert task["validUntil"] == "2027-12-31T00:00:00"
-    # A request for something else has no end either.
+    # Requests for other transitions take no end either.
     effect = Transition("TakeEffect", "released", "inEffect", ((1033, "Take effect"),), "Approve effect")
     change_cycle(house, effect)
     refusal(anna.apply("order", "TakeEffect", "", later), 422, "error", "inline", text.format("TakeEffect"))
     assert (anna.tasks("?requester=me"), entries(house)) == ([task], 1)
 
 
-def test_an_end_that_does_not_exist_or_has_passed(caller: HouseClient, house: Storage) -> None:
+def test_an_end_that_is_skipped_by_the_clock_or_has_passed(caller: HouseClient, house: Storage) -> None:
     skipped = caller.apply("released", "ReleasedToRequestToExpire", "", {"validUntil": "2027-03-28T02:30:00"})
     refusal(skipped, 422, "error", "inline", "validUntil: does not exist in Europe/Berlin: the clocks are put forward "
             "over 2027-03-28T02:30:00 there.")  # fmt: skip
-    # What cannot be read comes first.
+    # Invalid input is reported first.
     both = caller.apply(
         "released", "ReleasedToRequestToExpire", "", {"validUntil": "2027-03-28T02:30:00", "comment": 1}
     )
     unreadable(both, TOO_LONG)
     past = caller.apply("released", "ReleasedToRequestToExpire", "", {"validUntil": "2026-01-10T00:00:00"})
     refusal(past, 422, "error", "inline",
-            "validUntil: must be later than now; leave it out to let the version end when it is accepted.")  # fmt: skip
+            "validUntil: must be in the future; leave it out to end the version when the task is accepted.")  # fmt: skip
     assert (caller.tasks("?assignee=all"), entries(house)) == ([], 0)

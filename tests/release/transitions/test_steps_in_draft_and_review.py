@@ -24,7 +24,7 @@ def scope(desk: HouseClient, name: str, text: str) -> Any:
     return desk.update({"id": ID[name], "attributes": {"scope": {"1033": text}}})
 
 
-def test_what_is_in_review_is_not_edited_until_it_is_sent_back(desk: MakeClient, house: Storage) -> None:
+def test_a_version_in_review_cannot_be_edited_until_it_is_sent_back(desk: MakeClient, house: Storage) -> None:
     anna, ben, cora = desk(user="anna"), desk(user="ben"), desk(user="cora")
     assert one(scope(anna, "inProcess", "first"))["attributes"]["scope"] == {"1033": "first"}
     anna.applied("inProcess", "InProcessToInReview")
@@ -41,7 +41,7 @@ def test_what_is_in_review_is_not_edited_until_it_is_sent_back(desk: MakeClient,
         response = caller.post(f"{DETAIL}/{ID['inProcess']}/delete")
         reason = f"{ID['inProcess-1']}: it is in the state inReview; only a draft can be deleted."
         refusal(response, 409, "error", "dialog", reason)
-    # A state is no field that one writes.
+    # The state is not a writable field.
     assert error(anna.update({"id": ID["inProcess"], "state": "inProcess"}))[0] == 409
     assert contents(house) == stored
     ben.applied("inProcess", "InReviewToInProcess", "", {"comment": "Please say who."})
@@ -54,8 +54,8 @@ def test_what_is_in_review_is_not_edited_until_it_is_sent_back(desk: MakeClient,
     assert told[0][1] != told[1][1]
 
 
-def test_what_is_released_is_not_edited(desk: MakeClient, house: Storage) -> None:
-    """But for what may be changed in released versions."""
+def test_a_released_version_cannot_be_edited(desk: MakeClient, house: Storage) -> None:
+    """Except for properties that are editable in released versions."""
     anna = desk(user="anna")
     desk(user="ben").applied("inProcess", "InProcessToReleased")
     text = f"elements[0] {ID['inProcess']}: scope cannot be changed in the state released; create a new version."
@@ -83,15 +83,15 @@ def test_steps_within_draft_and_review_change_the_state_and_nothing_else(
     assert (change["action"], change["before"], change["after"], change["requestId"]) == (
         "transitioned", {"state": "inProcess"}, {"state": "readyForQa"}, response["X-Request-ID"]
     )  # fmt: skip
-    # Back, by somebody who approves: again the state, and who did it.
+    # An approver sends it back: the state and the author of the change are new.
     dora.applied("inProcess", "ReadyForQAToInProcess", "")
     assert version(house, "inProcess-1") == after | {
         "state": "inProcess", "category": "draft", "changed_by_id": UUID(ID["dora"]), "revision": before["revision"] + 2
     }  # fmt: skip
 
 
-def test_a_request_changes_nothing_of_the_version(caller: HouseClient, house: Storage) -> None:
-    """It is the task that waits; the record of changes has nothing to tell."""
+def test_a_request_does_not_change_the_version(caller: HouseClient, house: Storage) -> None:
+    """The task waits, and the change history has no entry."""
     before = version(house, "released-1")
     response = caller.apply("released", "ReleasedToRequestToExpire")
     assert response["ETag"] == f'"{ID["released-1"]}.0"'

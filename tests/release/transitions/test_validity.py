@@ -25,7 +25,7 @@ def set_validity(desk: HouseClient, name: str, **moments: str | None) -> None:
     assert response.status_code == 200, response.content
 
 
-def test_a_beginning_that_is_set_stays(caller: HouseClient, house: Storage, clock: SettableClock) -> None:
+def test_a_given_start_of_validity_is_kept(caller: HouseClient, house: Storage, clock: SettableClock) -> None:
     set_validity(caller, "inProcess", validFrom="2026-12-24T08:00:00")
     clock.moment = NIGHT
     found = caller.applied("inProcess", "InProcessToReleased", "")
@@ -51,7 +51,9 @@ VALID: list[dict[str, str | None]] = [
 ]
 
 
-def test_what_would_end_at_once_is_not_released(caller: HouseClient, house: Storage, clock: SettableClock) -> None:
+def test_versions_that_would_end_at_once_are_not_released(
+    caller: HouseClient, house: Storage, clock: SettableClock
+) -> None:
     clock.moment = NIGHT
     for moments, text in NOT_VALID:
         set_validity(caller, "inProcess", **{"validFrom": None, **moments})
@@ -59,12 +61,12 @@ def test_what_would_end_at_once_is_not_released(caller: HouseClient, house: Stor
         refusal(caller.apply("inProcess", "InProcessToReleased", "?ignoreWarnings=true"), 422, "error", "inline",
                 f"subProcess {ID['inProcess-1']}: {text} (validUntil).", message="The element has 1 error.")  # fmt: skip
         assert contents(house) == stored
-    # Handing it in for review is possible: the dates can still be changed.
+    # The step into review is possible, because the dates can still change.
     assert caller.applied("inProcess", "InProcessToReadyForRelease")["state"] == "readyForRelease"
     assert error(caller.apply("inProcess", "ReadyForReleaseToReleased"))[0] == 422
 
 
-def test_what_is_still_valid_is_released(caller: HouseClient, clock: SettableClock) -> None:
+def test_versions_that_are_still_valid_are_released(caller: HouseClient, clock: SettableClock) -> None:
     clock.moment = NIGHT
     for moments in VALID:
         with undone():
@@ -80,7 +82,7 @@ def test_what_is_still_valid_is_released(caller: HouseClient, clock: SettableClo
         ("2026-07-01T22:30:00+00:00", "Europe/Berlin", "2026-07-01T22:00:00+00:00"),
         ("2026-07-01T21:59:59.999999+00:00", "Europe/Berlin", "2026-06-30T22:00:00+00:00"),
         ("2026-01-01T12:00:00+00:00", "Europe/Berlin", "2025-12-31T23:00:00+00:00"),
-        # The day on which the clocks go forward, and back, at night.
+        # Days on which the clocks change at night.
         ("2026-03-29T12:00:00+00:00", "Europe/Berlin", "2026-03-28T23:00:00+00:00"),
         ("2026-10-25T12:00:00+00:00", "Europe/Berlin", "2026-10-24T22:00:00+00:00"),
         # There was no midnight; the day began at one.
@@ -90,5 +92,5 @@ def test_what_is_still_valid_is_released(caller: HouseClient, clock: SettableClo
         ("2026-07-01T12:00:00+00:00", "Pacific/Kiritimati", "2026-07-01T10:00:00+00:00"),
     ],
 )
-def test_a_day_begins_with_its_first_instant(moment: str, zone: str, begin: str) -> None:
+def test_validity_begins_at_the_first_instant_of_the_day(moment: str, zone: str, begin: str) -> None:
     assert start_of_day(datetime.fromisoformat(moment), ZoneInfo(zone)) == datetime.fromisoformat(begin)

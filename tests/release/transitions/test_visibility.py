@@ -12,15 +12,15 @@ from tests.release.transition_table import version_reference
 pytestmark = pytest.mark.django_db
 
 
-# What readers see.
+# Visibility for readers.
 
 
-def test_a_viewer_sees_the_released_version_and_no_longer_the_one_before(desk: MakeClient, draft: Wire) -> None:
+def test_a_viewer_sees_the_released_version_instead_of_the_earlier_one(desk: MakeClient, draft: Wire) -> None:
     vera, ben = desk(user="vera"), desk(user="ben")
     own = draft["versionId"]
     before = vera.element("order")
     assert (before["versionId"], before["state"]) == (ID["order-2"], "released")
-    # Of what a viewer does not see nothing is told: neither the draft nor what has expired.
+    # A viewer learns nothing about the draft or the expired version.
     assert before["related"]["releaseHistory"] == [version_reference("order", "order-2", "released")]
     hidden = "There is no element {} in the view detail of the facet processes."
     refusal(vera.get(f"{DETAIL}/{own}"), 404, "error", "volatile", hidden.format(own))
@@ -32,15 +32,13 @@ def test_a_viewer_sees_the_released_version_and_no_longer_the_one_before(desk: M
 
 
 def shapes_of(desk: HouseClient, name: str) -> list[tuple[str, str]]:
-    """The elements of a diagram and the names they have."""
+    """Return the elements of a diagram with their names."""
     response = desk.get(f"{DETAIL}/{ID.get(name, name)}/content")
     assert response.status_code == 200, response.content
     return [(each["id"], each["attributes"]["name"]["1033"]) for each in response.json()["elements"]]
 
 
-def test_what_lives_in_the_diagrams_appears_and_vanishes_with_them(
-    desk: MakeClient, house: Storage, draft: Wire
-) -> None:
+def test_elements_of_diagrams_appear_and_disappear_with_them(desk: MakeClient, house: Storage, draft: Wire) -> None:
     vera, ben = desk(user="vera"), desk(user="ben")
     old = [ID[f"order-2-{part}"] for part in ("start", "task", "end")]
     new = [each["id"] for each in draft["content"]]
@@ -57,12 +55,12 @@ def test_what_lives_in_the_diagrams_appears_and_vanishes_with_them(
     assert shapes_of(vera, "order") == shapes_of(vera, draft["versionId"]) == list(zip(new, names, strict=True))
     assert vera.get(f"{DETAIL}/{ID['order-2']}/content").status_code == 404
     assert [pointers(house, each)[1] for each in (*old, *new)] == [None, None, None, *new]
-    # Who sees drafts still sees both, and the diagram of the version before.
+    # Callers who see drafts still see both versions and the earlier diagram.
     assert (seen_by(ben, old), seen_by(ben, new)) == ([200] * 3, [200] * 3)
     assert shapes_of(ben, "order-2") == list(zip(old, names, strict=True))
 
 
-def test_what_is_released_for_the_first_time_comes_into_the_lists_of_viewers(desk: MakeClient, house: Storage) -> None:
+def test_a_first_release_appears_in_the_lists_of_viewers(desk: MakeClient, house: Storage) -> None:
     vera, ben = desk(user="vera"), desk(user="ben")
     parts = [ID[f"inProcess-{part}"] for part in ("start", "task", "end")]
 
@@ -85,9 +83,7 @@ def test_what_is_released_for_the_first_time_comes_into_the_lists_of_viewers(des
 
 
 @pytest.mark.parametrize(("name", "key"), [("inProcess", "InProcessToInReview"), ("inReview", "InReviewToInProcess")])
-def test_within_draft_and_review_nothing_shows_for_viewers(
-    desk: MakeClient, house: Storage, name: str, key: str
-) -> None:
+def test_viewers_see_no_steps_within_draft_and_review(desk: MakeClient, house: Storage, name: str, key: str) -> None:
     vera = desk(user="vera")
     desk(user="anna").applied(name, key)
     for each in (name, f"{name}-1", f"{name}-task"):
@@ -96,7 +92,7 @@ def test_within_draft_and_review_nothing_shows_for_viewers(
     assert pointers(house, f"{name}-task") == (ID[f"{name}-task"], None)
 
 
-def test_a_reference_names_the_version_that_its_reader_sees(desk: MakeClient, draft: Wire) -> None:
+def test_references_name_the_version_that_the_reader_sees(desk: MakeClient, draft: Wire) -> None:
     vera, ben = desk(user="vera"), desk(user="ben")
 
     def child(desk: HouseClient) -> tuple[str, str]:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
 from storage.provisioning.templates import TEMPLATE_DIR
 from tests.conftest import StorageMaker
-from tests.release.house import HouseClient, MakeClient, Wire, write_lines
-from tests.release.stored_contents import contents, first_contents
+from tests.release.house import Wire, write_lines
 from tests.release.validation_rules import RULES
 
 
@@ -37,16 +35,6 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
         yield storage
 
 
-@pytest.fixture
-def caller(desk: MakeClient) -> HouseClient:
-    """Return a caller with all permissions."""
-    return desk(Role.ARCHITECT)
-
-
 @pytest.fixture(autouse=True)
-def rival(house: Storage, db: None) -> Iterator[Storage]:
-    """Check that the test leaves the storage of the rival unchanged."""
-    storage = Storage.objects.get(collection__key="rival", key=house.key)
-    before = first_contents(storage)
-    yield storage
-    assert contents(storage) == before
+def rival_is_checked(rival: Storage) -> None:
+    """Use the fixture `rival` in every test."""

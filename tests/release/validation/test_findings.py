@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_warnings_stop_a_release(caller: HouseClient, house: Storage) -> None:
-    """Word by word as the worked examples have it."""
+    """The texts are those of the worked examples."""
     bare(house)
     stored = contents(house)
     response = caller.apply("inProcess", RELEASE)
@@ -45,10 +45,10 @@ def test_warnings_stop_a_release(caller: HouseClient, house: Storage) -> None:
     ids=["owner", "reasonForRevision"],
 )
 def test_one_warning(caller: HouseClient, house: Storage, missing: tuple[Wire, Wire], warning: str) -> None:
-    """On release only, and by every way to it."""
+    """On release only, by every transition to it."""
     for version in ("inProcess-1", "readyForRelease-1"):
         give(house, version, missing[0], **missing[1])
-    message = "The element has 1 warning."
+    message = "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true."
     found_by(caller.apply("inProcess", RELEASE), (), [at(warning)], message)
     found_by(
         caller.apply("readyForRelease", "ReadyForReleaseToReleased"), (), [at(warning, "readyForRelease-1")], message
@@ -72,7 +72,7 @@ NAMES: list[tuple[Wire | None, list[str]]] = [
 
 
 def test_a_name_is_needed_in_every_mandatory_culture(caller: HouseClient, house: Storage) -> None:
-    """For all that comes after a draft; and nobody may ignore it."""
+    """For every step after draft; this error cannot be ignored."""
     for names, missing in NAMES:
         with undone():
             for name in dict(WAYS):
@@ -86,7 +86,7 @@ def test_a_name_is_needed_in_every_mandatory_culture(caller: HouseClient, house:
             assert contents(house) == stored
 
 
-def test_sending_back_and_asking_for_expiry_need_nothing(caller: HouseClient, house: Storage) -> None:
+def test_sending_back_and_requesting_expiry_are_not_validated(caller: HouseClient, house: Storage) -> None:
     for name in ("inReview", "readyForQa", "readyForRelease", "released", "inEffect"):
         give(house, f"{name}-1", {"owner": [], "reviewer": ["dora"]}, name=None, reasonForRevision=None)
     for name, key in (
@@ -100,7 +100,7 @@ def test_sending_back_and_asking_for_expiry_need_nothing(caller: HouseClient, ho
 
 
 def test_only_mandatory_cultures_count(caller: HouseClient, house: Storage) -> None:
-    """They are a setting of the storage, which takes effect with the next request."""
+    """Mandatory cultures are a setting of the storage, which takes effect with the next request."""
     give(house, "inProcess-1", name={"1033": "Order"})
     german, english = (Culture.objects.filter(storage=house, lcid=lcid) for lcid in (1031, 1033))
     found_by(caller.apply("inProcess", RELEASE), [at("no name is given (name[1031])")], (), "The element has 1 error.")
@@ -120,7 +120,7 @@ def test_only_mandatory_cultures_count(caller: HouseClient, house: Storage) -> N
 
 
 def test_errors_and_warnings_together_are_an_error(caller: HouseClient, house: Storage) -> None:
-    """All that was found is told, and ignoring warnings does not help."""
+    """All findings are reported, and ignoring warnings does not help."""
     no_name = [at(f"no name is given (name[{lcid}])") for lcid in ("1031", "1033")]
     warnings = [at(OWNER), at(REASON)]
     bare(house)
@@ -136,7 +136,7 @@ def test_errors_and_warnings_together_are_an_error(caller: HouseClient, house: S
         found_by(
             caller.apply("inProcess", RELEASE), no_name[1:], warnings[1:], "The element has 1 error and 1 warning."
         )
-    # What no rule says comes last among the errors.
+    # Errors without a rule come last among the errors.
     give(house, "inProcess-1", name={"1031": "Auftrag"})
     with tenant_scope(house):
         ElementVersion.objects.filter(id=ID["inProcess-1"]).update(
@@ -146,8 +146,8 @@ def test_errors_and_warnings_together_are_an_error(caller: HouseClient, house: S
     found_by(caller.apply("inProcess", RELEASE), errors, warnings, "The element has 2 errors and 2 warnings.")
 
 
-def test_what_is_answered_before_anything_is_validated(desk: MakeClient, house: Storage) -> None:
-    """D83; and a list of transitions tells what is possible by state and permission, whatever is missing."""
+def test_other_errors_come_before_validation(desk: MakeClient, house: Storage) -> None:
+    """See D83. The list of transitions depends on state and permission, not on validation."""
     bare(house)
     give(house, "inProcess-1", name=None)
     anna, ben = desk(user="anna"), desk(user="ben")
@@ -161,11 +161,16 @@ def test_what_is_answered_before_anything_is_validated(desk: MakeClient, house: 
 # Ignoring warnings.
 
 
-def test_what_was_ignored_is_logged(caller: HouseClient, house: Storage) -> None:
+def test_ignored_warnings_are_logged(caller: HouseClient, house: Storage) -> None:
     new = caller.new_version("released")["versionId"]
     give(house, new, {"owner": []})
     warnings = [at(OWNER, new), at(REASON, new)]
-    found_by(caller.apply("released", RELEASE, "?ignoreWarnings=false"), (), warnings, "The element has 2 warnings.")
+    found_by(
+        caller.apply("released", RELEASE, "?ignoreWarnings=false"),
+        (),
+        warnings,
+        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+    )
     found = caller.applied("released", RELEASE, "?ignoreWarnings=true", {"comment": "In a hurry."})
     assert (found["state"], found["attributes"]["version"]) == ("released", {"127": "2.0"})
     told = [(each["step"], each.get("comment"), each.get("ignoredWarnings")) for each in caller.steps("released")]
@@ -175,16 +180,21 @@ def test_what_was_ignored_is_logged(caller: HouseClient, house: Storage) -> None
         assert entry.ignored_warnings == warnings
 
 
-def test_where_nothing_warns_nothing_is_logged(caller: HouseClient, house: Storage) -> None:
+def test_nothing_is_logged_without_warnings(caller: HouseClient, house: Storage) -> None:
     caller.applied("inProcess", RELEASE, "?ignoreWarnings=true")
     [step] = caller.steps("inProcess")
     assert "ignoredWarnings" not in step
 
 
 def test_warnings_about_a_request_are_logged_with_it(caller: HouseClient, house: Storage) -> None:
-    """A rule may guard a transition that only asks for consent."""
+    """A rule can apply to a transition that creates a task."""
     warning = at("reviewer is missing (reviewer)", "released-1")
-    found_by(caller.apply("released", "ReleasedToRequestToExpire"), (), [warning], "The element has 1 warning.")
+    found_by(
+        caller.apply("released", "ReleasedToRequestToExpire"),
+        (),
+        [warning],
+        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+    )
     with tenant_scope(house):
         assert not Task.objects.exists()
     caller.applied("released", "ReleasedToRequestToExpire", "?ignoreWarnings=true")

@@ -41,7 +41,7 @@ def test_messages_are_in_the_language_of_the_caller(caller: HouseClient, house: 
     found_by(caller.post(address), (), [at(each) for each in ENGLISH], "The element has 2 warnings.")
 
 
-def test_the_log_is_in_one_language_whatever_the_caller_was_told(caller: HouseClient, house: Storage) -> None:
+def test_the_log_has_one_language_for_all_callers(caller: HouseClient, house: Storage) -> None:
     bare(house)
     address = f"release/{ID['inProcess']}/transitions/{RELEASE}?ignoreWarnings=true"
     for accepted in ("de", "en", "fr, de;q=0.3", ""):
@@ -53,7 +53,7 @@ def test_the_log_is_in_one_language_whatever_the_caller_was_told(caller: HouseCl
                 assert LifecycleEntry.objects.get().ignored_warnings == step["ignoredWarnings"]
 
 
-def test_rules_come_and_go_with_the_next_request(
+def test_changed_rules_apply_to_the_next_request(
     caller: HouseClient, house: Storage, api: ApiClient, rival: Storage
 ) -> None:
     address = f"release/{ID['inProcess']}/transitions/{RELEASE}"
@@ -83,7 +83,7 @@ def test_rules_come_and_go_with_the_next_request(
     version = "readyForRelease-1"
     found_by(response, [at("Regel fehlt (guidelines)", version)], [at("nobody checks (qualityManager)", version)],
              "The element has 1 error and 1 warning.")  # fmt: skip
-    # The rules of others are their own.
+    # Other storages keep their own rules.
     with undone():
         token = token_for(rival, Role.ADMINISTRATOR)
         response = api.post(f"/rival/house/_api/{address}", b"", content_type="application/json", token=token)

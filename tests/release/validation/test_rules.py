@@ -17,11 +17,11 @@ from tests.release.validation_rules import ASKED_FOR, BY_QA, EXTERNAL, IMAGE, OW
 pytestmark = pytest.mark.django_db
 
 
-# Rules of other kinds.
+# Other kinds of rules.
 
 
-def test_a_rule_may_guard_one_transition_only(caller: HouseClient, house: Storage) -> None:
-    """Of three ways to the same state one asks for more, each thing in the order of the rules."""
+def test_a_rule_can_apply_to_one_transition(caller: HouseClient, house: Storage) -> None:
+    """One of three transitions to the same state has more rules; findings are in the order of the rules."""
     give(house, "inProcess-1", {"systems": []})
     with tenant_scope(house):
         ElementVersion.objects.filter(id=ID["inProcess-1"]).update(valid_until=None)
@@ -30,7 +30,7 @@ def test_a_rule_may_guard_one_transition_only(caller: HouseClient, house: Storag
     found_by(caller.apply("inProcess", EXTERNAL, "?ignoreWarnings=true"), errors, (), "The element has 7 errors.")
     with undone():
         assert caller.applied("inProcess", RELEASE, "")["state"] == "released"
-    # With all of it, it goes through.
+    # With all values the transition succeeds.
     attributes = {
         "scope": {"1031": "Alles"}, "workshopImages": {"127": [IMAGE]}, "processMaturity": {"127": "defined"},
         "validFrom": {"127": "2026-01-01T00:00:00"}, "validUntil": {"127": "9999-12-31T00:00:00"},
@@ -41,8 +41,8 @@ def test_a_rule_may_guard_one_transition_only(caller: HouseClient, house: Storag
     assert caller.applied("inProcess", EXTERNAL, "")["state"] == "released"
 
 
-def test_each_of_these_is_asked_for_alone(caller: HouseClient, house: Storage) -> None:
-    """One missing, the others there."""
+def test_each_property_alone(caller: HouseClient, house: Storage) -> None:
+    """One value is missing and the others are given."""
     give(
         house, "inProcess-1", scope={"1031": "Alles"}, workshopImages={"127": [IMAGE]}, processMaturity={"127": "defined"}
     )  # fmt: skip
@@ -66,7 +66,7 @@ def test_each_of_these_is_asked_for_alone(caller: HouseClient, house: Storage) -
     assert caller.applied("inProcess", EXTERNAL, "")["state"] == "released"
 
 
-def test_a_rule_may_guard_states_and_transitions(caller: HouseClient, house: Storage) -> None:
+def test_a_rule_can_apply_to_states_and_transitions(caller: HouseClient, house: Storage) -> None:
     missing = "scope is missing (scope)"
     for name, key in (
         ("inProcess", "InProcessToInReview"),
@@ -74,23 +74,33 @@ def test_a_rule_may_guard_states_and_transitions(caller: HouseClient, house: Sto
         ("inReview", "InReviewToReadyForQA"),
     ):
         found_by(caller.apply(name, key), [at(missing, f"{name}-1")], (), "The element has 1 error.")
-    # Neither by this way nor into that state.
+    # Neither by this transition nor into that state.
     assert caller.applied("inProcess", "InProcessToReadyForRelease", "")["state"] == "readyForRelease"
     assert caller.applied("inReview", "InReviewToReadyForRelease", "")["state"] == "readyForRelease"
 
 
-def test_a_warning_may_be_about_each_culture(caller: HouseClient, house: Storage) -> None:
+def test_a_warning_for_each_culture(caller: HouseClient, house: Storage) -> None:
     give(house, "inProcess-1", purp=None)
     warnings = [at(f"purp is missing (purp[{lcid}])") for lcid in (1031, 1033)]
-    found_by(caller.apply("inProcess", BY_QA), (), warnings, "The element has 2 warnings.")
+    found_by(
+        caller.apply("inProcess", BY_QA),
+        (),
+        warnings,
+        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+    )
     give(house, "inProcess-1", purp={"1031": "Zweck"})
-    found_by(caller.apply("inProcess", BY_QA), (), warnings[1:], "The element has 1 warning.")
+    found_by(
+        caller.apply("inProcess", BY_QA),
+        (),
+        warnings[1:],
+        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+    )
     caller.applied("inProcess", BY_QA, "?ignoreWarnings=true")
     assert caller.steps("inProcess")[-1]["ignoredWarnings"] == warnings[1:]
 
 
-def test_types_without_the_property_are_not_concerned(caller: HouseClient, house: Storage) -> None:
-    """A system has a vendor, but no maturity and no systems of its own; a process has no vendor."""
+def test_rules_do_not_apply_to_types_without_the_property(caller: HouseClient, house: Storage) -> None:
+    """A system has a vendor, but no maturity and no systems; a process has no vendor."""
     new = caller.new_version("erp")["versionId"]
     with tenant_scope(house):
         ElementVersion.objects.filter(id=new).update(stereotype="core")
@@ -102,6 +112,6 @@ def test_types_without_the_property_are_not_concerned(caller: HouseClient, house
         [at(OWNER, new, "system"), at(REASON, new, "system")],
         "The element has 5 errors and 2 warnings.",
     )
-    # An element that has no diagram and nothing but a name is released like any other.
+    # An element without a diagram and with only a name can be released.
     give(house, new, name={"1031": "ERP", "1033": "ERP"})
     assert caller.applied("erp", RELEASE)["state"] == "released"

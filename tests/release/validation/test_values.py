@@ -16,7 +16,7 @@ from tests.release.stored_contents import undone
 from tests.release.validation_rules import BY_QA, EXTERNAL, IMAGE, OWNER, REASON, RELEASE, at, found_by, give
 
 pytestmark = pytest.mark.django_db
-# What counts as a value.
+# Values that count as given.
 
 BLANK_TEXTS = ("", " ", "\n\t", "\u00a0", "\u2003 \u3000", "\x1c")
 TEXTS = ("x", " x ", "0", "null", "\u200b", "-")
@@ -37,7 +37,7 @@ VALUES: list[tuple[str, Wire | None, bool]] = [
 ]
 
 
-def test_a_value_is_there_when_the_filter_language_says_so(caller: HouseClient, house: Storage) -> None:
+def test_values_count_as_in_the_filter_language(caller: HouseClient, house: Storage) -> None:
     list_address = "rest/facets/processes/views/detail/elements?$resources=rootPath&$filter="
     for name, value, is_there in VALUES:
         with undone():
@@ -49,16 +49,21 @@ def test_a_value_is_there_when_the_filter_language_says_so(caller: HouseClient, 
 
 
 def test_values_in_a_culture_that_the_storage_no_longer_has_do_not_count(caller: HouseClient, house: Storage) -> None:
-    """Filters do not see them either."""
+    """Filters ignore them too."""
     give(house, "inProcess-1", reasonForRevision={"1031": "Grund"})
     Culture.objects.filter(storage=house, lcid=1031).delete()
     address = "rest/facets/processes/views/detail/elements?$resources=rootPath&$filter="
     filtered = caller.get(f"{address}IsNull(reasonForRevision) AND id eq '{ID['inProcess']}'")
     assert filtered.json()["count"] == 1
-    found_by(caller.apply("inProcess", RELEASE), (), [at(REASON)], "The element has 1 warning.")
+    found_by(
+        caller.apply("inProcess", RELEASE),
+        (),
+        [at(REASON)],
+        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+    )
 
 
-def test_a_rule_by_culture_asks_a_type_with_one_value_for_that(caller: HouseClient, house: Storage) -> None:
+def test_a_rule_per_culture_on_a_type_with_an_invariant_value(caller: HouseClient, house: Storage) -> None:
     """Processes have a purpose in each culture; systems have one for all."""
     with tenant_scope(house):
         old = read_blueprint()
@@ -78,10 +83,20 @@ def test_a_rule_by_culture_asks_a_type_with_one_value_for_that(caller: HouseClie
             if is_there:
                 assert one(response)["state"] == "released"
             else:
-                found_by(response, (), warning, "The element has 1 warning.")
+                found_by(
+                    response,
+                    (),
+                    warning,
+                    "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+                )
     give(house, "inProcess-1", purp=None)
     warnings = [at(f"purp is missing (purp[{lcid}])") for lcid in (1031, 1033)]
-    found_by(caller.apply("inProcess", BY_QA), (), warnings, "The element has 2 warnings.")
+    found_by(
+        caller.apply("inProcess", BY_QA),
+        (),
+        warnings,
+        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+    )
 
 
 def _with_one_purpose(type: ElementType) -> ElementType:
@@ -95,8 +110,8 @@ def _with_one_purpose(type: ElementType) -> ElementType:
     return replace(type, properties=properties)
 
 
-def test_no_and_zero_are_values(caller: HouseClient, house: Storage) -> None:
-    """Of what is neither text nor list only null is none."""
+def test_false_and_zero_are_values(caller: HouseClient, house: Storage) -> None:
+    """For values other than texts and lists, only null counts as missing."""
     new = caller.new_version("erp")["versionId"]
     for value, is_there in ((0, True), (False, True), (None, False)):
         with undone():
@@ -105,8 +120,8 @@ def test_no_and_zero_are_values(caller: HouseClient, house: Storage) -> None:
             assert (at("vendor is missing (vendor)", new, "system") not in error(response)[3]) is is_there
 
 
-def test_what_clients_write_as_blank_is_found(caller: HouseClient, house: Storage) -> None:
-    """Through the API, which keeps texts as they are."""
+def test_blank_values_written_by_clients(caller: HouseClient, house: Storage) -> None:
+    """Through the API, which stores texts as they are."""
     blank: Wire = {
         "attributes": {"name": {"1031": " \n ", "1033": ""}, "reasonForRevision": {"1031": "\t", "1033": None}},
         "related": {"owner": []},

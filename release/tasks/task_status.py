@@ -1,7 +1,7 @@
-"""Tasks as the back office shows them: how old they are, who could decide now, and why they are stuck.
+"""Status of tasks for the back office: age, due date, state of the assignee, and reasons for being stuck.
 
-`run_lifecycle` marks stuck tasks for the API; here the reasons are found anew, so that a list never tells what was true
-when the clock last ran (D115).
+`run_lifecycle` marks stuck tasks for the API. The back office computes the reasons for each page instead, so that they
+are never out of date (D115).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from uuid import UUID
 from django.utils import timezone
 
 from release.models import LifecycleEntry, Task
-from release.tasks.approvers import People, watch_tasks
+from release.tasks.approvers import People, look_up_approvers
 from repository_site.core.database.statements import fetch
 from storage.models import Storage
 
-# A task that is due within these days is marked before it is overdue.
+# A task that is due within this time is highlighted.
 SOON = timedelta(days=3)
-# What says whether a task is stuck, and of which element. Every page of the office asks for all open tasks.
+# The columns that decide whether a task is stuck. Every page of the back office reads all open tasks.
 DECISIVE = ("state", "element_id", "assignee_id", "requester_id", "requested_on")
 
 
-class Standing(StrEnum):
-    """Whether who is to decide can do so."""
+class AssigneeStatus(StrEnum):
+    """Ability of the assignee to decide."""
 
     EVERYBODY = "everybody"
     ACTIVE = "active"
@@ -43,11 +43,11 @@ class Reminders:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """One task with what a row or a page tells of it, but for names."""
+class TaskStatus:
+    """A task with its derived status, without names."""
 
     task: Task
-    standing: Standing
+    assignee_status: AssigneeStatus
     reasons: Sequence[Task.Stuck]
     reminders: Reminders
     due: datetime
@@ -59,7 +59,7 @@ class Sheet:
 
     @property
     def age(self) -> int:
-        """How many days it was or is open."""
+        """Days for which the task was or is open."""
         return ((self.task.decided_on or self.now) - self.task.requested_on).days
 
     @property
@@ -72,18 +72,22 @@ class Sheet:
 
     @property
     def was_decided_for_another(self) -> bool:
-        """By somebody else than whom it was for, who can only have been an administrator."""
+        """Whether an administrator decided on behalf of the assignee."""
         task = self.task
         decided = task.state in (Task.State.ACCEPTED, Task.State.REJECTED)
-        return decided and self.standing is not Standing.GROUP and task.assignee_id not in (None, task.decider_id)
+        return (
+            decided
+            and self.assignee_status is not AssigneeStatus.GROUP
+            and task.assignee_id not in (None, task.decider_id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTasks:
-    """The open tasks of a storage, which are few, and why some of them are stuck."""
+    """The open tasks of a storage, which are few, and the reasons why some are stuck."""
 
     tasks: Sequence[Task]
-    """With a few of their columns."""
+    """Only some columns are loaded."""
     reasons: Mapping[UUID, Sequence[Task.Stuck]]
 
     @property
@@ -95,24 +99,27 @@ class OpenTasks:
 
 
 def read_open_tasks(storage: Storage) -> OpenTasks:
-    """Oldest first. Whether a task is stuck depends on the attributes of people, and no condition in SQL says that
-    without repeating the rule; so it is asked of every open task, and lists are narrowed to the ids that are found."""
+    """Return the open tasks, oldest first.
+
+    Whether a task is stuck depends on attributes of people. A condition in SQL would repeat that rule, so it is
+    computed for every open task, and lists filter by the resulting ids.
+    """
     tasks = list(Task.objects.filter(state=Task.State.OPEN).only(*DECISIVE))
-    watch = watch_tasks(tasks, storage.stuck_after_days, timezone.now())
-    return OpenTasks(tasks, {each.id: watch.reasons(each) for each in tasks})
+    lookup = look_up_approvers(tasks, storage.stuck_after_days, timezone.now())
+    return OpenTasks(tasks, {each.id: lookup.reasons(each) for each in tasks})
 
 
-def read_sheets(storage: Storage, tasks: Sequence[Task]) -> list[Sheet]:
-    """In their order; five statements at most, for any number."""
+def read_task_statuses(storage: Storage, tasks: Sequence[Task]) -> list[TaskStatus]:
+    """Return the status of any number of tasks, in their order, with at most five statements."""
     now = timezone.now()
     limit = timedelta(days=storage.stuck_after_days)
-    watch = watch_tasks(tasks, storage.stuck_after_days, now)
+    lookup = look_up_approvers(tasks, storage.stuck_after_days, now)
     reminders = read_reminders(tasks)
     return [
-        Sheet(
+        TaskStatus(
             task,
-            _standing(task.assignee_id, watch.people),
-            watch.reasons(task),
+            _assignee_status(task.assignee_id, lookup.people),
+            lookup.reasons(task),
             reminders.get(task.id, Reminders()),
             task.requested_on + limit,
             now,
@@ -121,21 +128,21 @@ def read_sheets(storage: Storage, tasks: Sequence[Task]) -> list[Sheet]:
     ]
 
 
-def _standing(assignee: UUID | None, people: People) -> Standing:
+def _assignee_status(assignee: UUID | None, people: People) -> AssigneeStatus:
     if assignee is None:
-        return Standing.EVERYBODY
+        return AssigneeStatus.EVERYBODY
     if assignee in people.groups:
-        return Standing.GROUP
+        return AssigneeStatus.GROUP
     person = people.users.get(assignee)
     if person is None:
-        return Standing.GONE
+        return AssigneeStatus.GONE
     if not person.is_active:
-        return Standing.INACTIVE
-    return Standing.ACTIVE if person.may_approve else Standing.NO_ROLE
+        return AssigneeStatus.INACTIVE
+    return AssigneeStatus.ACTIVE if person.may_approve else AssigneeStatus.NO_ROLE
 
 
 def read_reminders(tasks: Collection[Task]) -> dict[UUID, Reminders]:
-    """By task; those that were never reminded of are missing. The log is indexed by element."""
+    """Return the reminders by task, without tasks that have none. The log is indexed by element."""
     if not tasks:
         return {}
     sql = """SELECT l.task_id, count(*), max(l.changed_on) FROM release_lifecycleentry l

@@ -1,4 +1,4 @@
-"""Steps on tasks, one or many at once: a page that asks for what is needed, does it, and tells of each task (D115)."""
+"""Steps on one or several tasks in the back office: a form, and the result for each task (D115)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 from elements.admin.labels import labels_of
 from elements.page_requests import writer_of
 from elements.permissions import Permission, granted_to, needs_permission
-from elements.writing.updating import Writer
+from release.admin.reminder_mails import reminder_mails
 from release.admin.task_cells import cells_of
-from release.admin.task_letters import letters
 from release.admin.task_rows import TaskRow, task_rows
 from release.models import Task
 from release.steps.log import MAX_COMMENT
 from release.tasks.approvers import read_approving_users
-from release.tasks.bulk import Outcome, step_each
+from release.tasks.bulk import TaskStepResult, step_each
 from release.tasks.decisions import accept_task, delegate_task, reject_task, remind_task, withdraw_task
 from repository_site.core.problems import Forbidden, Invalid, NotFound
 from repository_site.core.rest.errors import status_of
@@ -38,32 +37,36 @@ from storage.back_office.fields import LinesField
 from storage.pages import caller_of
 
 Text = str | Promise
-# As many as the list shows at once.
+# The list shows no more at once.
 MAX_TASKS = 100
 ASSIGNEE, COMMENT, TASK, BACK = "assignee", "comment", "task", "back"
 DEFAULT_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What can be done with tasks. `needs` is what the caller's roles must allow at all; about each task the domain
-    decides. What ends a task needs a comment: the log is to say why (D116)."""
+class OfficeTaskStep:
+    """A step on tasks. The caller's roles must grant the permission `needs`; the domain then decides on each task.
+
+    A step that ends a task needs a comment, so that the log gives the reason (D116).
+    """
 
     key: str
     title: Text
     icon: str
     intro: Text
-    button: Text
     done: Any
     needs: Permission
-    run: Callable[[Writer, UUID, dict[str, Any]], Task]
+    run: Callable[..., Task]
+    """Takes the writer, the id of the task, the comment and, if the step needs one, the assignee."""
     needs_comment: bool = True
     needs_assignee: bool = False
     look: str = ""
+    button: Text = ""
+    """The label of the button, if not the title."""
 
     @property
     def page(self) -> str:
-        """The name of the page that asks for it, for one task."""
+        """Name of the page of this step for a single task."""
         return f"release_task_{self.key}"
 
     def is_open_to(self, request: HttpRequest) -> bool:
@@ -73,95 +76,93 @@ class Step:
 STEPS = {
     each.key: each
     for each in (
-        Step(
+        OfficeTaskStep(
             "accept",
             gettext_lazy("Accept"),
             "check",
-            gettext_lazy("What was asked for is done at once. The log names you, and whom you decide for."),
-            gettext_lazy("Accept"),
+            gettext_lazy(
+                "The requested transition is applied immediately. The log records you and the approver you decide for."
+            ),
             ngettext_lazy("%(number)s task was accepted.", "%(number)s tasks were accepted.", "number"),
             Permission.APPROVE,
-            lambda writer, task, given: accept_task(writer, task, given[COMMENT]),
+            accept_task,
             look="primary",
         ),
-        Step(
+        OfficeTaskStep(
             "reject",
             gettext_lazy("Reject"),
             "close",
-            gettext_lazy("Everything stays as it is. The log names you, and whom you decide for."),
-            gettext_lazy("Reject"),
+            gettext_lazy("The element stays as it is. The log records you and the approver you decide for."),
             ngettext_lazy("%(number)s task was rejected.", "%(number)s tasks were rejected.", "number"),
             Permission.APPROVE,
-            lambda writer, task, given: reject_task(writer, task, given[COMMENT]),
+            reject_task,
             look="danger",
         ),
-        Step(
+        OfficeTaskStep(
             "reassign",
             gettext_lazy("Reassign"),
             "person_add",
-            gettext_lazy("Somebody else is to decide: an active user who may approve and has not made the request."),
-            gettext_lazy("Reassign"),
+            gettext_lazy("Choose another approver: an active user who can approve and is not the requester."),
             ngettext_lazy("%(number)s task was reassigned.", "%(number)s tasks were reassigned.", "number"),
             Permission.APPROVE,
-            lambda writer, task, given: delegate_task(writer, task, given[COMMENT], UUID(given[ASSIGNEE])),
+            delegate_task,
             needs_comment=False,
             needs_assignee=True,
             look="primary",
         ),
-        Step(
+        OfficeTaskStep(
             "remind",
             gettext_lazy("Remind"),
             "notifications",
             gettext_lazy(
-                "This service sends no messages. Copy the text, or open it in your mail program where an address is"
-                " known; then record that you have reminded."
+                "This service does not send mail. Copy the text, or open it in your mail program if an address is"
+                " known, then record the reminder."
             ),
-            gettext_lazy("Record the reminder"),
             ngettext_lazy("%(number)s reminder was recorded.", "%(number)s reminders were recorded.", "number"),
             Permission.EDIT,
-            lambda writer, task, given: remind_task(writer, task, given[COMMENT]),
+            remind_task,
             needs_comment=False,
             look="primary",
+            button=gettext_lazy("Record the reminder"),
         ),
-        Step(
+        OfficeTaskStep(
             "withdraw",
             gettext_lazy("Withdraw"),
             "undo",
-            gettext_lazy("The request is taken back and everything stays as it is. It can be asked for again."),
-            gettext_lazy("Withdraw"),
+            gettext_lazy("The request is withdrawn and the element stays as it is. It can be requested again."),
             ngettext_lazy("%(number)s task was withdrawn.", "%(number)s tasks were withdrawn.", "number"),
             Permission.EDIT,
-            lambda writer, task, given: withdraw_task(writer, task, given[COMMENT]),
+            withdraw_task,
             look="danger",
         ),
     )
 }
 
 
-def steps_for(request: HttpRequest) -> list[Step]:
+def steps_for(request: HttpRequest) -> list[OfficeTaskStep]:
     return [each for each in STEPS.values() if each.is_open_to(request)]
 
 
 class StepForm(forms.Form):
     assignee = forms.ChoiceField(
-        label=gettext_lazy("Who is to decide"),
+        label=gettext_lazy("Approver"),
         widget=UnfoldAdminSelectWidget,
-        error_messages={"required": gettext_lazy("Choose who is to decide.")},
+        error_messages={"required": gettext_lazy("Choose an approver.")},
     )
     comment = LinesField(
         label=gettext_lazy("Comment"),
         max_length=MAX_COMMENT,
         widget=UnfoldAdminTextareaWidget({"rows": DEFAULT_ROWS}),
-        error_messages={"required": gettext_lazy("Say why: the comment stands in the lifecycle log.")},
+        error_messages={"required": gettext_lazy("Enter a reason; it is recorded in the lifecycle log.")},
     )
 
-    def __init__(self, step: Step, request: HttpRequest, tasks: Sequence[Task], data: Any = None) -> None:
+    def __init__(self, step: OfficeTaskStep, request: HttpRequest, tasks: Sequence[Task], data: Any = None) -> None:
         super().__init__(data)
         comment = self.fields[COMMENT]
         comment.required = step.needs_comment
-        stands = _("Stands in the lifecycle log of each element.")
-        left_empty = _("May be left empty.")
-        comment.help_text = stands if step.needs_comment else f"{stands} {left_empty}"
+        recorded = _("Recorded in the lifecycle log of each element.")
+        optional = _("Optional.")
+        comment.help_text = recorded if step.needs_comment else f"{recorded} {optional}"
         if step.needs_assignee:
             self.fields[ASSIGNEE].choices = approver_choices(request, tasks)  # type: ignore[attr-defined]  # a ChoiceField
         else:
@@ -169,17 +170,17 @@ class StepForm(forms.Form):
 
 
 def approver_choices(request: HttpRequest, tasks: Sequence[Task]) -> list[tuple[str, str]]:
-    """By name. Who has made all of these requests, or is to decide on all of them already, is left out."""
+    """Return the approvers by name, without the requester or assignee of all these tasks."""
     useless = {each.requester_id for each in tasks} if len({each.requester_id for each in tasks}) == 1 else set()
     useless |= {each.assignee_id for each in tasks} if len({each.assignee_id for each in tasks}) == 1 else set()
     people = [str(each.id) for each in read_approving_users() if each.id not in useless]
     named = labels_of(request).elements(people)
     found = sorted(((each.element, each.name) for each in named.values()), key=lambda choice: choice[1].casefold())
-    return [("", _("Choose somebody")), *found] if found else []
+    return [("", _("Choose an approver")), *found] if found else []
 
 
 def step_view(request: HttpRequest, kind: str) -> HttpResponse:
-    """GET asks, POST does."""
+    """Show the form of a step (GET) or take the step (POST)."""
     step = STEPS.get(kind)
     if step is None:
         raise NotFound(_("There is no such page."))
@@ -191,8 +192,8 @@ def step_view(request: HttpRequest, kind: str) -> HttpResponse:
     form = StepForm(step, request, tasks, request.POST)
     if not form.is_valid():
         return step_page(request, step, tasks, form)
-    cleaned = form.cleaned_data
-    outcomes = step_each(writer_of(request), tasks, lambda writer, task: step.run(writer, task.id, cleaned))
+    given_values = [form.cleaned_data[COMMENT], *([UUID(form.cleaned_data[ASSIGNEE])] if step.needs_assignee else [])]
+    outcomes = step_each(writer_of(request), tasks, lambda writer, task: step.run(writer, task.id, *given_values))
     done = [each.task for each in outcomes if each.problem is None]
     if done:
         messages.success(request, step.done % {"number": len(done)})
@@ -201,15 +202,15 @@ def step_view(request: HttpRequest, kind: str) -> HttpResponse:
     return step_page(request, step, [each.task for each in outcomes if each.problem], form, outcomes)
 
 
-def require_step(request: HttpRequest, step: Step) -> None:
+def require_step(request: HttpRequest, step: OfficeTaskStep) -> None:
     if not step.is_open_to(request):
         raise Forbidden(needs_permission(step.needs))
 
 
 def find_tasks(ids: Sequence[str]) -> list[Task]:
-    """Oldest first. Ids that nothing has are passed over, as long as something is left."""
+    """Return the tasks, oldest first. Unknown ids are ignored if at least one task is found."""
     if len(ids) > MAX_TASKS:
-        text = _("%(count)d tasks are too many for one step; at most %(most)d are possible.")
+        text = _("%(count)d tasks are too many for one step; select at most %(most)d.")
         raise Invalid(text % {"count": len(ids), "most": MAX_TASKS})
     wanted = []
     for each in ids:
@@ -219,18 +220,18 @@ def find_tasks(ids: Sequence[str]) -> list[Task]:
             continue
     found = list(Task.objects.filter(id__in=wanted)) if wanted else []
     if not found:
-        raise NotFound(_("There is no such task."))
+        raise NotFound(_("This task does not exist."))
     return found
 
 
 def step_page(
     request: HttpRequest,
-    step: Step,
+    step: OfficeTaskStep,
     tasks: Sequence[Task],
     form: StepForm | None = None,
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[TaskStepResult] = (),
 ) -> HttpResponse:
-    """Asks for what the step needs. After a try: with what could not be done, why, and what was typed."""
+    """Show the form of a step; after an attempt, with the failed tasks, their problems and the entered values."""
     rows = task_rows(request, tasks)
     problems = {each.task.id: each.problem for each in outcomes if each.problem}
     form = form or StepForm(step, request, tasks)
@@ -241,22 +242,22 @@ def step_page(
         "step": step,
         "form": form,
         "rows": [(cells_of(row), problems.get(row.task.id)) for row in rows],
-        "letters": letters(request, rows) if step.key == "remind" else [],
-        "can_go_on": any(row.sheet.is_open for row in rows),
+        "letters": reminder_mails(request, rows) if step.key == "remind" else [],
+        "can_go_on": any(row.status.is_open for row in rows),
         "has_nobody": step.needs_assignee and not form.fields[ASSIGNEE].choices,  # type: ignore[attr-defined]
         "number_done": len(outcomes) - len(problems),
         "number_of_problems": len(problems),
         "back": way_back(request),
         "action": reverse("admin:release_task_step", args=[step.key]),
     }
-    # Where something was done the answer is a success with a remainder; where nothing was, it is what stood against it.
+    # A partial success has status 200. If every task failed, the status is that of the first problem.
     nothing_done = bool(problems) and len(problems) == len(outcomes)
     status = status_of(next(iter(problems.values()))) if nothing_done else 200
     return TemplateResponse(request, "back_office/tasks/step.html", context, status=status)
 
 
-def _title(step: Step, rows: Sequence[TaskRow]) -> str:
-    """The step by its name, and what it is about."""
+def _title(step: OfficeTaskStep, rows: Sequence[TaskRow]) -> str:
+    """Return the name of the step and of its task, or the number of tasks."""
     if len(rows) == 1:
         return f"{step.title}: {rows[0].task.type}, {rows[0].name}"
     return ngettext("%(step)s: %(number)s task", "%(step)s: %(number)s tasks", len(rows)) % {
@@ -266,7 +267,7 @@ def _title(step: Step, rows: Sequence[TaskRow]) -> str:
 
 
 def way_back(request: HttpRequest) -> str:
-    """The list with its filters, or the page of a task: where the step began. Never anywhere else."""
+    """Return the task page or the filtered list on which the step began. Other addresses are ignored."""
     tasks = reverse("admin:release_task_changelist")
     for each in (request.POST.get(BACK), request.GET.get(BACK), request.headers.get("Referer")):
         try:

@@ -1,6 +1,6 @@
-"""What comes about by the clock (D21, D23): versions take effect and end, tasks that nobody takes are marked.
+"""Scheduled jobs of the lifecycle (D21, D23): versions take effect and expire, and stuck tasks are marked.
 
-Everything here may be run again and again, and twice at once: what is due is looked for, locked, and looked at again.
+The jobs can run repeatedly and concurrently: each finds what is due, locks it, and checks it again.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from elements.writing.stored import lock_elements
 from facets.blueprint.cycles import Category
 from facets.configuration import CompiledCycle, Configuration, configuration_of, settled_configuration
 from release.models import Task
-from release.steps.effects import Change, entered, open_tasks, write_steps
-from release.steps.log import Step, Taken
-from release.tasks.approvers import watch_tasks
+from release.steps.effects import LifecycleChange, open_tasks, with_state, write_steps
+from release.steps.log import Step, StepTaken
+from release.tasks.approvers import look_up_approvers
 from repository_site.core.database.statements import fetch
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
 CALLER = "run_lifecycle"
-# Versions that are changed in one transaction.
+# Versions in one transaction.
 BATCH = 200
 ATTEMPTS = 5
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What was done to a storage, or would be: each a line for people."""
+class LifecycleJobResult:
+    """The changes of a storage, or the planned ones in a dry run: one line of text each."""
 
     in_effect: list[str] = field(default_factory=list)
     expired: list[str] = field(default_factory=list)
@@ -49,16 +49,20 @@ class Outcome:
     freed: list[str] = field(default_factory=list)
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.in_effect or self.expired or self.overtaken or self.stuck or self.freed)
 
 
-def run_lifecycle(storage: Storage, *, dry_run: bool = False, outcome: Outcome | None = None) -> Outcome:
-    """What is due now; with `dry_run` it is only told. `outcome` grows with every step that is done: when one fails, it
-    tells what was done before."""
+def run_lifecycle(
+    storage: Storage, *, dry_run: bool = False, outcome: LifecycleJobResult | None = None
+) -> LifecycleJobResult:
+    """Do what is due now, or only report it with `dry_run`.
+
+    `outcome` collects the changes as they are made, so that a caller sees those before a failure.
+    """
     if dry_run:
         return _plan(storage)
-    outcome = Outcome() if outcome is None else outcome
+    outcome = LifecycleJobResult() if outcome is None else outcome
     for find, step, done in ((_due_effects, Step.EFFECT, outcome.in_effect), (_due_ends, Step.EXPIRY, outcome.expired)):
         batch = partial(_run_batch, storage, find, step)
         while (taken := _attempt(batch)) is not None:
@@ -70,14 +74,14 @@ def run_lifecycle(storage: Storage, *, dry_run: bool = False, outcome: Outcome |
     return outcome
 
 
-def _plan(storage: Storage) -> Outcome:
+def _plan(storage: Storage) -> LifecycleJobResult:
     with tenant_scope(storage):
         configuration, now = configuration_of(storage), timezone.now()
         effects = read_versions(_due_effects(configuration, now, None))
         ends = read_versions(_due_ends(configuration, now, None))
         overtaken = list(open_tasks({*effects, *ends}))
         marks = _find_marks(storage, now, leaving_out={each.id for each in overtaken})
-    return Outcome(
+    return LifecycleJobResult(
         [_line(row) for row in effects.values()],
         [_line(row) for row in ends.values()],
         [_task_line(each) for each in overtaken],
@@ -87,7 +91,7 @@ def _plan(storage: Storage) -> Outcome:
 
 
 def _attempt(run: Callable[[], T]) -> T:
-    """Others may be changing the same elements, and then one of the two must begin again."""
+    """Retry after a deadlock with another transaction on the same elements."""
     for attempt in range(1, ATTEMPTS):
         try:
             return run()
@@ -98,7 +102,7 @@ def _attempt(run: Callable[[], T]) -> T:
     return run()
 
 
-# Ids of the versions that are due: in this configuration, at this moment, so many at most.
+# Returns the ids of due versions, given the configuration, the time and a limit.
 Finder = Callable[[Configuration, datetime, int | None], list[str]]
 
 
@@ -109,7 +113,7 @@ def _due_ends(configuration: Configuration, now: datetime, limit: int | None) ->
 
 
 def _due_effects(configuration: Configuration, now: datetime, limit: int | None) -> list[str]:
-    """In cycles that ask for it: the first published state is left for another once the version is valid."""
+    """Find valid versions that are to leave the first published state, in cycles with a state for taking effect."""
     found: list[str] = []
     for cycle, types in _cycles_with_effect(configuration):
         sql = """SELECT v.id::text FROM elements_elementversion v JOIN elements_element e ON e.id = v.element_id
@@ -125,15 +129,15 @@ def _cycles_with_effect(configuration: Configuration) -> Iterator[tuple[Compiled
         yield cycle, [configuration.type_ids[key] for key, each in configuration.cycles.items() if each is cycle]
 
 
-class Batch(NamedTuple):
-    """A line for each version that has taken the step, and for each task that was overtaken by that."""
+class BatchResult(NamedTuple):
+    """Lines about the versions that took the step, and about the tasks that this made obsolete."""
 
     lines: list[str]
     tasks: list[str]
 
 
-def _run_batch(storage: Storage, find: Finder, step: Step) -> Batch | None:
-    """None when nothing is due any more."""
+def _run_batch(storage: Storage, find: Finder, step: Step) -> BatchResult | None:
+    """Run one batch; return None when nothing is due."""
     with tenant_scope(storage):
         configuration = settled_configuration(storage)
         wanted = find(configuration, timezone.now(), BATCH)
@@ -142,13 +146,13 @@ def _run_batch(storage: Storage, find: Finder, step: Step) -> Batch | None:
         lock_elements((), wanted)
         author = Author(None, CALLER, "")
         due = [row for row in read_versions(wanted).values() if _is_due(configuration, row, step, author.now)]
-        change = Change(configuration, ZoneInfo(storage.time_zone), author)
+        change = LifecycleChange(configuration, ZoneInfo(storage.time_zone), author)
         overtaken = write_steps(change, [_taken(change, row, step) for row in due])
-        return Batch([_line(row) for row in due], [_task_line(each) for each in overtaken])
+        return BatchResult([_line(row) for row in due], [_task_line(each) for each in overtaken])
 
 
 def _is_due(configuration: Configuration, row: VersionRow, step: Step, now: datetime) -> bool:
-    """Asked again under the lock: somebody else may have been here meanwhile."""
+    """Check a version again under the lock, because another transaction may have changed it."""
     if row.category != Category.PUBLISHED:
         return False
     if step is Step.EXPIRY:
@@ -157,10 +161,10 @@ def _is_due(configuration: Configuration, row: VersionRow, step: Step, now: date
     return row.state == cycle.published_state and row.valid_from is not None and row.valid_from <= now
 
 
-def _taken(change: Change, row: VersionRow, step: Step) -> Taken:
+def _taken(change: LifecycleChange, row: VersionRow, step: Step) -> StepTaken:
     cycle = change.cycle_of(row)
     target = cycle.cycle.takes_effect if step is Step.EFFECT else cycle.retired_state
-    return Taken(step, row, entered(cycle, row, target))
+    return StepTaken(step, row, with_state(cycle, row, target))
 
 
 def _line(row: VersionRow) -> str:
@@ -172,29 +176,29 @@ def _task_line(task: Task) -> str:
 
 
 @dataclass(slots=True)
-class Marks:
-    """Tasks whose mark is no longer right, with the reasons that they should have; and a line for each."""
+class StuckMarks:
+    """Tasks whose stuck reasons have changed, with the new reasons and a line about each."""
 
     tasks: list[tuple[Task, list[str]]] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
     freed: list[str] = field(default_factory=list)
 
 
-def _find_marks(storage: Storage, now: datetime, leaving_out: Collection[UUID] = ()) -> Marks:
+def _find_marks(storage: Storage, now: datetime, leaving_out: Collection[UUID] = ()) -> StuckMarks:
     tasks = list(Task.objects.filter(state=Task.State.OPEN).exclude(id__in=leaving_out).select_for_update())
-    watch = watch_tasks(tasks, storage.stuck_after_days, now)
-    marks = Marks()
+    lookup = look_up_approvers(tasks, storage.stuck_after_days, now)
+    marks = StuckMarks()
     for task in tasks:
-        reasons = [each.value for each in watch.reasons(task)]
+        reasons = [each.value for each in lookup.reasons(task)]
         if reasons != task.stuck_reasons:
             lines = marks.stuck if reasons else marks.freed
-            lines.append(f"{_task_line(task)}: {', '.join(reasons) or 'can go on'}")
+            lines.append(f"{_task_line(task)}: {', '.join(reasons)}" if reasons else _task_line(task))
             marks.tasks.append((task, reasons))
     return marks
 
 
-def _mark_tasks(storage: Storage) -> Marks:
-    """Tasks that nobody will take, or has not taken for too long, are marked with the reasons; others are freed."""
+def _mark_tasks(storage: Storage) -> StuckMarks:
+    """Mark tasks that nobody can decide, or that wait too long, with the reasons; clear the marks of others."""
     with tenant_scope(storage):
         now = timezone.now()
         marks = _find_marks(storage, now)

@@ -1,4 +1,4 @@
-"""Steps of the lifecycle log in words: for the page of a task, and for the log of the whole storage."""
+"""Rows of the lifecycle log with names and texts, for the page of a task and for the log of the storage."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.labels import Labels, Named, labels_of
-from release.admin.task_rows import Directory, Who, transition_words
+from release.admin.task_rows import Directory, PersonLink, transition_text
 from release.models import LifecycleEntry
 
 Step = LifecycleEntry.Step
-STEP_WORDS: dict[str, str | Promise] = {
+STEP_TEXTS: dict[str, str | Promise] = {
     Step.VERSION: gettext_lazy("New version"),
     Step.TRANSITION: gettext_lazy("Transition"),
     Step.SUCCESSION: gettext_lazy("Replaced by a newer version"),
     Step.EFFECT: gettext_lazy("Took effect"),
     Step.EXPIRY: gettext_lazy("Expired"),
-    Step.REQUEST: gettext_lazy("Task made"),
+    Step.REQUEST: gettext_lazy("Task created"),
     Step.REJECTION: gettext_lazy("Task rejected"),
     Step.WITHDRAWAL: gettext_lazy("Task withdrawn"),
     Step.DELEGATION: gettext_lazy("Task reassigned"),
@@ -34,16 +34,16 @@ STEP_WORDS: dict[str, str | Promise] = {
 class LogRow:
     entry: LifecycleEntry
     what: Named | None
-    """The element as it is now; None when it is gone."""
+    """The element as it is now; None if it was deleted."""
     words: str
     source: str
     target: str
-    """The states in words; the same when the step was about a task."""
+    """Names of the states; equal for steps about a task."""
     transition: str
-    """In words; empty where the clock took the step, or it began a version."""
-    who: Who
+    """Name of the transition; empty for scheduled jobs and new versions."""
+    who: PersonLink
     other: str
-    """Whom a task was given to, whom somebody decided for, or who was reminded; in words."""
+    """The new assignee of a task, the approver on whose behalf it was decided, or the reminded assignee."""
 
     @property
     def has_moved(self) -> bool:
@@ -55,7 +55,7 @@ class LogRow:
 
 
 def log_rows(request: HttpRequest, entries: Sequence[LifecycleEntry]) -> list[LogRow]:
-    """In their order; three statements at most, for any number."""
+    """Return the rows of any number of entries, in their order, with at most three statements."""
     labels = labels_of(request)
     elements = labels.elements({str(each.element_id) for each in entries})
     people = [one for each in entries for one in (each.caller_id, each.assignee_id)]
@@ -67,10 +67,10 @@ def _row(entry: LifecycleEntry, what: Named | None, labels: Labels, directory: D
     return LogRow(
         entry,
         what,
-        str(STEP_WORDS[entry.step]),
+        str(STEP_TEXTS[entry.step]),
         _state(labels, what, entry.from_state),
         _state(labels, what, entry.to_state),
-        transition_words(labels, what, entry.transition),
+        transition_text(labels, what, entry.transition),
         directory.caller(entry.caller_id, entry.caller_label),
         _other(entry, directory),
     )
@@ -81,10 +81,10 @@ def _state(labels: Labels, what: Named | None, state: str) -> str:
 
 
 def _other(entry: LifecycleEntry, directory: Directory) -> str:
-    """The reminder of a task that is for every approver names nobody."""
+    """Return the text about the other person of a step."""
     if entry.assignee_id is None:
         return _("every approver") if entry.step == Step.REMINDER else ""
-    name = directory.person(entry.assignee_id).name or _("somebody who is gone")
+    name = directory.person(entry.assignee_id).name or _("deleted user")
     if entry.step == Step.DELEGATION:
         return _("to %(name)s") % {"name": name}
     return name if entry.step == Step.REMINDER else _("on behalf of %(name)s") % {"name": name}

@@ -1,7 +1,7 @@
-"""A version whose life is about to go on: read under the lock of its element, with what the caller may do with it.
+"""A version locked for a lifecycle change, with the permissions of the caller.
 
-Whoever changes states or makes versions of an element waits for this lock, so that of several at once each sees what
-the one before has done.
+Every change of a state and every new version takes the lock of the element first, so that concurrent callers see each
+other's changes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
 from storage.access.callers import Caller
 
-# May refuse what is held, before anything else is looked at.
-OnHeld = Callable[[VersionRow], None]
+# Called with the locked version; may raise a Problem before anything else is checked.
+OnLocked = Callable[[VersionRow], None]
 
 
 @dataclass(frozen=True)
-class Life:
-    """A version, its type, and what it refers to."""
+class LifecycleVersion:
+    """A version with its type, its references and the caller's permissions."""
 
     configuration: Configuration
     caller: Caller
@@ -40,7 +40,7 @@ class Life:
 
     @property
     def cycle(self) -> CompiledCycle | None:
-        """None of elements without versions."""
+        """The release cycle; None for types without versions."""
         return self.configuration.cycles.get(self.type.key)
 
     @cached_property
@@ -49,30 +49,34 @@ class Life:
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """The name of the version in messages."""
         return f"{self.type.key} {self.row.version}"
 
 
-def look_at(configuration: Configuration, caller: Caller, row: VersionRow) -> Life:
-    """As it stands, without a lock."""
-    return Life(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
+def read_unlocked(configuration: Configuration, caller: Caller, row: VersionRow) -> LifecycleVersion:
+    """Return a version without locking it."""
+    return LifecycleVersion(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
 
 
-def hold(writer: Writer, found: VersionRow, *, named: str | None = None, on_held: OnHeld | None = None) -> Life:
-    """As it stands once nobody else is changing it. `named` is the id that was asked with: an element's stands for its
-    newest version, which may be another one by now."""
+def lock_version(
+    writer: Writer, found: VersionRow, *, named: str | None = None, on_locked: OnLocked | None = None
+) -> LifecycleVersion:
+    """Lock the element and return its version as it is then.
+
+    `named` is the id in the request. The id of an element means its newest version, which may have changed meanwhile.
+    """
     stored = lock_elements({found.element}, {found.version})
     by_element = named == found.element and sees_drafts(writer.caller)
     row = stored.version_of(found.element, None if by_element else found.version)
     if row is None:
         raise NotFound(no_element(named or found.version))
-    if on_held is not None:
-        on_held(row)
-    return Life(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))
+    if on_locked is not None:
+        on_locked(row)
+    return LifecycleVersion(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))
 
 
 @dataclass(frozen=True, slots=True)
-class KnownNumber:
+class VersionNumber:
     version: str
     category: str
     state: str
@@ -84,8 +88,8 @@ class KnownNumber:
         return f"{self.major}.{self.minor}"
 
 
-def read_numbers(element: str) -> list[KnownNumber]:
-    """The versions of an element, oldest first."""
+def read_numbers(element: str) -> list[VersionNumber]:
+    """Return the versions of an element, oldest first."""
     sql = """SELECT v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
         WHERE v.element_id = %s::uuid ORDER BY v.major, v.minor"""
-    return [KnownNumber(*row) for row in fetch(sql, [element])]
+    return [VersionNumber(*row) for row in fetch(sql, [element])]

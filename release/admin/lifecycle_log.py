@@ -1,4 +1,4 @@
-"""The lifecycle log of the whole storage, newest first: what was released, asked for, decided and reminded of."""
+"""The lifecycle log of the whole storage in the back office, newest first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unfold.views import ChangeList
 
 from elements.admin.labels import element_address, labels_of
 from elements.admin.lists import MAX_PAGE, ListPaginator
-from release.admin.log_rows import STEP_WORDS, LogRow, log_rows
+from release.admin.lifecycle_log_rows import STEP_TEXTS, LogRow, log_rows
 from release.admin.task_cells import cell, link, quiet
 from release.admin.task_filters import Choices
 from release.models import LifecycleEntry
@@ -43,7 +43,7 @@ class StepFilter(DropdownFilter):
     parameter_name = "step"
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> Choices:
-        return [(RELEASE, _("Release")), *STEP_WORDS.items()]
+        return [(RELEASE, _("Release")), *STEP_TEXTS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
         value = self.value()
@@ -51,11 +51,11 @@ class StepFilter(DropdownFilter):
             return queryset
         if value == RELEASE:
             return releases(queryset, labels_of(request).configuration)
-        return queryset.filter(step=value) if value in STEP_WORDS else queryset.none()
+        return queryset.filter(step=value) if value in STEP_TEXTS else queryset.none()
 
 
 class WeekFilter(DropdownFilter):
-    """By the Monday it begins with. Any week can be asked for by its address; the last ones are offered."""
+    """Filter by the Monday of a week. The address accepts any week; the list offers the last ones."""
 
     title = gettext_lazy("week")
     parameter_name = "week"
@@ -79,7 +79,7 @@ class WeekFilter(DropdownFilter):
 
 
 class LogList(ChangeList):
-    """Never counts: the log only grows."""
+    """A list without a total, because the log only grows."""
 
     has_next = False
 
@@ -91,7 +91,7 @@ class LogList(ChangeList):
         self.result_list = found[:PAGE_SIZE]
         for row in log_rows(request, self.result_list):
             row.entry.row = row  # type: ignore[attr-defined]  # for the columns, which get the entry alone
-        # These stand for numbers that the templates ask for.
+        # Numbers that the templates require.
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
         self.paginator = ListPaginator(self.result_list, PAGE_SIZE)
@@ -128,7 +128,7 @@ class LifecycleAdmin(StorageModelAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A step has no page of its own; that of its element shows it."""
+        """Redirect to the page of the element; a step has no page of its own."""
         try:
             entry = LifecycleEntry.objects.filter(id=UUID(object_id)).first()
         except ValueError:
@@ -166,5 +166,5 @@ class LifecycleAdmin(StorageModelAdmin):
 
     @admin.display(description=gettext_lazy("comment"))
     def remark(self, entry: LifecycleEntry) -> SafeString:
-        warnings = [quiet(_("Passed over: %(warning)s") % {"warning": each}) for each in entry.ignored_warnings]
+        warnings = [quiet(_("Ignored: %(warning)s") % {"warning": each}) for each in entry.ignored_warnings]
         return cell(entry.comment, *warnings)

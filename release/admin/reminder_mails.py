@@ -1,4 +1,4 @@
-"""The words of reminders: one letter for each who is to decide, about all of the tasks (D117)."""
+"""Texts of reminder mails: one mail to each assignee about all of their tasks (D117)."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from release.admin.task_rows import TaskRow
-from release.admin.task_words import assignee_name
+from release.admin.task_texts import assignee_name
 from release.tasks.approvers import People, read_approving_users, read_people
-from release.tasks.reminders import Letter, known_addresses
+from release.tasks.reminders import ReminderMail, known_addresses
 from storage.pages import storage_of
 from storage.tenancy.addresses import public_base
 
 
-def letters(request: HttpRequest, rows: Sequence[TaskRow]) -> list[Letter]:
-    """In the order of the tasks; only what is open waits for anybody."""
+def reminder_mails(request: HttpRequest, rows: Sequence[TaskRow]) -> list[ReminderMail]:
+    """Return a mail for each assignee of the open tasks, in the order of the tasks."""
     by_assignee: dict[UUID | None, list[TaskRow]] = {}
     for row in rows:
-        if row.sheet.is_open:
+        if row.status.is_open:
             by_assignee.setdefault(row.task.assignee_id, []).append(row)
     people = read_people({each for each in by_assignee if each})
     everybody = [each.id for each in read_approving_users()] if None in by_assignee else []
     readers = {each: _readers(each, people, everybody) for each in by_assignee}
     addresses = known_addresses(storage_of(request), {one for found in readers.values() for one in found})
     return [
-        Letter(
+        ReminderMail(
             assignee_name(waiting[0]),
             tuple(addresses[one] for one in readers[assignee] if one in addresses),
             _subject(waiting),
@@ -54,15 +54,18 @@ def _subject(waiting: Sequence[TaskRow]) -> str:
 
 
 def _body(request: HttpRequest, waiting: Sequence[TaskRow]) -> str:
-    lines = [ngettext("This task waits for your decision:", "These tasks wait for your decision:", len(waiting)), ""]
+    lines = [
+        ngettext("This task is waiting for your decision:", "These tasks are waiting for your decision:", len(waiting)),
+        "",
+    ]
     for row in waiting:
         lines += [
             f"{row.task.type}: {row.name}",
-            _("Asked for by %(name)s on %(date)s, due %(due)s.")
+            _("Requested by %(name)s on %(date)s, due %(due)s.")
             % {
                 "name": row.requester.name,
                 "date": formats.date_format(timezone.localtime(row.task.requested_on)),
-                "due": formats.date_format(timezone.localtime(row.sheet.due)),
+                "due": formats.date_format(timezone.localtime(row.status.due)),
             },
             *([_("Reason: %(comment)s") % {"comment": row.task.comment}] if row.task.comment else []),
             f"{public_base(request)}{row.address}",
