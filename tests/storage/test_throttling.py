@@ -16,7 +16,7 @@ from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 INFO, OPEN, FOREIGN = (f"/{path}/_api/rest/info" for path in ("acme/handbook", "acme/open", "rival/handbook"))
-REFUSED = "Too many requests; try again in 1000 second(s)."
+REFUSED = "Too many requests; try again in 1000 seconds."
 BURST = 3
 
 
