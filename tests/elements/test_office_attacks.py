@@ -19,7 +19,7 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.office import Office, main_text
-from tests.elements.test_people_office import ARCHITECT, OFFICE, TEAM, USERS, form_of
+from tests.elements.people_forms import ARCHITECT, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, token_for
 from tests.storage.office import signed_in
 

@@ -18,16 +18,13 @@ from storage.models import Storage, StorageMembership
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
+from tests.elements.people_forms import ARCHITECT, GROUPS, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import checked_roles, errors, member, signed_in
 
 pytestmark = pytest.mark.django_db
-OFFICE = "/demo/showcase/admin/elements/"
-USERS, GROUPS = f"{OFFICE}user/", f"{OFFICE}usergroup/"
-ARCHITECT = UUID("ef48fe82-0c34-5db0-b13f-8aa83b9d648b")
 AUDITOR = UUID("fac4d8a8-3006-5a09-a585-dfaf3f8364fe")
 FORMER = UUID("12f6b6b4-2305-5412-bfb5-85ed7355c624")
-TEAM = UUID("59c49bf6-8215-591d-8cd5-17fc279c4107")
 READERS = UUID("1370be45-82e6-540a-b1ff-91c1e505e03e")
 SPY = UUID("00000000-0000-4000-8000-000000000077")
 
@@ -51,17 +48,6 @@ def attributes(storage: Storage, element: UUID) -> dict[str, Any]:
     with tenant_scope(storage):
         found: dict[str, Any] = Element.objects.select_related("newest").get(id=element).newest.attributes
         return found
-
-
-def form_of(page: str) -> dict[str, Any]:
-    """Return the values that a browser would send."""
-    fields: dict[str, Any] = {}
-    for name, value in re.findall(r'<input type="(?:text|hidden|number)" name="(\w+)" value="([^"]*)"', page):
-        fields[name] = value
-    for name, text in re.findall(r'<textarea name="(\w+)"[^>]*>\s*(.*?)</textarea>', page, re.DOTALL):
-        fields[name] = text
-    fields.pop("csrfmiddlewaretoken", None)
-    return {**fields, "roles": checked_roles(page), "groups": re.findall(r'<option value="([\w-]+)" selected', page)}
 
 
 def rows(page: str) -> list[str]:
