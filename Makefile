@@ -11,8 +11,8 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 # Stamps of what is installed, for each version of Python: what running needs, and the development tools.
 RUN := $(VENV)/.installed-to-run-$(VERSION)
 DEV := $(VENV)/.installed-to-develop-$(VERSION)
-RUN_SIZE := about 200 MB, a minute with pip
-DEV_SIZE := about 500 MB more, two minutes with pip
+RUN_SIZE := about 300 MB, a minute with pip
+DEV_SIZE := about 450 MB more, two minutes with pip
 # uv is ten times as fast as pip, where it is installed; if it fails, pip does the work.
 UV ?= $(shell command -v uv)
 PIP_OPTIONS := --no-deps --require-hashes

@@ -1,3 +1,3 @@
-"""The site: settings and addresses at the top, operation of the server, and in `core` the base of every app."""
+"""The site: settings and addresses, the server in `operations`, and the base of every app in `core`."""
 
 __version__ = "0.1.0"

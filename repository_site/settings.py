@@ -1,4 +1,4 @@
-"""Settings of the installation: one set for demo, tests and production, varied by `environment.py` alone."""
+"""Django settings of demo, tests and production. Only environment variables (`environment.py`) change them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repository_site.operations.secret_key import load_or_make_secret_key
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
-    # The doctor changes nothing, not even what is read before it is called.
+    # The doctor changes nothing, so it does not write a new secret key either.
     SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(
         DATA_DIR / "secret-key", keep=sys.argv[1:2] != ["doctor"]
     )
@@ -67,7 +67,7 @@ INSTALLED_APPS = [
     "facets",
     "elements",
     "release",
-    # Unfold's templates and those of its widgets stand before Django's.
+    # Before Django's admin, so that the templates of unfold and its widgets take precedence.
     "repository_site.theme.ThemeConfig",
     "unfold.contrib.filters",
     "unfold.contrib.forms",
@@ -107,7 +107,7 @@ MIDDLEWARE = [
 ]
 
 if TRACES:
-    # Inside of the log, which then has the id of the trace; nothing of OpenTelemetry is imported otherwise (D163).
+    # Inside of the log middleware, so that log lines have the trace id. OpenTelemetry is not imported otherwise (D163).
     MIDDLEWARE.insert(2, "repository_site.operations.tracing.TracingMiddleware")
 
 TEMPLATES = [
@@ -124,12 +124,12 @@ TEMPLATES = [
         },
     },
 ]
-# Widgets of ours have their templates in `templates`.
+# Our widgets have their templates in `templates`.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 
 def _database() -> dict[str, Any]:
-    """One PostgreSQL everywhere: the operator's by DATABASE_URL, else the embedded one, started on first use."""
+    """Return the database of DATABASE_URL, or the embedded PostgreSQL, which starts on first use."""
     if not DATABASE_ADDRESS:
         return {
             "NAME": EmbeddedPostgres.DATABASE,
@@ -180,7 +180,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Sessions and their cookies (D149). Scripts that write by the API with a session read the other cookie.
+# Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -188,7 +188,7 @@ if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
-    # The API is refused rather than redirected over plain http: a redirect would drop a POST body (D1).
+    # The API refuses plain http instead of redirecting: a redirect would drop a POST body (D1).
     SECURE_REDIRECT_EXEMPT = [r"(^|/)_api(/|$)"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HSTS_SUBDOMAINS
@@ -222,7 +222,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["repository_site.core.rest.schema.close_objects"],
 }
 
-# The look and the navigation of the two back offices; `storage/back_office/sites.py` names these settings.
+# Theme and navigation of the two back offices; `storage/back_office/sites.py` names these settings.
 _OFFICE: dict[str, Any] = {
     "SITE_SYMBOL": "account_tree",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "repository_site.dashboard.office.icon"}],

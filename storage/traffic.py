@@ -1,7 +1,7 @@
-"""How many requests each storage answers, by the hour, for the site's back office.
+"""Request counts of each storage by hour, for the site's back office.
 
-A request pays for one addition in memory. A thread of the server process writes what has come together every few
-seconds, so a process that is killed loses that much, and a database that is away fails no request.
+A request costs one addition in memory. A thread of each worker process writes the counts every few seconds, so a killed
+process loses a few seconds, and an unreachable database fails no request.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from storage.models import RequestCount
 WRITE_EVERY = 10
 HOUR = 3600
 KEPT_DAYS = 90
-# While the database is away hours pile up; beyond this many new ones are not counted.
+# Counts collect while the database is unreachable. Beyond this many, new ones are dropped.
 MAX_WAITING = 10_000
 log = structlog.get_logger("traffic")
 
 Key = tuple[UUID, int]
-"""A storage, and the number of an hour since 1970."""
+"""A storage, and the number of hours since 1970."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Tally:
 
 
 class TrafficCounter:
-    """For the many threads of a process."""
+    """The counts of a process, shared by its threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,13 +68,13 @@ class TrafficCounter:
                 tally.client_errors += 1
 
     def take(self) -> dict[Key, Tally]:
-        """What has been counted since the last time."""
+        """Return the counts since the last call."""
         with self._lock:
             taken, self._tallies = self._tallies, {}
         return taken
 
     def give_back(self, tallies: Mapping[Key, Tally]) -> None:
-        """What could not be written, to be written with what comes after it."""
+        """Add counts that could not be written, so that they are written with the next ones."""
         with self._lock:
             for key, tally in tallies.items():
                 self._tallies.setdefault(key, Tally()).add(tally)
@@ -83,8 +83,8 @@ class TrafficCounter:
 counter = TrafficCounter()
 
 
-# Added to what other processes have written. In one order, so that two of them never wait for each other, and only for
-# storages that are still there.
+# Adds to the counts that other processes have written: in a fixed order, so that two processes never deadlock, and only
+# for storages that still exist.
 ADD_SQL = """INSERT INTO storage_requestcount AS kept
         (storage_id, hour, requests, client_errors, server_errors, milliseconds)
     SELECT given.storage, given.hour, given.requests, given.client_errors, given.server_errors, given.milliseconds
@@ -100,7 +100,7 @@ ADD_SQL = """INSERT INTO storage_requestcount AS kept
 
 
 def write_counts() -> bool:
-    """Write what this process has counted; False when that was not possible now."""
+    """Write the counts of this process, and return whether that succeeded."""
     tallies = counter.take()
     if not tallies:
         return True
@@ -119,7 +119,7 @@ def write_counts() -> bool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(ADD_SQL, [list(column) for column in zip(*rows, strict=True)])
     except Exception as problem:
-        # Whatever is wrong, counting must not stop, and there is nobody to tell but the log.
+        # Counting must go on, whatever the problem.
         counter.give_back(tallies)
         log.warning("request counts not written", problem=" ".join(str(problem).split()))
         return False
@@ -127,7 +127,7 @@ def write_counts() -> bool:
 
 
 def start_writing() -> None:
-    """From now on this process writes its counts every few seconds, and once more when it ends."""
+    """Write the counts of this process every few seconds, and when it ends."""
     ended = threading.Event()
 
     def run() -> None:
@@ -141,11 +141,11 @@ def start_writing() -> None:
         connection.close()
 
     threading.Thread(target=run, name="traffic", daemon=True).start()
-    # A worker is a process of multiprocessing, which does not call what is registered with atexit.
+    # A worker is a multiprocessing process, which does not call functions registered with atexit.
     Finalize(None, finish, exitpriority=10)
 
 
 def forget_old_hours() -> int:
-    """Delete what is older than it is kept; answers how many rows."""
+    """Delete old counts, and return the number of rows."""
     deleted, _ = RequestCount.objects.filter(hour__lt=timezone.now() - timedelta(days=KEPT_DAYS)).delete()
     return deleted

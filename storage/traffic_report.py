@@ -1,4 +1,4 @@
-"""What has been counted of requests, for the site's back office: by storage, by hour and by day."""
+"""Request counts for the site's back office, by storage, by hour and by day."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Traffic:
 
     @property
     def average(self) -> int | None:
-        """Milliseconds a request."""
+        """Average milliseconds of a request."""
         return round(self.milliseconds / self.requests) if self.requests else None
 
 
@@ -37,18 +37,18 @@ NONE = Traffic()
 
 
 def last_hours(now: datetime) -> datetime:
-    """The beginning of the last 24 hours, of which the running one is the last."""
+    """Return the start of the last 24 hours, the current hour included."""
     return now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
 
 
 def traffic_by_storage(now: datetime) -> dict[UUID, Traffic]:
-    """Of the last 24 hours; storages without a request are not in it."""
+    """Return the counts of the last 24 hours, without storages that had no request."""
     rows = RequestCount.objects.filter(hour__gte=last_hours(now)).values_list("storage").annotate(**SUMS)
     return {storage: Traffic(*sums) for storage, *sums in rows}
 
 
 def traffic_by_hour(now: datetime, storage: Storage | None = None) -> list[tuple[datetime, Traffic]]:
-    """Each of the last 24 hours, oldest first."""
+    """Return the counts of each of the last 24 hours, oldest first."""
     first = last_hours(now)
     rows = _counts(storage).filter(hour__gte=first).values_list(TruncHour("hour")).annotate(**SUMS)
     found = {hour: Traffic(*sums) for hour, *sums in rows}
@@ -57,7 +57,7 @@ def traffic_by_hour(now: datetime, storage: Storage | None = None) -> list[tuple
 
 
 def traffic_by_day(now: datetime, storage: Storage | None = None) -> list[tuple[datetime, Traffic]]:
-    """Each of the last 14 days in the current time zone, oldest first."""
+    """Return the counts of each of the last 14 days in the current time zone, oldest first."""
     today = timezone.localtime(now).date()
     days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
     first = timezone.make_aware(datetime.combine(days[0], datetime.min.time()))

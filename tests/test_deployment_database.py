@@ -1,4 +1,4 @@
-"""docs/how-to/deploy.md on a PostgreSQL that somebody else has set up: its file, its dump, and the way back from that.
+"""docs/how-to/deploy.md with an external PostgreSQL: its SQL file, a dump, and the way back from it.
 
 The commands are those of the page. The server is the embedded one, without what it makes for us, and asks for passwords.
 """
@@ -31,7 +31,7 @@ PASSWORDS = {"repository": "one of ours", "repository_backup": "it's another"}
 class ForeignServer:
     server: Server
     folder: Path
-    """Where the commands are typed, so to speak."""
+    """An external server, with an environment for the commands of the page."""
 
     @property
     def socket_dir(self) -> Path:
@@ -57,7 +57,7 @@ class ForeignServer:
 
 
 def documented(start: str) -> str:
-    """The one command of the page that starts so."""
+    """Return the command of the page that starts with a text."""
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     lines = "\n".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines()
     (found,) = {line for line in lines if line.startswith(start) and "..." not in line}
@@ -66,7 +66,7 @@ def documented(start: str) -> str:
 
 @pytest.fixture(scope="module")
 def foreign_server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[ForeignServer]:
-    """With the tables of an installation in the database `made_before`, and neither our roles nor our database."""
+    """A server with the tables of an installation in the database `made_before`, without our roles and database."""
     folder = tmp_path_factory.mktemp("foreign")
     found = ForeignServer(Server(folder / "var", 0), folder)
     data_folders.copy(found.server.data_dir, "migrate")
@@ -89,8 +89,8 @@ def foreign_server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataF
     found.server.wait_until_nothing_is_left()
 
 
-def test_a_database_of_somebody_else_is_left_alone(foreign_server: ForeignServer) -> None:
-    """The name may be taken: whoever runs the file then must not lock others out of what is theirs."""
+def test_a_foreign_database_is_left_alone(foreign_server: ForeignServer) -> None:
+    """The name may be taken: the file must not lock the owner out of that database."""
     foreign_server.do("psql -c 'CREATE DATABASE repository OWNER other' postgres")
     make = documented(f"{AS_SUPERUSER}psql -f").replace("docs/", f"{PROJECT_DIR}/docs/")
     result = foreign_server.run(make, "--set=password=x", "--set=backup_password=y")
@@ -112,7 +112,7 @@ def test_the_file_the_dump_and_the_way_back(foreign_server: ForeignServer) -> No
         for name, role in (("password", "repository"), ("backup_password", "repository_backup"))
     ]
     foreign_server.do(make, *passwords)
-    # What others have is as good for it, and saves to fill ours first: the role may read it all.
+    # Uses the existing tables instead of filling our own: the role may read all of them.
     foreign_server.do(f"{documented('pg_dump ').removesuffix(' repository')} made_before")
     foreign_server.do(documented(f"{AS_SUPERUSER}psql -v"))
     foreign_server.do(documented("pg_restore "))

@@ -1,4 +1,4 @@
-"""The example files of docs/how-to/deploy.md, as far as their own programs are here to check them."""
+"""The example files of docs/how-to/deploy.md, checked by their own programs where these are installed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_file_is_named_on_the_page() -> None:
 
 
 def test_the_units(tmp_path: Path) -> None:
-    """All together: timers name services."""
+    """All units are checked together, because timers name services."""
     analyser = program("systemd-analyze")
     for path in UNITS:
         text = path.read_text(encoding="utf-8")
@@ -60,19 +60,19 @@ def test_the_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["run_lifecycle", "measure_storages"])
-def test_the_timers_start_commands_that_there_are(command: str) -> None:
+def test_the_timers_start_existing_commands(command: str) -> None:
     timers = [path.read_text(encoding="utf-8") for path in UNITS if path.suffix == ".timer"]
     assert any(f"Unit=repository-task@{command}.service" in text for text in timers)
     assert list(PROJECT_DIR.glob(f"*/management/commands/{command}.py"))
 
 
 def settings_of_the_service(text: str) -> set[str]:
-    """Whose command it is, where, and with which environment."""
+    """Return user, working directory and environment of a command."""
     names = "User|Group|WorkingDirectory|EnvironmentFile|Environment|StateDirectory|StateDirectoryMode"
     return set(re.findall(rf"(?:^|-p )((?:{names})=\S+)", text, re.MULTILINE))
 
 
-def test_commands_by_hand_and_by_the_clock_run_as_the_service_does() -> None:
+def test_manual_and_scheduled_commands_run_like_the_service() -> None:
     service, *others = (
         settings_of_the_service((FILES / name).read_text(encoding="utf-8"))
         for name in ("repository.service", "repository-task@.service", "repository-manage")
@@ -81,8 +81,8 @@ def test_commands_by_hand_and_by_the_clock_run_as_the_service_does() -> None:
     assert others == [service, service]
 
 
-def test_words_of_a_command_by_hand_arrive_as_they_were_typed(tmp_path: Path) -> None:
-    """Of $$, systemd makes one."""
+def test_arguments_of_a_manual_command_are_unchanged(tmp_path: Path) -> None:
+    """systemd turns $$ into $."""
     fake = tmp_path / "systemd-run"
     fake.write_text("#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n")
     fake.chmod(0o755)
@@ -99,7 +99,7 @@ def test_cron_finds_the_command() -> None:
 
 
 def test_nginx_and_the_server_agree() -> None:
-    """Bodies that the server takes pass; idle connections end here after they do there."""
+    """nginx accepts bodies that the server accepts, and closes idle connections first."""
     site = (FILES / "nginx.conf").read_text(encoding="utf-8")
     limit = re.search(r"client_max_body_size ([0-9]+)m;", site)
     assert limit
@@ -107,20 +107,20 @@ def test_nginx_and_the_server_agree() -> None:
     assert "location = /metrics" in site
 
 
-def test_the_environment_names_settings_that_there_are() -> None:
+def test_the_environment_file_names_existing_settings() -> None:
     lines = (FILES / "environment.example").read_text(encoding="utf-8").splitlines()
     given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     known = {variable.name: variable for variable in environment.VARIABLES}
     secret = given.pop("REPOSITORY_SECRET_KEY")
     for name in given:
         known[name].read(given)
-    # Whoever forgets to change it has no installation with a key that everybody knows.
+    # The file contains no key, so no installation can run with a public one.
     with pytest.raises(environment.EnvironmentProblem, match="at least 50 random characters"):
         environment.SECRET_KEY.read({"REPOSITORY_SECRET_KEY": secret})
 
 
 class TestContainerfile:
-    """There may be no container engine here; what can be said without one."""
+    """Checks of the Containerfile without a container engine."""
 
     LINES = re.sub(r"\\\n\s*", "", (PROJECT_DIR / "Containerfile").read_text(encoding="utf-8")).splitlines()
     STEPS = [line.split(maxsplit=1) for line in LINES if line and not line.startswith("#")]
@@ -141,7 +141,7 @@ class TestContainerfile:
         }
         assert {name for name, _ in self.STEPS} == known
         users = [value for name, value in self.STEPS if name == "USER"]
-        # With its group: some engines would take that of root.
+        # With its group: some engines would use that of root.
         assert users == ["10001:10001"]
         images = [value.split()[0] for name, value in self.STEPS if name == "FROM"]
         assert set(images) == {"python:3.11-slim-bookworm"}
@@ -150,14 +150,14 @@ class TestContainerfile:
         assert "podman build --format docker -t repository ." in PAGE.read_text(encoding="utf-8")
 
     @pytest.mark.long
-    def test_what_it_copies_is_enough(self, tmp_path: Path) -> None:
+    def test_the_copied_files_are_enough(self, tmp_path: Path) -> None:
         for name, value in self.STEPS:
             if name == "COPY" and not value.startswith("--from"):
                 *sources, target = value.split()
                 for source in sources:
                     here, there = PROJECT_DIR / source, tmp_path / (source if target == "./" else target)
                     shutil.copytree(here, there) if here.is_dir() else shutil.copy(here, there)
-        # As in the image: without what only developers install there would be no more to see here.
+        # As in the image, with the files that it copies only.
         environ = {"REPOSITORY_DATA_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "repository_site.settings"}
         result = subprocess.run(
             [sys.executable, "manage.py", "check"],

@@ -1,4 +1,4 @@
-"""The example for nginx, before a server that says what reached it."""
+"""The example configuration of nginx, in front of a server that reports its requests."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.test_deployment_files import FILES, program, run
 HOST = "repository.example.org"
 API = "/acme/handbook/_api/rest/info"
 AWAY = "/acme/away/_api/rest/info"
-"""Where the server ends before it answers."""
-# What a client may say of itself, and is not believed.
+"""Path at which the server closes the connection without a response."""
+# Headers of a client that must not be trusted.
 LIES = {"X-Forwarded-For": "1.2.3.4", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example"}
 
 
@@ -45,7 +45,7 @@ class Behind(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nobody reads it."""
+        """Write no log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _wait_for(proxy: Proxy, process: subprocess.Popen[str]) -> None:
     raise AssertionError(process.communicate(timeout=10)[1])
 
 
-def test_what_it_says_of_the_client(proxy: Proxy) -> None:
+def test_headers_about_the_client(proxy: Proxy) -> None:
     response, body = proxy.get("/acme/handbook/?q=a%2Fb")
     assert (response.status, response.getheader("Server")) == (200, "nginx")
     assert json.loads(body) == {
@@ -139,10 +139,10 @@ def test_what_it_says_of_the_client(proxy: Proxy) -> None:
 
 
 def test_plain_http(proxy: Proxy) -> None:
-    """Pages are sent on; calls to the API are refused as the server would, however much they send."""
+    """Pages are redirected; calls to the API are refused as by the server, whatever the size of their body."""
     response, _ = proxy.get("/acme/handbook/?x=1", plain=True)
     assert (response.status, response.getheader("Location")) == (301, f"https://{HOST}/acme/handbook/?x=1")
-    message = "This installation answers over https only."
+    message = "This service requires https. Send the request to an https address."
     for length in (0, 50 * 1024 * 1024):
         response, body = proxy.get(API, plain=True, length=length)
         assert (response.status, response.getheader("Content-Type")) == (400, "application/json")
@@ -159,13 +159,13 @@ def test_metrics_are_not_passed_on(proxy: Proxy, path: str) -> None:
 
 
 def test_a_body_that_is_too_large(proxy: Proxy) -> None:
-    """It says so before any of it is sent."""
+    """It is refused before any of it is sent."""
     response, body = proxy.get(API, length=12 * 1024 * 1024)
     assert (response.status, response.getheader("Content-Type")) == (413, "application/json")
     assert json.loads(body)["message"] == "The request body is too large."
 
 
-def test_a_server_that_is_away(proxy: Proxy) -> None:
+def test_an_unreachable_server(proxy: Proxy) -> None:
     response, body = proxy.get(AWAY)
     assert (response.status, response.getheader("Retry-After")) == (502, "5")
     answer = json.loads(body)

@@ -1,4 +1,4 @@
-"""Whose requests are counted together (D145): one IPv4 address, or the /64 that one IPv6 customer has at the least."""
+"""The network of a client, by which requests are counted (D145): one IPv4 address, or an IPv6 /64."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ IPV6_PREFIX = 64
 
 
 def client_network(request: HttpRequest) -> str:
-    """Of the client, as far as proxies that are trusted tell it (`TrustedProxyMiddleware`)."""
+    """Return the network of the client. `TrustedProxyMiddleware` has set its address."""
     return network_of(request.META.get("REMOTE_ADDR", ""))
 
 
 def network_of(address: str) -> str:
-    """Whoever has one address of a /64 can use them all: counted one by one they would cost nothing."""
+    """Return the network of an address. A client with one address of a /64 can use all of them."""
     try:
         parsed = ip_address(address)
     except ValueError:

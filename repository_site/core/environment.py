@@ -1,7 +1,7 @@
-"""Everything an operator can set from outside, in one declared list.
+"""The environment variables of the service, in one list.
 
-`settings.py` reads only from here, so that every variable has a name, a type, a default and an explanation,
-and a mistake in one is a single line that says what would be right.
+`settings.py` reads only these, so every variable has a name, a type, a default and a description, and a wrong value
+gives a one-line message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Network = IPv4Network | IPv6Network
 
 
 class EnvironmentProblem(Exception):
-    """A variable holds something that cannot be used; the message is one line for the operator."""
+    """A variable has an invalid value; the message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Variable(Generic[T]):
-    """`is_secret` keeps the value out of messages."""
+    """An environment variable. `is_secret` keeps the value out of messages."""
 
     name: str
     parse: Callable[[str], T]
@@ -69,7 +69,7 @@ def _boolean(text: str) -> bool | None:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError("expected a whole number from 1 up")
+        raise ValueError("expected a whole number, 1 or more")
     return int(text)
 
 
@@ -87,7 +87,7 @@ def _address(text: str) -> str:
 
 
 def _database(text: str) -> dict[str, str]:
-    """The parts of a PostgreSQL address by their libpq names; none when it is empty."""
+    """Return the parts of a PostgreSQL address by their libpq names; nothing for an empty text."""
     if text == "":
         return {}
     if not text.startswith(("postgresql://", "postgres://")):
@@ -97,7 +97,7 @@ def _database(text: str) -> dict[str, str]:
     except ProgrammingError as problem:
         raise ValueError(str(problem).strip().splitlines()[0]) from None
     if not parts.get("dbname"):
-        raise ValueError("the name of the database is missing at the end of the address")
+        raise ValueError("the address must end with the name of the database")
     return parts
 
 
@@ -163,102 +163,112 @@ DATABASE_URL = Variable(
     "DATABASE_URL",
     _database,
     "",
-    "PostgreSQL 15 or newer as `postgresql://user:password@host:port/name`. Empty: an embedded PostgreSQL 18 is "
-    "started in the data folder. The role must be neither superuser nor BYPASSRLS. Statements are prepared: a "
-    "PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
+    "Address of PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. If empty, the service runs an "
+    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS. The service "
+    "prepares statements: a PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
     is_secret=True,
 )
 DATA_DIR = Variable(
     "REPOSITORY_DATA_DIR",
     _path,
     str(PROJECT_DIR / "var"),
-    "Folder for the embedded database and the generated secret.",
+    "Folder for the embedded database and the generated secret key.",
 )
-POOL_SIZE = Variable("REPOSITORY_POOL_SIZE", _positive, "8", "Database connections each server process keeps at most.")
+POOL_SIZE = Variable(
+    "REPOSITORY_POOL_SIZE", _positive, "8", "Largest number of database connections of each worker process."
+)
 SECRET_KEY = Variable(
     "REPOSITORY_SECRET_KEY",
     _secret,
     "",
-    "Signs sessions and keys the digests of API tokens; at least 50 random characters. Empty: made once and kept "
-    "in the data folder, readable by the owner only.",
+    "Key that signs sessions and the digests of API tokens; at least 50 random characters. If empty, the service "
+    "creates one in the data folder, readable by the owner only.",
     is_secret=True,
 )
 SECRET_KEY_FALLBACKS = Variable(
     "REPOSITORY_SECRET_KEY_FALLBACKS",
     _words,
     "",
-    "Earlier secret keys, separated by commas, that stay accepted while sessions and tokens move to the new one.",
+    "Earlier secret keys, separated by commas, that are still accepted while sessions and tokens move to the new one.",
     is_secret=True,
 )
 PUBLIC_URL = Variable(
     "REPOSITORY_PUBLIC_URL",
     _address,
     "",
-    "The address clients use, such as `https://repository.example.org`. Empty: addresses in answers are built from "
-    "each request's own scheme and host.",
+    "Address that clients use, such as `https://repository.example.org`. If empty, addresses in responses use the "
+    "scheme and host of each request.",
 )
 ALLOWED_HOSTS = Variable(
     "REPOSITORY_ALLOWED_HOSTS",
     _words,
     "localhost,127.0.0.1,[::1]",
-    "Host names the server answers to, separated by commas; the host of the public address is added.",
+    "Host names that the server accepts, separated by commas. The host of the public address is always accepted.",
 )
 HTTPS = Variable(
     "REPOSITORY_HTTPS",
     _boolean,
     "",
-    "Whether clients come over https: secure cookies, HSTS, plain http refused. Empty: yes when the public address "
-    "starts with https.",
+    "Whether clients use https: the service then sets secure cookies and HSTS, and refuses plain http. If empty, true "
+    "for a public address that starts with https.",
 )
 HSTS_SUBDOMAINS = Variable(
     "REPOSITORY_HSTS_SUBDOMAINS",
     _boolean,
     "true",
-    "Whether browsers shall use https for subdomains of the public address, too.",
+    "Whether HSTS includes the subdomains of the public address.",
 )
 TRUSTED_PROXIES = Variable(
     "REPOSITORY_TRUSTED_PROXIES",
     _networks,
     "",
-    "Addresses or networks of reverse proxies, separated by commas, whose `X-Forwarded-*` headers are believed.",
+    "Addresses or networks of reverse proxies, separated by commas, whose `X-Forwarded-*` headers are trusted.",
 )
 BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", _positive, str(10 * 1024 * 1024), "Largest request body in bytes.")
 MAX_ELEMENTS = Variable(
-    "REPOSITORY_MAX_ELEMENTS", _positive, "1000", "Most elements, or content items, in one request."
+    "REPOSITORY_MAX_ELEMENTS", _positive, "1000", "Largest number of elements or content items in one request."
 )
 STATEMENT_TIMEOUT = Variable(
-    "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Seconds that one database statement of a request may take."
+    "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Timeout in seconds of a database statement of a request."
 )
 STREAM_TIMEOUT = Variable(
     "REPOSITORY_STREAM_TIMEOUT",
     _positive,
     "60",
-    "Seconds after which a client that takes nothing of an answer, or no further batch of a whole list, is cut off.",
+    "Seconds after which the server closes the connection of a client that does not read its response.",
 )
-MAX_PAGE_SIZE = Variable("REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` a client may ask for.")
+MAX_PAGE_SIZE = Variable(
+    "REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` that a client can request."
+)
 TOKEN_RATE = Variable(
     "REPOSITORY_TOKEN_RATE",
     _rate,
     "300/3000",
-    "Requests a second and burst that one token may send to one server process, or `off`.",
+    "Rate limit of one token in each worker process: requests per second and burst, or `off`.",
 )
 ANONYMOUS_RATE = Variable(
-    "REPOSITORY_ANONYMOUS_RATE", _rate, "100/1000", "The same for one address that sends no credential."
+    "REPOSITORY_ANONYMOUS_RATE",
+    _rate,
+    "100/1000",
+    "Rate limit of one client address without a credential: requests per second and burst, or `off`.",
 )
 SIGN_IN_FAILURES = Variable(
     "REPOSITORY_SIGN_IN_FAILURES",
     _positive,
     "5",
-    "How often signing in with one name from one address may fail within the window before more attempts wait.",
+    "Failed sign-ins with one name from one address, within the window, after which further attempts are refused.",
 )
 SIGN_IN_FAILURES_PER_ADDRESS = Variable(
     "REPOSITORY_SIGN_IN_FAILURES_PER_ADDRESS",
     _positive,
     "50",
-    "The same for one address with any names; many people may share an address.",
+    "The same limit for one address with any names. Many people may share an address.",
 )
 SIGN_IN_WINDOW = Variable(
-    "REPOSITORY_SIGN_IN_WINDOW", _positive, "15", "Minutes for which failed sign-ins count, from the first of them on."
+    "REPOSITORY_SIGN_IN_WINDOW",
+    _positive,
+    "15",
+    "Length in minutes of the window in which failed sign-ins count, from the first one on.",
 )
 PUBLIC_STORAGE_LIST = Variable(
     "REPOSITORY_PUBLIC_STORAGE_LIST",
@@ -270,46 +280,49 @@ LOG_LEVEL = Variable(
     "REPOSITORY_LOG_LEVEL",
     _one_of("debug", "info", "warning", "error"),
     "info",
-    "Least severe level that is logged: debug, info, warning or error.",
+    "Lowest level that is logged: debug, info, warning or error.",
 )
 LOG_FORMAT = Variable(
-    "REPOSITORY_LOG_FORMAT", _one_of("json", "console"), "json", "`json` (one object a line) or `console`."
+    "REPOSITORY_LOG_FORMAT",
+    _one_of("json", "console"),
+    "json",
+    "Log format: `json` (one object per line) or `console`.",
 )
 METRICS_NETWORKS = Variable(
     "REPOSITORY_METRICS_NETWORKS",
     _networks_or_off,
     "127.0.0.0/8,::1",
-    "Addresses or networks, separated by commas, that may read `/metrics` without a secret when they connect directly, "
+    "Addresses or networks, separated by commas, that can read `/metrics` without the token if they connect directly, "
     "not through a proxy; or `off`.",
 )
 METRICS_TOKEN = Variable(
     "REPOSITORY_METRICS_TOKEN",
     _metrics_secret,
     "",
-    "Whoever sends it as `Authorization: Bearer` may read `/metrics` from anywhere; at least 20 random characters.",
+    "Token that lets any client read `/metrics`, sent as `Authorization: Bearer`; at least 20 random characters.",
     is_secret=True,
 )
 METRICS_STORAGES = Variable(
     "REPOSITORY_METRICS_STORAGES",
     _boolean,
     "false",
-    "Whether `/metrics` tells requests apart by storage, and traces name it.",
+    "Whether metrics and traces name the storage of a request.",
 )
 TRACES = Variable(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     _address,
     "",
-    "Address of an OpenTelemetry collector that takes OTLP over http, such as `http://127.0.0.1:4318`. Empty: no "
-    "traces. Needs `requirements-traces.txt`. Other `OTEL_*` variables count as OpenTelemetry says.",
+    "Address of an OpenTelemetry collector for OTLP over http, such as `http://127.0.0.1:4318`. If empty, the service "
+    "sends no traces. Needs `requirements-traces.txt`. OpenTelemetry reads the other `OTEL_*` variables.",
 )
 REGION = Variable(
-    "REPOSITORY_REGION", _region, "DE", "ISO region that the administrative contexts and new storages have by default."
+    "REPOSITORY_REGION", _region, "DE", "Default ISO region of the administrative contexts and of new storages."
 )
 TIME_ZONE = Variable(
     "REPOSITORY_TIME_ZONE",
     _time_zone,
     "Europe/Berlin",
-    "IANA time zone that the administrative contexts and new storages have by default.",
+    "Default IANA time zone of the administrative contexts and of new storages.",
 )
 
 VARIABLES: tuple[Variable[object], ...] = tuple(
@@ -318,11 +331,11 @@ VARIABLES: tuple[Variable[object], ...] = tuple(
 
 
 def reference() -> str:
-    """The settings as a Markdown page; `docs/reference/settings.md` is this text."""
+    """Return the settings as a Markdown page, which is `docs/reference/settings.md`."""
     lines = [
         "# Settings",
         "",
-        "Everything is set by environment variables. This page is made from the code: `make docs`.",
+        "Environment variables configure the service. `make docs` generates this page from the code.",
         "",
         "| variable | default | meaning |",
         "|---|---|---|",

@@ -1,4 +1,4 @@
-"""What happens to every request before any app sees it: id and log line, proxy headers, and the manners of `_api`."""
+"""Middleware for every request: request id and log line, proxy headers, request body, https and trailing slashes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from repository_site.core.rest.errors import is_api_path, problem_answer
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
-# Requests whose bodies a process reads at once; each holds a thread for as long as its client takes.
+# Request bodies that a process reads at the same time; each one occupies a thread while its client sends.
 BODIES_AT_ONCE = 48
 _reading = threading.BoundedSemaphore(BODIES_AT_ONCE)
 log = structlog.get_logger("request")
 
 
 class RequestLogMiddleware:
-    """Outermost: names the request, and writes one line when its answer is ready."""
+    """Gives the request its id, and writes one log line when the response is ready."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -38,12 +38,12 @@ class RequestLogMiddleware:
         started = time.perf_counter()
         given = request.META.get("HTTP_X_REQUEST_ID", "")
         request_id = given if SANE_REQUEST_ID.fullmatch(given) else str(uuid.uuid4())
-        request.request_id = request_id  # type: ignore[attr-defined]  # for the 500 page and domain logs
+        request.request_id = request_id  # type: ignore[attr-defined]  # for the 500 page and for logs
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response["X-Request-ID"] = request_id
-        # The path without its query: a token may stand there (D4).
+        # The path without its query, which may contain a token (D4).
         log.info(
             "request",
             method=request.method,
@@ -55,7 +55,7 @@ class RequestLogMiddleware:
 
 
 class TrustedProxyMiddleware:
-    """Believes X-Forwarded-* from configured proxies and drops it from everybody else (D1)."""
+    """Uses X-Forwarded-* headers of trusted proxies, and removes them from all other requests (D1)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -69,7 +69,7 @@ class TrustedProxyMiddleware:
 
     def _believe(self, request: HttpRequest) -> None:
         meta = request.META
-        # Every proxy appends; the last address that is not itself a trusted proxy is the client.
+        # Every proxy appends an address. The client is the last address that is not a trusted proxy.
         for address in reversed(
             [_without_port(part.strip()) for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
         ):
@@ -93,15 +93,15 @@ class TrustedProxyMiddleware:
 
 
 def _without_port(address: str) -> str:
-    """`192.0.2.1:4711` and `[2001:db8::1]:4711` as some proxies write them."""
+    """Remove the port that some proxies append: `192.0.2.1:4711`, `[2001:db8::1]:4711`."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
     return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 class ApiRequestMiddleware:
-    """Below `_api`: a trailing slash is optional and never redirects (D1), https where it is asked for. Bodies are read
-    whole and bounded (D28), those of pages, too."""
+    """Reads request bodies up to the limit (D28). Below `_api`, it also requires https where that is configured, and
+    removes a trailing slash without a redirect (D1)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -109,7 +109,7 @@ class ApiRequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         is_api = is_api_path(request.path_info)
         if is_api and settings.HTTPS and not request.is_secure():
-            return problem_answer(Unreadable("This installation answers over https only."))
+            return problem_answer(Unreadable("This service requires https. Send the request to an https address."))
         try:
             _take_body(request)
         except Problem as problem:
@@ -120,7 +120,7 @@ class ApiRequestMiddleware:
 
 
 def _plain_answer(problem: Problem) -> HttpResponse:
-    """For pages, before anything is known of who asks and in which language."""
+    """Return an error as plain text, for pages: caller and language are not known yet."""
     answer = problem_answer(problem)
     answer.content = problem.message.encode()
     answer["Content-Type"] = "text/plain; charset=utf-8"
@@ -128,36 +128,35 @@ def _plain_answer(problem: Problem) -> HttpResponse:
 
 
 def _take_body(request: HttpRequest) -> None:
-    """Read the body before anything else, so that a slow client holds neither a connection nor a transaction.
+    """Read the body first, so that a slow client occupies neither a database connection nor a transaction.
 
-    Django believes CONTENT_LENGTH alone: it would take a chunked body for an empty one, and one that was cut off for
-    a whole one. Both would be lost in silence.
+    Django looks at CONTENT_LENGTH only: it would treat a chunked body as empty, and a truncated body as complete.
     """
     limit = settings.BODY_LIMIT
     length = request.META.get("CONTENT_LENGTH") or ""
     is_chunked = not length and "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
     if length and not length.isdecimal():
-        raise Unreadable("Content-Length is not a number.")
+        raise Unreadable("The Content-Length header is not a number.")
     if int(length or 0) > limit:
-        raise TooLarge(f"The body is larger than {limit} bytes.")
+        raise TooLarge(f"The request body is larger than {limit} bytes.")
     if not is_chunked and not int(length or 0):
         return
     body = _read(request.META["wsgi.input"], limit + 1 if is_chunked else int(length))
     if len(body) > limit:
-        raise TooLarge(f"The body is larger than {limit} bytes.")
+        raise TooLarge(f"The request body is larger than {limit} bytes.")
     if len(body) < int(length or 0):
-        raise Unreadable("The body ends before the length that was announced.")
+        raise Unreadable("The request body is shorter than its Content-Length.")
     request.META["CONTENT_LENGTH"] = str(len(body))
-    request._stream = io.BytesIO(body)  # what HttpRequest.body and .POST read from
+    request._stream = io.BytesIO(body)  # HttpRequest.body and .POST read from it
 
 
 def _read(stream: Any, size: int) -> bytes:
-    """Not by every thread of the process at once: some are left for requests without a body (D154)."""
+    """Read a body, unless too many threads do so: the others serve requests without a body (D154)."""
     if not _reading.acquire(blocking=False):
-        raise Busy("Too many requests are waiting for their bodies; try again shortly.", retry_after=2)
+        raise Busy("The server is receiving too many request bodies. Try again shortly.", retry_after=2)
     try:
         return cast("bytes", stream.read(size))
     except OSError as problem:
-        raise Unreadable("The body ends before the length that was announced.") from problem
+        raise Unreadable("The request body is shorter than its Content-Length.") from problem
     finally:
         _reading.release()

@@ -1,4 +1,4 @@
-"""What browsers may do with our answers (D148): nothing with those of the API; on pages, run our own files alone."""
+"""Content security policies (D148): API responses allow nothing, pages allow our own files only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGE = {
     "default-src": "'self'",
     "script-src": "'self'",
     "style-src": "'self'",
-    # Texts of elements may show pictures from elsewhere, and hold small ones themselves.
+    # Texts of elements may show pictures of other sites, and contain small ones.
     "img-src": "'self' data: https:",
     "object-src": "'none'",
     "base-uri": "'none'",
@@ -31,22 +31,22 @@ _PAGE = {
     "frame-ancestors": "'none'",
 }
 PAGE = written(_PAGE)
-# The theme writes its colours into each page, and sizes into elements.
+# The theme writes colours and sizes into the pages as inline styles.
 OFFICE = written({**_PAGE, "style-src": "'self' 'unsafe-inline'"})
-# Nothing of these is a page: whoever opens one in a browser sees text.
+# API responses are not pages; a browser shows them as text.
 API = written({"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"})
 NO_PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class PolicyMiddleware:
-    """Around everything, so that files, errors and refusals have a policy, too. A view may have set its own."""
+    """Sets the policies of all responses, files and errors included, unless the view has set its own."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        # "Not modified" brings no content: the browser keeps what it has, with the policy that came with it.
+        # "Not modified" has no content: the browser uses its copy, with the policy of that response.
         if response.status_code != HTTPStatus.NOT_MODIFIED:
             response.headers.setdefault(NAME, _policy(request))
             response.headers.setdefault(PERMISSIONS, NO_PERMISSIONS)

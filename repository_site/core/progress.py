@@ -1,4 +1,4 @@
-"""A bar on a terminal for what takes long; silent anywhere else."""
+"""A progress bar on a terminal; elsewhere nothing is printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = 30
 def with_progress(
     items: Iterable[T], label: str, total: int | None = None, stream: IO[str] | None = None
 ) -> Iterator[T]:
-    """Hand the items on, drawing at most ten times a second."""
+    """Yield the items, and draw the bar at most ten times a second."""
     out = sys.stderr if stream is None else stream
     if not out.isatty():
         yield from items

@@ -1,4 +1,4 @@
-"""`/healthz`: the process answers. `/readyz`: it can also do its work (database there, migrations applied)."""
+"""Health checks: `/healthz` (the process answers) and `/readyz` (database reachable, migrations applied)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from repository_site.core.embedded_postgres import EmbeddedPostgresError
 from repository_site.core.rest.rendering import answer
 
 NO_STORE = {"Cache-Control": "no-store"}
-# Applied migrations cannot become unapplied under a running process, so once seen they need not be read again.
+# Migrations stay applied while a process runs, so they are checked until they were seen applied once.
 _migrated = False
 
 
 class HealthMiddleware:
-    """Answers before anything looks at the host: probes come by address, under any name."""
+    """Answers before the host is checked: probes use addresses and any host name."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -47,8 +47,7 @@ def readyz() -> HttpResponse:
 
 
 def _database() -> str:
-    """A connection that died while it lay idle says nothing about the database: the next one does. When there is none
-    to be had, nobody else gets one."""
+    """Check the database. A dead idle connection says nothing about it, so a second connection is tried."""
     try:
         if not _answers():
             connection.close()

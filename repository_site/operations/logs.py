@@ -1,4 +1,4 @@
-"""JSON logs: one object a line with time, level, request id, storage and caller; credentials never get in."""
+"""JSON logs: one object a line with time, level, request id, storage and caller, without credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-# Tokens as we issue them, wherever they turn up (an address in a message, a header in a traceback).
+# Our tokens, wherever they occur: in an address, in a message, in a traceback.
 TOKEN_PATTERN = re.compile(r"crt_[A-Za-z0-9_-]{16,}")
 
 
@@ -20,7 +20,7 @@ def mask_tokens(logger: WrappedLogger, method: str, event: EventDict) -> EventDi
 
 
 class NoThreadAdvice(logging.Filter):
-    """The server warns of more threads than cores at every start; ours mostly wait for the database, on purpose."""
+    """Drops the warning of granian about more threads than cores: our threads mostly wait for the database."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (record.name == "_granian" and "Python threads" in record.getMessage())
@@ -36,12 +36,12 @@ SHARED_PROCESSORS: list[structlog.typing.Processor] = [
 ]
 
 
-# Tracebacks become text before tokens are masked; a renderer that shows local variables would bring them back.
+# Tracebacks become text before tokens are masked. A renderer that shows local variables would reveal tokens.
 FINAL_PROCESSORS: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, mask_tokens]
 
 
 def logging_settings(level: str, form: str) -> dict[str, Any]:
-    """The LOGGING dictionary; structlog and the standard library end in the same formatter."""
+    """Return the LOGGING dictionary. structlog and the standard library use the same formatter."""
     structlog.configure(
         processors=[*SHARED_PROCESSORS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -72,9 +72,9 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
                 "level": max(level.upper(), "INFO", key=logging.getLevelName),
                 "propagate": True,
             },
-            # Every 4xx is already in the request line; a second line each would only double the log.
+            # The request line already reports every 4xx.
             "django.request": {"level": "ERROR"},
-            # Somebody knocking under a wrong name is no fault of ours; the request line shows the 400.
+            # A request with a wrong host name is not our error; the request line reports the 400.
             "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "propagate": True},
         },

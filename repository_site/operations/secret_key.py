@@ -1,4 +1,4 @@
-"""The secret of an installation that was not given one: made once, kept beside the data, owner-readable only."""
+"""The secret key of an installation without a configured one: created once, in the data folder."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def load_or_make_secret_key(path: Path, keep: bool = True) -> str:
-    """Several processes may start at once on an empty folder; linking a finished file lets exactly one win.
+    """Return the secret key. Several processes may start at once on an empty folder; the link lets exactly one win.
 
-    Without `keep` one that is made is for this process alone.
+    Without `keep`, a new key is not written.
     """
     try:
         return path.read_text().strip()

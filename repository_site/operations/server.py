@@ -1,4 +1,4 @@
-"""The production server: granian in WSGI mode, a pool of database connections in every worker process."""
+"""The production server: granian in WSGI mode, with a database connection pool in every worker process."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from django.db import connections
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.middleware import BODIES_AT_ONCE
-from repository_site.operations.unread import cut_off_who_does_not_read
+from repository_site.operations.unread import close_unread_connections
 
 if TYPE_CHECKING:
     from repository_site.operations.metrics.folder import MetricsFolder
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
-# Far more than connections in the pool: a thread that waits for a slow client's body holds no connection, and must not
-# keep others from being served. What has no body, most reading and `/healthz`, has threads of its own.
+# Far more than connections in the pool: a thread that waits for the body of a slow client uses no connection, and must
+# not block other requests. Requests without a body, most reads and `/healthz`, have threads of their own.
 THREADS = BODIES_AT_ONCE + 16
-# How long a connection may lie idle. Longer than a proxy keeps one (nginx: 60 s): else it would send a request into a
-# connection that has just been closed here.
+# How long a connection may be idle. Longer than a proxy keeps one (nginx: 60 s): otherwise the proxy could send a
+# request into a connection that has just been closed here.
 IDLE_MILLISECONDS = 75_000
 # A worker that has not loaded by then has failed, and the log says why.
 ANNOUNCE_SECONDS = 120
@@ -100,7 +100,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
         interface=Interfaces.WSGI,
         workers=workers,
         blocking_threads=THREADS,
-        # HTTP/2 has windows of its own, which a client may leave shut while it reads its socket (D166).
+        # A client could block an HTTP/2 stream by flow control while it reads its socket (D166).
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_MILLISECONDS),
         respawn_failed_workers=True,
@@ -115,11 +115,10 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
 
 
 def give_workers_their_own_signals() -> None:
-    """Let a worker that is still loading end at once when it is told to.
+    """Let a worker that is still loading end at once on SIGTERM.
 
-    A forked worker inherits the handlers of the main process, which would take the signal to stop as their own and
-    forget it; the main process would then wait for that worker until its patience ends. During the fork itself the
-    signal is held back.
+    A forked worker inherits the signal handlers of the main process, which would swallow the signal; the main process
+    would then wait for the worker until its timeout. During the fork itself the signal is blocked.
     """
 
     def hold() -> None:
@@ -128,18 +127,18 @@ def give_workers_their_own_signals() -> None:
     def release() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
-    def start_anew() -> None:
-        # Ctrl-C goes to the whole group of the terminal; the main process alone decides when workers end.
+    def reset() -> None:
+        # Ctrl-C goes to the whole process group of the terminal, but the main process decides when workers end.
         os.setpgrp()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         release()
 
-    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=start_anew)
+    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=reset)
 
 
 def worker_application() -> Callable[..., Any]:
-    """What granian calls in each worker process."""
+    """Return the WSGI application; granian calls this in each worker process."""
     die_with_parent()
     from repository_site.operations.metrics.instruments import start_recording
     from repository_site.operations.metrics.page import start_measuring
@@ -150,12 +149,12 @@ def worker_application() -> Callable[..., Any]:
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)
     start = keep_to_core()
-    cut_off_who_does_not_read(_bind.port, settings.STREAM_TIMEOUT)
+    close_unread_connections(_bind.port, settings.STREAM_TIMEOUT)
     start_measuring(recorded)
     start_writing()
     if start == 0 and _announcement:
         threading.Thread(target=announce, args=(_bind, _announcement), daemon=True).start()
-    # Everything loaded so far stays for good: keep the collector from walking it again and again (it makes the tail).
+    # Loaded modules stay. Keep the garbage collector from traversing them, which makes some requests slow.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -203,7 +202,7 @@ def _bound_cores() -> list[list[int]]:
 
 
 def die_with_parent() -> None:
-    """A worker whose main process was killed must not stay behind and hold the port."""
+    """End this worker with its main process; otherwise a killed main process would leave workers on the port."""
     parent = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(LINUX_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -1,6 +1,7 @@
-"""OpenTelemetry traces, when an address to send them to is set (D163). Nothing of it is imported otherwise.
+"""OpenTelemetry traces (D163).
 
-Imported by the settings' list of middleware alone, so that whoever sends no traces needs none of its packages.
+Only the list of middleware in the settings imports this module, and only if an address for traces is set. Other
+installations do not need its packages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ try:
 except ImportError as problem:
     raise ImproperlyConfigured(
         f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed ({problem}). Run: pip install"
-        " --require-hashes -r requirements-traces.txt, or take the variable out."
+        " --require-hashes -r requirements-traces.txt, or remove the variable."
     ) from None
 
 __all__ = ["TracingMiddleware", "start_tracing"]
@@ -41,7 +42,7 @@ _stop_watching: Callable[[], None] | None = None
 
 
 def start_tracing(processor: SpanProcessor | None = None) -> TracerProvider:
-    """In each process that answers requests, once: the sender has a thread, which does not survive a fork."""
+    """Start traces in this process. Called after the fork, because the thread of the sender does not survive one."""
     global _tracer, _stop_watching
     stop_tracing()
     about = Resource.create({SERVICE_VERSION: __version__})
@@ -52,7 +53,7 @@ def start_tracing(processor: SpanProcessor | None = None) -> TracerProvider:
     _tracer = provider.get_tracer(SERVICE)
     _stop_watching = watch_trips(_note_trip)
     if processor is None:
-        # A worker is a process of multiprocessing, which does not call what is registered with atexit.
+        # A worker is a multiprocessing process, which does not call functions registered with atexit.
         Finalize(None, provider.shutdown, exitpriority=5)
     return provider
 
@@ -65,7 +66,7 @@ def stop_tracing() -> None:
 
 
 class TracingMiddleware:
-    """A span for each request, in the trace of whoever called, if they say which."""
+    """Records a span for each request, in the trace of the caller if the request names one."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -95,7 +96,7 @@ class TracingMiddleware:
 
 
 def _note_trip(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
-    """Statements of one trip to the database, without their values. Outside of requests there is nothing to note."""
+    """Record a span for a trip to the database, with statements but without values. Only inside of requests."""
     if _tracer is None or not statements or not trace.get_current_span().is_recording():
         return
     now = time.time_ns()

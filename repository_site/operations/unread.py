@@ -1,7 +1,7 @@
-"""Clients that do not read what is sent to them (D166).
+"""Timeout for clients that do not read their response (D166).
 
-The thread of such an answer waits in the server, which has no limit for that, and holds what the answer has taken: a
-place for whole lists, and its connection to the database. The kernel does have a limit.
+The server has no such timeout: its thread would wait, and occupy a database connection and a slot for whole lists.
+The kernel has one.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-# Where the kernel lists what a process has open; elsewhere than on Linux nobody is cut off.
+# The open files of this process. Only Linux has this folder; other systems have no timeout.
 OPEN_FILES = Path("/proc/self/fd")
-# Seconds to look for the socket that the server listens at, which it opens after it has loaded the service.
+# Seconds to wait for the listening socket, which the server opens after it has loaded the service.
 PATIENCE, BREATH = 60.0, 0.05
-# Milliseconds.
+# In milliseconds.
 LONGEST = 2**31 - 1
 
 
-def cut_off_who_does_not_read(port: int, seconds: int) -> None:
-    """Let the kernel close connections to this port whose client has taken nothing for so long."""
+def close_unread_connections(port: int, seconds: int) -> None:
+    """Let the kernel close connections to this port whose client has read nothing for this long."""
     if OPEN_FILES.exists() and hasattr(socket, "TCP_USER_TIMEOUT"):
         threading.Thread(target=_wait_and_limit, args=(port, seconds), daemon=True).start()
 
@@ -32,14 +32,16 @@ def _wait_and_limit(port: int, seconds: int) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not limit_unread(port, seconds):
         time.sleep(BREATH)
-    # Once more, for those who were connected before the first time and accepted after it.
+    # Again, for connections that were made before the first time and accepted after it.
     time.sleep(1)
     limit_unread(port, seconds)
 
 
 def limit_unread(port: int, seconds: int) -> bool:
-    """Of all sockets of this process at that port; whoever is connected from now on takes it over from the one that
-    listens. Answers whether that was there."""
+    """Set the timeout on all sockets of the port, and return whether the listening socket was among them.
+
+    New connections inherit it from the listening socket.
+    """
     is_limited = False
     for each in _sockets_at(port):
         with each:
@@ -49,9 +51,9 @@ def limit_unread(port: int, seconds: int) -> bool:
 
 
 def _sockets_at(port: int) -> Iterator[socket.socket]:
-    """Copies of them: to close one leaves the server its own."""
+    """Yield copies of the sockets; closing a copy does not close the original."""
     for each in OPEN_FILES.iterdir():
-        # Many are no sockets, and some are closed meanwhile.
+        # Many files are not sockets, and some are closed meanwhile.
         with suppress(OSError):
             if not str(each.readlink()).startswith("socket:"):
                 continue

@@ -1,5 +1,4 @@
-"""Elements for clients that accept gzip: the same content in other bytes, with other entity tags if these are
-strong."""
+"""Elements for clients that take gzip: the same content in other bytes, under other tags where these are strong."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.elements.handbook import ID
-from tests.elements.tagged_reads import ORDER, PROCESSES, READS, headers_of
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -38,14 +37,14 @@ def marked(tag: str) -> str:
 
 
 def as_compressed(plain: Any, packed: Any) -> dict[str, str]:
-    """Return the headers of a compressed response."""
+    """The headers of an answer when it is compressed."""
     own = {"Content-Encoding": "gzip", "Content-Length": str(len(packed.content)), "ETag": marked(plain["ETag"])}
     return {**headers_of(plain), **own}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("address", READS)
-def test_every_read_is_compressed(api: ApiClient, architect: str, address: str) -> None:
+def test_every_read_in_fewer_bytes(api: ApiClient, architect: str, address: str) -> None:
     plain = api.get(address, token=architect)
     assert plain["Vary"] == "Accept-Encoding"
     packed = api.get(address, token=architect, headers=GZIP)
@@ -59,7 +58,7 @@ def test_every_read_is_compressed(api: ApiClient, architect: str, address: str) 
     assert (head.content, headers_of(head)) == (b"", headers_of(packed))
 
 
-def test_only_larger_responses_are_compressed(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_which_size_on(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(api.get(ORDER, token=architect).content)
     for worthwhile, is_packed in ((size, True), (size + 1, False)):
         monkeypatch.setattr("repository_site.core.rest.compression.WORTHWHILE", worthwhile)
@@ -67,7 +66,7 @@ def test_only_larger_responses_are_compressed(api: ApiClient, architect: str, mo
 
 
 @pytest.mark.parametrize("address", [PAGE, ORDER, PROCESSES])
-def test_not_modified_for_either_encoding(api: ApiClient, architect: str, address: str) -> None:
+def test_a_client_is_told_which_of_its_answers_is_still_right(api: ApiClient, architect: str, address: str) -> None:
     plain = api.get(address, token=architect)["ETag"]
     packed = api.get(address, token=architect, headers=GZIP)["ETag"]
 
@@ -81,12 +80,12 @@ def test_not_modified_for_either_encoding(api: ApiClient, architect: str, addres
     assert again(f'"other", W/{packed.removeprefix("W/")}', **GZIP) == (304, packed, vary)
     assert again(plain, **GZIP) == (304, plain, vary)
     assert again(plain) == (304, plain, vary)
-    # The client cannot use a response it cannot decode; a weak entity tag does not identify bytes.
+    # What it cannot read now is no answer for it; a weak tag does not say what bytes it stands for.
     assert again(packed) == (200 if packed != plain else 304, plain, vary)
     assert again('"other-gzip"', **GZIP) == (200, packed, vary)
 
 
-def test_the_tag_of_a_compressed_read_works_for_if_match(api: ApiClient, architect: str) -> None:
+def test_what_was_read_compressed_serves_for_writing(api: ApiClient, architect: str) -> None:
     def change(text: str, tag: str, **headers: str) -> Any:
         body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": text}}}]}
         return api.post(PROCESSES, body, "application/json", token=architect, headers={"If-Match": tag, **headers})
@@ -101,7 +100,7 @@ def test_the_tag_of_a_compressed_read_works_for_if_match(api: ApiClient, archite
     assert change("b", f'"x", {first["ETag"]}').status_code == 200
 
 
-def test_a_stored_response_has_the_requested_encoding(api: ApiClient, architect: str) -> None:
+def test_a_kept_answer_is_given_in_the_bytes_that_are_asked_for(api: ApiClient, architect: str) -> None:
     body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "a"}}}]}
 
     def send(**headers: str) -> Any:
@@ -127,7 +126,7 @@ def test_a_stream(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatc
     assert (head.content, headers_of(head)) == (b"", headers)
 
 
-def test_a_client_that_leaves_releases_its_place(
+def test_a_client_that_goes_away_gives_its_place_back(
     handbook: Storage, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_viewset, "BATCH", 1)

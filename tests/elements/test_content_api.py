@@ -1,4 +1,4 @@
-"""Operation 11, whole: drawing in a diagram (D17), read back with operation 10."""
+"""Drawing in a diagram (operation 11, D17): whole responses, read back with operation 10."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
-from tests.elements.drawing_requests import (
+from tests.elements.drawing import (
     ORDER_3,
     Item,
     anchor,
@@ -26,6 +26,7 @@ from tests.elements.drawing_requests import (
     draw,
     existing,
     flow,
+    made,
     new,
     one,
     post,
@@ -39,7 +40,6 @@ from tests.elements.handbook import AUTHOR_NOTE, BASE, ID, NO_END, TYPE_NAMES, w
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
-
 NOT_DRAFTS = {"order-1": "expired", "order-2": "released", "ship": "inEffect", "loose": "requestToExpire"}
 
 
@@ -57,12 +57,6 @@ def editor(handbook: Storage) -> str:
 @pytest.fixture
 def architect(handbook: Storage) -> str:
     return token_for(handbook, Role.ARCHITECT)
-
-
-def made(type: str, element: str, **more: str) -> dict[str, Any]:
-    """An element that an answer has named for the first time, as references to it hold it."""
-    identity = {"facetName": "processes", "id": element, **more, "type": type}
-    return identity if "versionId" in more else {**identity, "creationId": element}
 
 
 class TestTheThreeUses:
@@ -301,14 +295,14 @@ MALFORMED: dict[str, tuple[Any, str]] = {
 class TestRefused:
     @pytest.fixture(autouse=True)
     def _nothing_changes(self, api: ApiClient, architect: str) -> Any:
-        """Whatever is wrong with one item, none is drawn."""
+        """If one item is invalid, no item is drawn."""
         before = tag(api, architect, "order-3")
         yield
         assert content(api, architect, "order-3") == ORDER_3
         assert tag(api, architect, "order-3") == before
 
     @pytest.mark.parametrize("case", WRONG)
-    def test_against_the_configuration_or_what_is_there(self, api: ApiClient, anna: str, case: str) -> None:
+    def test_items_against_the_configuration_or_the_diagram(self, api: ApiClient, anna: str, case: str) -> None:
         items, expected = WRONG[case]
         texts = problems(post(api, anna, "order", *items, new(99, "task", "Fine")), 422)
         assert len(texts) == len(expected), texts
@@ -364,7 +358,7 @@ class TestRefused:
         assert "diagram" in texts[0]
 
     @pytest.mark.parametrize(("name", "state"), NOT_DRAFTS.items())
-    def test_a_version_that_is_no_draft(self, api: ApiClient, architect: str, name: str, state: str) -> None:
+    def test_only_drafts_can_be_drawn_in(self, api: ApiClient, architect: str, name: str, state: str) -> None:
         before = content(api, architect, name)
         (text,) = problems(post(api, architect, name, new(0, "task", "a")), 409)
         assert state in text
@@ -386,7 +380,7 @@ class TestRefused:
         (text,) = problems(post(api, editor, "house", existing(0, "mainProcess", "sales")), 403)  # architectural
         assert "EditElement" in text
 
-    def test_what_is_not_there(self, api: ApiClient, anna: str) -> None:
+    def test_unknown_parts(self, api: ApiClient, anna: str) -> None:
         for element, status in ((NOT_THERE, 404), ("shape-start-3", 404), ("erp", 404), ("orders", 400)):
             (text,) = problems(post(api, anna, element, new(0, "task", "a")), status)
             assert ID.get(element, element) in text

@@ -1,4 +1,4 @@
-"""Idempotency-Key (D15): a request that is sent twice is executed once, with the same response both times."""
+"""Idempotency-Key (D15): a request that is sent twice is done once, and answered alike both times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from storage.models.answered_requests import AnsweredRequest
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.drawing_requests import content, new, one, problems
+from tests.elements.drawing import content, new, one, problems
 from tests.elements.element_parts import part
 from tests.elements.handbook import ID
 from tests.factories import token_for
@@ -49,7 +49,7 @@ def system(name: str) -> dict[str, Any]:
 
 
 def elements(storage: Storage) -> int:
-    """Return elements without those of tokens, which tests create on the way."""
+    """Without the elements of tokens, which tests make on the way."""
     with tenant_scope(storage):
         return Element.objects.exclude(type__key="authToken").count()
 
@@ -63,7 +63,7 @@ def same(first: Any, second: Any) -> None:
     }
 
 
-def test_the_same_key_and_request_give_the_same_response_and_one_element(
+def test_the_same_key_and_request_give_the_same_answer_and_one_element(
     api: ApiClient, handbook: Storage, editor: str
 ) -> None:
     before = elements(handbook)
@@ -79,7 +79,7 @@ def test_the_same_key_and_request_give_the_same_response_and_one_element(
     assert first["X-Request-ID"] != second["X-Request-ID"]
 
 
-def test_without_the_key_the_request_is_executed_again(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_without_a_key_or_with_another_it_is_done_again(api: ApiClient, handbook: Storage, editor: str) -> None:
     before = elements(handbook)
     answers = [send(api, editor, SYSTEMS, system("Wiki"), key) for key in (None, None, "a", "b", "A")]
     assert len({each.content for each in answers}) == 5
@@ -105,10 +105,10 @@ def test_another_request_under_the_same_key(api: ApiClient, handbook: Storage, a
     assert one(api, anna, "order")["versionId"] == ID["order-3"]
 
 
-def test_each_caller_and_each_storage_has_its_own_keys(api: ApiClient, handbook: Storage, anna: str) -> None:
+def test_each_caller_and_each_storage_has_keys_of_its_own(api: ApiClient, handbook: Storage, anna: str) -> None:
     rival = Storage.objects.get(collection__key="rival", key="handbook")
     before = (elements(handbook), elements(rival))
-    # Two tokens of the same name are two callers, and so are two tokens of one user.
+    # Two tokens of the same name are two callers; so are two tokens of one user.
     tokens = [anna, token_for(handbook, Role.EDITOR), token_for(handbook, Role.EDITOR)]
     answers = [send(api, token, SYSTEMS, system("Wiki")) for token in tokens]
     answers.append(send(api, token_for(rival, Role.EDITOR), SYSTEMS.replace("acme", "rival"), system("Wiki")))
@@ -118,7 +118,7 @@ def test_each_caller_and_each_storage_has_its_own_keys(api: ApiClient, handbook:
     same(answers[1], send(api, tokens[1], SYSTEMS, system("Wiki")))
 
 
-def test_a_failed_request_releases_the_key(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_a_request_that_failed_leaves_the_key_free(api: ApiClient, handbook: Storage, editor: str) -> None:
     wrong = {"elements": [{"type": "system", "attributes": {"nane": {"1033": "Wiki"}}}]}
     problems(send(api, editor, SYSTEMS, wrong), 422)
     problems(send(api, editor, SYSTEMS, {"elements": 1}), 400)
@@ -134,7 +134,7 @@ def test_a_failed_request_releases_the_key(api: ApiClient, handbook: Storage, ed
     same(first, send(api, editor, SYSTEMS, system("Wiki")))
 
 
-def test_a_key_expires_after_a_day(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_a_day_later_the_key_is_free_again(api: ApiClient, handbook: Storage, editor: str) -> None:
     first = send(api, editor, SYSTEMS, system("Wiki"))
     with tenant_scope(handbook):
         AnsweredRequest.objects.update(created_on=timezone.now() - timedelta(hours=23, minutes=59))
@@ -148,7 +148,7 @@ def test_a_key_expires_after_a_day(api: ApiClient, handbook: Storage, editor: st
 
 
 @pytest.mark.parametrize("key", ["", " ", "two words", "k" * 256, "kéy", "tab\there"])
-def test_invalid_keys(api: ApiClient, handbook: Storage, editor: str, key: str) -> None:
+def test_a_key_that_is_none(api: ApiClient, handbook: Storage, editor: str, key: str) -> None:
     before = elements(handbook)
     (text,) = problems(send(api, editor, SYSTEMS, system("Wiki"), key), 400)
     assert "Idempotency-Key" in text
@@ -158,11 +158,11 @@ def test_invalid_keys(api: ApiClient, handbook: Storage, editor: str, key: str) 
 @pytest.mark.parametrize(
     "key", ["k", "k" * 255, "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~", "9f1b4a3e-0d67-4e0a-8d0c-6d4d3e1f2a55"]
 )
-def test_valid_keys(api: ApiClient, handbook: Storage, editor: str, key: str) -> None:
+def test_a_key_that_is_one(api: ApiClient, handbook: Storage, editor: str, key: str) -> None:
     same(send(api, editor, SYSTEMS, system("Wiki"), key), send(api, editor, SYSTEMS, system("Wiki"), key))
 
 
-def test_an_update_is_executed_once(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_an_update_is_done_once(api: ApiClient, handbook: Storage, editor: str) -> None:
     body = {"elements": [{"id": ID["crm"], "attributes": {"name": {"1033": "CRM 2"}}}]}
     first = send(api, editor, SYSTEMS, body)
     same(first, send(api, editor, SYSTEMS, body))
@@ -170,19 +170,21 @@ def test_an_update_is_executed_once(api: ApiClient, handbook: Storage, editor: s
         assert ElementVersion.objects.get(id=ID["crm-1"]).revision == 1
 
 
-def test_the_stored_response_is_returned_after_another_change(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_the_kept_answer_is_given_also_when_the_element_was_changed_meanwhile(
+    api: ApiClient, handbook: Storage, editor: str
+) -> None:
     body = {"elements": [{"id": ID["crm"], "attributes": {"name": {"1033": "CRM 2"}}}]}
     read = api.get(f"{SYSTEMS}/{ID['crm']}", token=editor)["ETag"]
     first = send(api, editor, SYSTEMS, body, headers={"If-Match": read})
     changed = {"elements": [{"id": ID["crm"], "attributes": {"name": {"1033": "CRM 3"}}}]}
     send(api, editor, SYSTEMS, changed, None)
-    # The entity tag is stale by now, but the request was executed when it was not.
+    # The tag that was read is stale by now, but the request was done when it was not.
     same(first, send(api, editor, SYSTEMS, body, headers={"If-Match": read}))
     stored = api.get(f"{SYSTEMS}/{ID['crm']}", token=editor).json()["elements"][0]
     assert stored["attributes"]["name"] == {"1033": "CRM 3"}
 
 
-def test_drawing_is_executed_once(api: ApiClient, handbook: Storage, anna: str) -> None:
+def test_drawing_is_done_once(api: ApiClient, handbook: Storage, anna: str) -> None:
     body = {"values": [new(0, "task", "a"), new(1, "task", "b", 0)]}
     first = send(api, anna, part("invoice", "content", "diagram"), body)
     same(first, send(api, anna, part("invoice", "content", "diagram"), body))
@@ -191,7 +193,7 @@ def test_drawing_is_executed_once(api: ApiClient, handbook: Storage, anna: str) 
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_deleting_is_executed_once(api: ApiClient, handbook: Storage, anna: str, method: str) -> None:
+def test_deleting_is_done_once(api: ApiClient, handbook: Storage, anna: str, method: str) -> None:
     ending = "delete" if method == "POST" else ""
     headers = {"Idempotency-Key": "k-1"}
     for address in (part("order-3", f"content/{ID['shape-check-3']}/{ending}"), part("order-3", ending)):
@@ -204,12 +206,12 @@ def test_deleting_is_executed_once(api: ApiClient, handbook: Storage, anna: str,
 
 
 def test_another_api_version_is_another_request(api: ApiClient, handbook: Storage, editor: str) -> None:
-    """The response then has another form than the stored one."""
+    """The answer has another form then, and the kept one would not be it."""
     send(api, editor, SYSTEMS, system("Wiki"))
     response = send(api, editor, SYSTEMS, system("Wiki"), headers={"api-version": "3.0"})
     problems(response, 422)
 
 
-def test_a_response_to_another_role_is_not_returned(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_the_answer_of_another_role_is_not_given(api: ApiClient, handbook: Storage, editor: str) -> None:
     send(api, editor, SYSTEMS, system("Wiki"))
     problems(send(api, token_for(handbook, Role.VIEWER), SYSTEMS, system("Wiki")), 403)

@@ -1,4 +1,4 @@
-"""Updating elements, operation 5 (D15, D16, D20): the whole answer, what is stored, and what is refused."""
+"""Updating elements, operation 5 (D15, D16, D20): attributes, related contexts and malformed requests."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.elements.element_lists import DRAFT, PUBLISHED, in_order
+from tests.elements.expected_elements import DRAFT, PUBLISHED, in_order
 from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, wire
-from tests.elements.update_requests import (
+from tests.elements.update_desk import (
     RESTS,
     UNKNOWN,
     Body,
-    UpdateClient,
+    UpdateDesk,
     at,
     changed,
     extended_handbook,
@@ -43,23 +43,20 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def desk(handbook: Storage, api: ApiClient) -> UpdateClient:
-    return UpdateClient(handbook, api)
+def desk(handbook: Storage, api: ApiClient) -> UpdateDesk:
+    return UpdateDesk(handbook, api)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """Each look at it comes a second later; the moment is that of none of them."""
+    """Advance the clock by a second with each call, and return the time before the first one."""
     started = datetime.fromisoformat("2026-07-01T10:00:00.5+00:00")
     looks = iter(range(1, 10_000))
     monkeypatch.setattr(timezone, "now", lambda: started + timedelta(seconds=next(looks)))
     return started
 
 
-# Attributes.
-
-
-def test_attributes_merge_by_name_and_culture(desk: UpdateClient) -> None:
+def test_attributes_merge_by_name_and_culture(desk: UpdateDesk) -> None:
     rival = fingerprint(desk.rival)
     [first] = desk.update(
         texts(name={"1031": "Jeden Auftrag\nabwickeln"}, scope={"1033": " Company "}, count={"127": 7})
@@ -78,13 +75,13 @@ def test_attributes_merge_by_name_and_culture(desk: UpdateClient) -> None:
         ("updated", {}, {}),
     ]  # fmt: skip
     assert fingerprint(desk.rival) == rival
-    # The name orders lists.
+    # Lists are ordered by name.
     desk.update(texts(name={"1033": "ÄRGER"}))
     with tenant_scope(desk.storage):
         assert ElementVersion.objects.get(pk=ID["order-3"]).sort_name == "ärger"
 
 
-def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime, desk: UpdateClient) -> None:
+def test_the_server_sets_author_and_time_once_per_request(clock: datetime, desk: UpdateDesk) -> None:
     found = desk.update(order(), {"id": ID["invoice"]}, {"id": ID["check-3"]})
     assert len({each["attributes"]["changedOn"]["127"] for each in found}) == 1
     assert found[0]["attributes"]["changedOn"]["127"].startswith("2026-07-01T12:00:")
@@ -97,7 +94,7 @@ def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime,
         assert ElementVersion.objects.get(pk=ID["order-3"]).changed_on == rows[0].changed_on > clock
 
 
-def test_the_version_that_is_named_is_changed(desk: UpdateClient) -> None:
+def test_the_version_that_is_named_is_changed(desk: UpdateDesk) -> None:
     by_id = desk.update({"id": ID["order"].upper(), "attributes": {"scope": {"1033": "by id"}}})[0]
     assert (by_id["versionId"], by_id["attributes"]["scope"]) == (ID["order-3"], {"1033": "by id"})
     by_version = desk.update({"versionId": ID["order-3"].upper(), "attributes": {"scope": {"1033": "by version"}}})[0]
@@ -112,17 +109,17 @@ def test_the_version_that_is_named_is_changed(desk: UpdateClient) -> None:
     [{"stereotype": "core"}, {"attributes": {"stereotype": {"127": "core"}}},
      {"stereotype": "core", "attributes": {"stereotype": {"127": "core"}}}],
 )  # fmt: skip
-def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateClient, element: Body) -> None:
+def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateDesk, element: Body) -> None:
     [found] = desk.update(order(**element))
     assert (found["stereotype"], found["attributes"]["stereotype"]) == ("core", {"127": "core"})
-    # What was read names the old one once more; the other is meant.
+    # The element as read repeats the old value; the changed one counts.
     [again] = desk.update(order(stereotype="core", attributes={"stereotype": {"127": "support"}}))
     assert (again["stereotype"], again["attributes"]["stereotype"]) == ("support", {"127": "support"})
     [without] = desk.update(order(stereotype="support", attributes={"stereotype": {"127": None}}))
     assert without == changed(DRAFT, without)
 
 
-def test_stereotypes_are_refused(desk: UpdateClient) -> None:
+def test_stereotypes_are_refused(desk: UpdateDesk) -> None:
     both = order(stereotype="a", attributes={"stereotype": {"127": "b"}})
     desk.refuse(422, [both], at("stereotype", "the field and the attribute differ; give one of them"))
     wrong = at("stereotype", "must be a single line of up to 200 characters")
@@ -137,7 +134,7 @@ def test_stereotypes_are_refused(desk: UpdateClient) -> None:
                 at("stereotype", "the type task has no such attribute", "check-3"))  # fmt: skip
 
 
-def test_validity_is_in_the_time_of_the_storage(desk: UpdateClient) -> None:
+def test_validity_is_in_the_time_of_the_storage(desk: UpdateDesk) -> None:
     moments = {"validFrom": {"127": "2026-07-01T00:00:00.1234567"}, "validUntil": {"127": "2026-10-25T02:30:00"}}
     [found] = desk.update(texts(**moments))
     assert found == changed(DRAFT, found, **(moments | {"validFrom": {"127": "2026-07-01T00:00:00.123456"}}))
@@ -146,7 +143,7 @@ def test_validity_is_in_the_time_of_the_storage(desk: UpdateClient) -> None:
     assert (str(row.valid_from), str(row.valid_until)) == (
         "2026-06-30 22:00:00.123456+00:00", "2026-10-25 00:30:00+00:00")  # fmt: skip
     assert "validFrom" not in row.attributes
-    # Posting it back changes nothing, also in the hour that comes twice.
+    # Posting it back changes nothing, even in the hour that daylight saving time repeats.
     assert desk.update(order(attributes=found["attributes"]))[0]["attributes"]["validUntil"] == moments["validUntil"]
     [ended] = desk.update(texts(validFrom={"127": None}, validUntil={"127": None}))
     assert ended == changed(DRAFT, ended, validUntil=None)
@@ -181,14 +178,14 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("place", "sent", "kept"), GOOD)
-def test_values_are_kept_exactly(desk: UpdateClient, place: str, sent: str, kept: str | None) -> None:
+def test_values_are_kept_exactly(desk: UpdateDesk, place: str, sent: str, kept: str | None) -> None:
     name, culture = place[:-1].split("[")
     body = f'{{"elements":[{{"versionId":"{ID["order-3"]}","attributes":{{"{name}":{{"{culture}":{sent}}}}}}}]}}'
     expected = f'"{name}":{{"{culture}":{kept or sent}}}'.encode()
     assert expected in desk.send(body).content
     read = desk.api.get(f"{RESTS}/processes/views/detail/elements/{ID['order']}", token=desk.anna)
     assert expected in read.content
-    # What has been read changes nothing; the record says so.
+    # Posting back what was read changes nothing, and the history has no new entry.
     assert desk.send(body.replace(sent, kept or sent)).status_code == 200
     assert [each[1:] != ({}, {}) for each in history(desk, "order-3")] == [True, False]
 
@@ -232,15 +229,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("place", "value", "problem"), BAD)
-def test_values_that_do_not_fit_are_refused(desk: UpdateClient, place: str, value: Any, problem: str) -> None:
+def test_values_that_do_not_fit_are_refused(desk: UpdateDesk, place: str, value: Any, problem: str) -> None:
     name, culture = place[:-1].split("[")
     desk.refuse(422, [texts(**{name: {culture: value}})], at(place, problem))
 
 
-# Related contexts.
-
-
-def test_a_context_that_is_given_replaces_its_list(desk: UpdateClient) -> None:
+def test_a_context_that_is_given_replaces_its_list(desk: UpdateDesk) -> None:
     wanted = [{"id": ID["old"]}, {"versionId": ID["erp-1"]}, {**wire("crm-1"), "id": ID["crm"].upper()}]
     [found] = desk.update(order(related={"systems": wanted, "owner": [{"id": ID["ben"]}]}))
     expected = changed(DRAFT, found)
@@ -281,14 +275,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "place", "problem"), WRONG)
-def test_what_is_against_the_configuration_is_refused(
-    desk: UpdateClient, name: str, value: Any, place: str, problem: str
+def test_references_against_the_configuration_are_refused(
+    desk: UpdateDesk, name: str, value: Any, place: str, problem: str
 ) -> None:
     part = "related" if isinstance(value, list) else "attributes"
     desk.refuse(422, [order(**{part: {name: value}})], at(place, problem))
 
 
-def test_what_the_server_owns_is_accepted_and_ignored(desk: UpdateClient) -> None:
+def test_read_only_fields_are_ignored(desk: UpdateDesk) -> None:
     stamps = {name: {"127": "2000-01-01T00:00:00"} for name in ("changedOn", "createdOn", "relOn")}
     attributes = stamps | {"version": {"127": "9.9"}, "state1": {"127": "released"}, "isReleased": {"127": True}}
     attributes |= {"gotoUrl": {"1033": "x"}, "authorNote": AUTHOR_NOTE | {"1033": "x"}, "majorVersion": {"127": 9}}
@@ -300,10 +294,7 @@ def test_what_the_server_owns_is_accepted_and_ignored(desk: UpdateClient) -> Non
     assert history(desk, "order-3") == [("updated", {}, {})]
 
 
-# Elements that cannot be meant, and several at once.
-
-
-def test_type_facet_and_state_do_not_change(desk: UpdateClient) -> None:
+def test_type_facet_and_state_do_not_change(desk: UpdateDesk) -> None:
     desk.refuse(422, [order(type="task")], at("", "the element is a subProcess; its type cannot change"))
     desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes; its facet cannot change"))
     moved = "the element is in the state inProcess; apply a transition to change its state"
@@ -313,19 +304,19 @@ def test_type_facet_and_state_do_not_change(desk: UpdateClient) -> None:
     assert desk.update(order(state="inProcess", facetName="processes"))[0]["state"] == "inProcess"
 
 
-def test_an_element_that_the_view_does_not_contain_is_not_found(desk: UpdateClient) -> None:
+def test_an_element_that_the_view_does_not_contain_is_not_found(desk: UpdateDesk) -> None:
     missing = "there is no such element in the view {} of the facet {}"
     for name in (UNKNOWN, "erp", "anna"):
         desk.refuse(404, [{"id": ID.get(name, name)}], at("", missing.format("detail", "processes"), name))
     desk.refuse(404, [{"id": ID["check-3"]}], at("", missing.format("list", "processes"), "check-3"), view="list")
     desk.refuse(404, [order()], at("", missing.format("detail", "it")), facet="it")
-    # The answer shows what the view shows; what it does not show can be changed all the same.
+    # The response has only properties of the view; others can be changed, too.
     [found] = desk.update(texts(name={"1033": "Listed"}, scope={"1033": "Hidden"}), view="list")
     assert found["attributes"] == {"name": {"1033": "Listed"}, "version": {"127": "2.1"}}
     assert desk.read("order")["attributes"]["scope"] == {"1033": "Hidden"}
 
 
-def test_all_problems_are_told_together_and_nothing_is_changed(desk: UpdateClient) -> None:
+def test_all_problems_are_reported_and_nothing_is_changed(desk: UpdateDesk) -> None:
     good = {"id": ID["invoice"], "attributes": {"name": {"1033": "Never written"}}}
     released = {"versionId": ID["order-2"], "attributes": {"scope": {"1033": "x"}, "count": {"127": None}}}
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
@@ -384,11 +375,11 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("body", "problems"), FORMS)
-def test_what_cannot_be_read_is_refused(desk: UpdateClient, body: Any, problems: list[str]) -> None:
+def test_malformed_requests_are_refused(desk: UpdateDesk, body: Any, problems: list[str]) -> None:
     desk.refuse(400, body, *problems)
 
 
-def test_requests_have_limits(desk: UpdateClient, settings: Settings) -> None:
+def test_requests_have_limits(desk: UpdateDesk, settings: Settings) -> None:
     desk.refuse(
         415, "elements", "The request body must have the Content-Type application/json.", content_type="text/plain"
     )
@@ -397,10 +388,10 @@ def test_requests_have_limits(desk: UpdateClient, settings: Settings) -> None:
     desk.refuse(413, [order(), {"id": ID["invoice"]}, {"id": UNKNOWN}], many)
     assert len(desk.update(order(), {"id": ID["invoice"]})) == 2
     settings.BODY_LIMIT = 100
-    desk.refuse(413, texts(scope={"1033": "x" * 100}), "The body is larger than 100 bytes.")
+    desk.refuse(413, texts(scope={"1033": "x" * 100}), "The request body is larger than 100 bytes.")
 
 
-def test_values_below_4_0_and_no_body(desk: UpdateClient) -> None:
+def test_values_below_4_0_and_no_body(desk: UpdateDesk) -> None:
     body = {"count": 1, "values": [texts(scope={"1033": "x"})]}
     response = desk.send(body, headers={"api-version": "3.0"})
     [found] = response.json()["values"]

@@ -15,7 +15,7 @@ import psutil
 
 from repository_site.core import environment
 from repository_site.core.embedded_postgres import EmbeddedPostgres
-from repository_site.core.embedded_postgres.layout import Layout
+from repository_site.core.embedded_postgres.paths import ServerPaths
 from repository_site.core.embedded_postgres.state import read_postmaster
 from tests.elements.handbook import TEMPLATE, write_lines
 from tests.server_process import Server, free_port
@@ -132,7 +132,7 @@ class Installation:
         return [each for each in children if is_worker(each)]
 
     def postmaster(self) -> psutil.Process:
-        found = read_postmaster(Layout(self.postgres.data_dir))
+        found = read_postmaster(ServerPaths(self.postgres.data_dir))
         assert found is not None
         return psutil.Process(found.pid)
 

@@ -15,7 +15,7 @@ import pytest
 from repository_site.core.cores import ALLOWED
 from repository_site.core.database.pool import PATIENCE
 from repository_site.core.embedded_postgres import locks
-from repository_site.core.embedded_postgres.layout import Layout
+from repository_site.core.embedded_postgres.paths import ServerPaths
 from tests.faults.installation import POOL, WORKERS, Installation, wait_for
 from tests.faults.load import PROCESSES, Answer, Client, Load
 
@@ -41,7 +41,7 @@ def test_postgres_ends_and_comes_back(
     with Load(installation, f"ended by {sent.name}") as load:
         postmaster = installation.postmaster()
         # Nobody can start it again while this is held: as when reading its log takes long.
-        with locks.holding(Layout(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
+        with locks.holding(ServerPaths(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
             postmaster.send_signal(sent)
             wait_for(lambda: is_gone(postmaster), 30, "PostgreSQL does not end")
             gone = time.monotonic()

@@ -43,7 +43,7 @@ def test_migrations_are_applied_under_load(installation: Installation) -> None:
             ends.callback(migrating.kill)
             assert migrating.stdout is not None
             said = ""
-            while "Others hold the tables" not in said:
+            while "Other transactions use the tables" not in said:
                 line = migrating.stdout.readline()
                 assert line, said
                 said += line

@@ -1,4 +1,4 @@
-"""Whose requests are counted together (D145)."""
+"""Networks of clients, by which requests are counted (D145)."""
 
 from __future__ import annotations
 

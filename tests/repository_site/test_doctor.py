@@ -1,4 +1,4 @@
-"""The doctor meets an installation that is well, and one that is broken in each way that is safe to try."""
+"""Health checks of a healthy installation, and of one that is broken in every way that is safe to try."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sql(statement: str) -> None:
 
 @pytest.fixture(autouse=True)
 def installation(settings: ChangedSettings, tmp_path: Path) -> None:
-    """As it should be set."""
+    """Set what the checks expect."""
     settings.PUBLIC_URL = "https://repository.example.org"
     settings.HTTPS = True
     settings.TRUSTED_PROXIES = (ip_network("10.0.0.5/32"),)
@@ -72,14 +72,14 @@ class TestCommand:
             StorageSize.objects.create(storage=each, measured_on=timezone.now(), elements=1234)
         out, err = run("--strict")
         assert [line[:8].strip() for line in out.splitlines()] == ["ok"] * 18
-        assert err == "0 errors, 0 warnings, 18 well.\n"
+        assert err == "0 errors, 0 warnings, 18 ok.\n"
         assert "handbook" not in out
         assert "acme/handbook: 1,234 elements, 0 bytes" in run("--names", "--only", "sizes")[0]
 
     def test_for_programs_and_with_an_error(self, settings: ChangedSettings) -> None:
         settings.DEBUG = True
         out = StringIO()
-        with pytest.raises(CommandError, match=r"^1 errors, 0 warnings, 0 well$"):
+        with pytest.raises(CommandError, match=r"^1 errors, 0 warnings, 0 ok$"):
             call_command("doctor", "--json", "--only", "settings", stdout=out)
         assert json.loads(out.getvalue()) == {
             "state": "error",
@@ -87,7 +87,7 @@ class TestCommand:
                 {
                     "check": "settings",
                     "level": "error",
-                    "text": "debug is on: errors show code and settings to anybody",
+                    "text": "debug mode is on: error pages show code and settings",
                     "advice": "Set DEBUG = False.",
                 }
             ],
@@ -97,10 +97,10 @@ class TestCommand:
         settings.PUBLIC_URL = ""
         out, err = run("--only", "settings")
         assert out == (
-            "WARNING  settings     no public address is set, so addresses in answers are those that each client used\n"
+            "WARNING  settings     no public address is set, so addresses in responses follow each request\n"
             "                      -> Set REPOSITORY_PUBLIC_URL, such as https://repository.example.org.\n"
         )
-        assert err == "0 errors, 1 warnings, 0 well.\n"
+        assert err == "0 errors, 1 warnings, 0 ok.\n"
         with pytest.raises(CommandError):
             run("--only", "settings", "--strict")
 
@@ -123,8 +123,8 @@ def test_nothing_is_made_on_a_machine_where_there_is_nothing(tmp_path: Path) -> 
     folder = tmp_path / "var"
     result = manage("doctor", REPOSITORY_DATA_DIR=str(folder), DATABASE_URL="", REPOSITORY_SECRET_KEY="")
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert f"ERROR database there is none yet in {folder}/postgres" in lines
-    assert "ok secret key none yet; the server makes one" in lines
+    assert f"ERROR database {folder}/postgres contains no database yet" in lines
+    assert "ok secret key none yet; the server creates one" in lines
     assert result.returncode == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -132,13 +132,13 @@ def test_nothing_is_made_on_a_machine_where_there_is_nothing(tmp_path: Path) -> 
 def test_tables_that_are_not_there_yet() -> None:
     sql("DROP TABLE storage_lifecyclerun")
     assert found("tasks") == [
-        Finding("tasks", Level.WARNING, "not looked at: its tables are not there yet", MIGRATE),
+        Finding("tasks", Level.WARNING, "not checked: the database has no tables yet", MIGRATE),
     ]
 
 
 def test_a_check_that_cannot_be_made() -> None:
     with mock.patch("repository_site.operations.doctor.growth.fetch", side_effect=ZeroDivisionError("by\nzero")):
-        assert levels("statistics") == [(Level.ERROR, "cannot be looked at: by zero")]
+        assert levels("statistics") == [(Level.ERROR, "the check failed: by zero")]
 
 
 def test_the_worst_counts() -> None:
@@ -151,11 +151,11 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("changes", "level", "text"),
         [
-            ({"PUBLIC_URL": "http://repository.example.org"}, Level.WARNING, "is no https"),
+            ({"PUBLIC_URL": "http://repository.example.org"}, Level.WARNING, "is not https"),
             ({"HTTPS": False}, Level.WARNING, "cookies are not secure"),
             ({"TRUSTED_PROXIES": ()}, Level.WARNING, "no proxy is trusted"),
             ({"ALLOWED_HOSTS": ["*"]}, Level.WARNING, "every host name"),
-            ({"TRUSTED_PROXIES": (ip_network("0.0.0.0/0"),)}, Level.ERROR, "anybody there can pretend any address"),
+            ({"TRUSTED_PROXIES": (ip_network("0.0.0.0/0"),)}, Level.ERROR, "every client there can claim any address"),
             ({"TRUSTED_PROXIES": (ip_network("::/0"),)}, Level.ERROR, "proxies are trusted in ::/0"),
         ],
     )
@@ -172,14 +172,14 @@ class TestSettings:
     def test_a_weak_key(self, settings: ChangedSettings, key: str) -> None:
         settings.SECRET_KEY = key
         ((level, text),) = levels("secret key")
-        assert (level, text.partition(":")[0]) == (Level.ERROR, "it is weak")
+        assert (level, text.partition(":")[0]) == (Level.ERROR, "weak")
         assert key not in text
 
     def test_a_key_that_others_may_read(self, tmp_path: Path) -> None:
         kept = tmp_path / "secret-key"
         kept.write_text("x")
         kept.chmod(0o640)
-        assert levels("secret key") == [(Level.ERROR, f"others may read {kept}")]
+        assert levels("secret key") == [(Level.ERROR, f"other users can read {kept}")]
 
     def test_earlier_keys(self, settings: ChangedSettings) -> None:
         settings.SECRET_KEY_FALLBACKS = ["x" * 50]
@@ -215,17 +215,19 @@ class TestSettings:
         (tmp_path / "requirements.txt").write_text("django==1.0 \\\n    --hash=sha256:00\nno-such-package==2.0\n")
         ((level, text),) = levels("versions")
         assert level is Level.WARNING
-        assert text.startswith("2 packages are not those of requirements.txt: django 5.")
+        assert text.startswith("2 packages differ from requirements.txt: django 5.")
         assert text.endswith(" instead of 1.0, no-such-package not installed instead of 2.0")
 
 
 class TestServer:
-    def test_nobody_listens(self) -> None:
+    def test_no_server_listens(self) -> None:
         ((level, text),) = levels("server", Look(url=f"http://127.0.0.1:{free_port()}"))
         assert (level, "does not answer" in text) == (Level.ERROR, True)
 
     def test_no_address(self) -> None:
-        assert levels("server", Look(url="file:///etc")) == [(Level.ERROR, "file:///etc is no address of a server")]
+        assert levels("server", Look(url="file:///etc")) == [
+            (Level.ERROR, "file:///etc is not the address of a server")
+        ]
 
     def test_one_that_is_ready(self, live_server: Any) -> None:
         assert levels("server", Look(url=live_server.url)) == [
@@ -245,7 +247,7 @@ class TestDatabase:
         ("statement", "text"),
         [
             ("ALTER TABLE elements_element DISABLE ROW LEVEL SECURITY", "row-level security is not enabled."),
-            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so the owner of the table passes it."),
+            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so it does not apply to the owner"),
             ("DROP POLICY {policy} ON elements_element", "its only policy must be"),
             ("ALTER TABLE elements_element ALTER storage_id DROP DEFAULT", "storage_id must be NOT NULL"),
         ],
@@ -263,7 +265,7 @@ class TestDatabase:
         with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[("repository", 3)]):
             ((level, text),) = levels("role")
         assert level is Level.ERROR
-        assert text == "3 tables or sequences belong to another role than repository, so migrations will fail"
+        assert text == "3 tables or sequences do not belong to repository, so migrations will fail"
 
     def test_migrations_to_come_and_of_a_newer_release(self) -> None:
         sql("DELETE FROM django_migrations WHERE app = 'release' AND name = '0001_initial'")
@@ -275,15 +277,15 @@ class TestDatabase:
             Finding(
                 "migrations",
                 Level.ERROR,
-                "1 applied that this release does not know: storage.0999_later",
-                "The database is of a newer release: run that one, or go back as docs/how-to/deploy.md says.",
+                "1 applied migrations are unknown to this release: storage.0999_later",
+                "The database belongs to a newer release: run that release, or see docs/how-to/deploy.md to go back.",
             ),
         ]
 
     def test_an_old_one_and_one_of_another_encoding(self) -> None:
         for row, text in (
             ((140011, "14.11", "UTF8"), "PostgreSQL 14.11 is older than 15"),
-            ((150003, "15.3", "SQL_ASCII"), "its encoding is SQL_ASCII"),
+            ((150003, "15.3", "SQL_ASCII"), "the encoding is SQL_ASCII instead of UTF8"),
         ):
             with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[row]):
                 assert levels("database") == [(Level.ERROR, text)]
@@ -307,14 +309,14 @@ class TestDatabase:
             (
                 "tried_once_ccnew1",
                 False,
-                "DROP INDEX CONCURRENTLY tried_once_ccnew1; a REINDEX was interrupted, the index itself is there.",
+                "DROP INDEX CONCURRENTLY tried_once_ccnew1; a REINDEX was interrupted, and the index itself exists.",
             ),
         ],
     )
     def test_an_index_that_was_given_up(
         self, outside: Callable[[str], object], name: str, is_interrupted: bool, advice: str
     ) -> None:
-        """What is said about it leads back to an installation that is well."""
+        """The advice leads back to a healthy installation."""
         outside("INSERT INTO tried VALUES (1), (1)")
         with pytest.raises(psycopg.errors.UniqueViolation):
             outside(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON tried (value)")
@@ -328,7 +330,7 @@ class TestDatabase:
         assert [level for level, _ in levels("indexes")] == [Level.OK]
 
     def test_an_index_that_is_being_built(self, outside: Callable[[str], object]) -> None:
-        """It waits until nobody writes to the table any more."""
+        """It waits until no transaction writes to the table."""
         with psycopg.connect(**connection.get_connection_params()) as writer:
             writer.execute("INSERT INTO tried VALUES (1)")
             builder = Thread(target=outside, args=["CREATE INDEX CONCURRENTLY tried_once ON tried (value)"])
@@ -337,14 +339,14 @@ class TestDatabase:
             while levels("indexes") != [(Level.OK, "tried_once on tried is being built")]:
                 assert time.monotonic() < end, levels("indexes")
         builder.join(10)
-        assert "there and valid" in levels("indexes")[0][1]
+        assert "exist and are valid" in levels("indexes")[0][1]
 
     @pytest.mark.parametrize(
         ("skew", "level", "text"),
         [
-            (0.02, Level.OK, "database and this machine agree within 0.1 s"),
-            (-3.04, Level.WARNING, "the database is 3.0 s behind this machine"),
-            (90.0, Level.ERROR, "the database is 90.0 s ahead of this machine"),
+            (0.02, Level.OK, "the database and this machine agree within 0.1 s"),
+            (-3.04, Level.WARNING, "the clock of the database is 3.0 s behind this machine"),
+            (90.0, Level.ERROR, "the clock of the database is 90.0 s ahead of this machine"),
         ],
     )
     def test_clocks(self, skew: float, level: Level, text: str) -> None:
@@ -356,7 +358,7 @@ class TestDatabase:
         finding = judge_connections(left, 100, 8)
         assert (finding.level, finding.text) == (
             level,
-            f"{left} of 100 connections are left; each server process takes up to 8",
+            f"{left} of 100 connections are left; each worker process uses up to 8",
         )
 
     def test_the_limit_of_the_role_counts(self) -> None:
@@ -366,7 +368,7 @@ class TestDatabase:
         assert int(text.split()[0]) < 3
 
     def test_a_transaction_that_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It has just begun, so that no time at all counts as long here."""
+        """The transaction has just begun, so the limit is below zero."""
         monkeypatch.setattr("repository_site.operations.doctor.database.IDLE_IN_TRANSACTION", -1)
         other = connection.copy()
         try:
@@ -376,7 +378,7 @@ class TestDatabase:
                 (pid,) = cursor.fetchone()
                 assert (
                     Level.WARNING,
-                    f"process {pid} of PostgreSQL has had a transaction open for 0 minutes (idle in transaction)",
+                    f"PostgreSQL process {pid} has had a transaction open for 0 minutes (idle in transaction)",
                 ) in levels("connections")
                 cursor.execute("ROLLBACK")
         finally:
@@ -385,7 +387,7 @@ class TestDatabase:
 
 @pytest.fixture
 def outside() -> Iterator[Callable[[str], object]]:
-    """Statements that no transaction can hold, on a table that is gone afterwards."""
+    """Statements outside a transaction, on a table that is dropped afterwards."""
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
         other.execute("CREATE TABLE tried (value int)")
         try:
@@ -415,7 +417,7 @@ class TestSchedule:
 
     def test_runs_that_come(self, old: Storage) -> None:
         ((level, text),) = levels("lifecycle")
-        assert (level, text.partition(";")[0]) == (Level.OK, "runs come as they should")
+        assert (level, text.partition(";")[0]) == (Level.OK, "regular")
 
     @pytest.mark.parametrize(
         ("hours", "level", "limit"), [(2, Level.WARNING, 1), (30, Level.ERROR, 24), (None, Level.ERROR, 24)]
@@ -427,7 +429,7 @@ class TestSchedule:
         assert levels("lifecycle", Look(names=True)) == [(level, f"{text}: acme/handbook")]
 
     def test_a_storage_that_is_new_has_time(self, storage: Storage) -> None:
-        assert levels("lifecycle") == [(Level.OK, "runs come as they should; none was due yet")]
+        assert levels("lifecycle") == [(Level.OK, "regular; no run was due yet")]
 
     def test_runs_that_fail(self, old: Storage) -> None:
         self.make(old, ended_on=timezone.now() - timedelta(minutes=9), failed_on=timezone.now())
@@ -443,20 +445,20 @@ class TestSchedule:
 
     def test_a_zone_that_is_gone(self, storage: Storage) -> None:
         Storage.objects.filter(pk=storage.pk).update(time_zone="Europe/Atlantis")
-        assert levels("time zones") == [(Level.ERROR, "Europe/Atlantis is unknown to Python")]
+        assert levels("time zones") == [(Level.ERROR, "Python does not know Europe/Atlantis")]
 
     def test_zone_data_that_differ(self, storage: Storage) -> None:
         with mock.patch(
             "repository_site.operations.doctor.schedule._first_difference", return_value=datetime(2027, 3, 1)
         ):
             assert levels("time zones") == [
-                (Level.WARNING, "Python and PostgreSQL differ about Europe/Berlin, first at 2027-03-01")
+                (Level.WARNING, "Python and PostgreSQL disagree about Europe/Berlin, first on 2027-03-01")
             ]
 
 
 class TestGrowth:
     def test_storages_that_were_never_measured(self, storage: Storage) -> None:
-        assert levels("sizes")[1:] == [(Level.WARNING, "2 of 2 storages were never measured")]
+        assert levels("sizes")[1:] == [(Level.WARNING, "2 of 2 storages have never been measured")]
 
     @pytest.mark.parametrize(
         ("check", "answers", "text"),
@@ -476,9 +478,9 @@ class TestGrowth:
             (
                 "statistics",
                 [[("t", 20_000, 15_000, False)]],
-                "t (20,000 rows) had 15,000 changes since it was analyzed",
+                "t (20,000 rows) has had 15,000 changes since it was analyzed",
             ),
-            ("statistics", [[("t", 20_000, 5, False)]], "of all large tables are recent"),
+            ("statistics", [[("t", 20_000, 5, False)]], "recent for all large tables"),
         ],
     )
     def test_what_postgres_says(self, check: str, answers: list[Any], text: str) -> None:

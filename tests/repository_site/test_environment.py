@@ -1,4 +1,4 @@
-"""What operators set: read, defaulted, or refused in one line."""
+"""Environment variables: values, defaults, and errors in one line."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_an_unknown_region_is_refused_by_every_command(tmp_path: Path) -> None:
     assert "(storage.E020) REPOSITORY_REGION: " in result.stderr
 
 
-def test_an_unusable_data_folder_is_one_line(tmp_path: Path) -> None:
+def test_an_unusable_data_folder_gives_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     result = manage("check", REPOSITORY_DATA_DIR=str(file / "var"))
@@ -105,7 +105,7 @@ def test_an_unusable_data_folder_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_database_that_is_not_set_up_says_what_to_do(tmp_path: Path) -> None:
+def test_an_empty_database_names_the_command_to_run(tmp_path: Path) -> None:
     result = manage("list_storages", REPOSITORY_DATA_DIR=str(tmp_path / "var"), DATABASE_URL="")
     assert result.returncode == 1
     assert (
@@ -130,7 +130,7 @@ def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_mistake_stops_every_command_with_one_line(tmp_path: Path) -> None:
+def test_an_invalid_setting_stops_every_command_with_one_line(tmp_path: Path) -> None:
     result = manage("check", REPOSITORY_POOL_SIZE="many", REPOSITORY_DATA_DIR=str(tmp_path))
     assert result.returncode == 1
     assert result.stderr == "error: REPOSITORY_POOL_SIZE='many': expected a whole number from 1 up\n"
@@ -145,7 +145,7 @@ def test_the_production_settings_pass_the_deployment_check(tmp_path: Path) -> No
     assert (result.returncode, result.stdout) == (0, "System check identified no issues (0 silenced).\n")
 
 
-def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+def test_the_secret_key_is_created_once_and_private(tmp_path: Path) -> None:
     path = tmp_path / "new" / "secret-key"
     key = load_or_make_secret_key(path)
     assert len(key) >= 50

@@ -1,4 +1,4 @@
-"""Health: the process, and whether it can do its work."""
+"""The health checks `/healthz` and `/readyz`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_readyz(api: ApiClient) -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_tells_pending_migrations(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readyz_reports_pending_migrations(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "_migrated", False)
     monkeypatch.setattr(
         "repository_site.operations.health.MigrationExecutor.migration_plan", lambda self, nodes: ["one"]
@@ -32,7 +32,7 @@ def test_readyz_tells_pending_migrations(api: ApiClient, monkeypatch: pytest.Mon
     assert response.json() == {"status": "unavailable", "database": "ok", "migrations": "pending"}
 
 
-def test_readyz_tells_a_database_that_is_away(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readyz_reports_an_unreachable_database(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise OperationalError("gone")
 
@@ -42,9 +42,9 @@ def test_readyz_tells_a_database_that_is_away(api: ApiClient, monkeypatch: pytes
     assert response.json() == {"status": "unavailable", "database": "unreachable", "migrations": "unknown"}
 
 
-def test_only_reading(api: ApiClient) -> None:
+def test_other_methods_are_refused(api: ApiClient) -> None:
     assert api.post("/healthz").status_code == 405
 
 
-def test_probes_come_under_any_name(api: ApiClient) -> None:
+def test_probes_may_use_any_host_name(api: ApiClient) -> None:
     assert api.get("/healthz", headers={"host": "10.1.2.3"}).status_code == 200

@@ -1,4 +1,4 @@
-"""Before any app: request ids, log lines without secrets, proxies that are believed and those that are not."""
+"""Middleware: request ids, log lines without secrets, trusted proxies, request bodies."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ INFO = "/acme/open/_api/rest/info"
 
 
 @pytest.mark.parametrize("given", ["abc", "a.b:c_d-1", "x" * 128])
-def test_a_sane_request_id_is_kept(api: ApiClient, open_storage: Storage, given: str) -> None:
+def test_a_valid_request_id_is_kept(api: ApiClient, open_storage: Storage, given: str) -> None:
     assert api.get(INFO, headers={"X-Request-ID": given})["X-Request-ID"] == given
 
 
 @pytest.mark.parametrize("given", ["", "x" * 129, "a b", "a\\nb", "<script>", "ä"])
-def test_any_other_is_replaced(api: ApiClient, open_storage: Storage, given: str) -> None:
+def test_an_invalid_request_id_is_replaced(api: ApiClient, open_storage: Storage, given: str) -> None:
     made = api.get(INFO, headers={"X-Request-ID": given})["X-Request-ID"]
     assert made != given
     assert len(made) == 36
 
 
-def test_every_answer_has_one(api: ApiClient, db: None) -> None:
+def test_every_response_has_a_request_id(api: ApiClient, db: None) -> None:
     for path in ("/healthz", "/nowhere", "/a/b/_api/c", "/admin/login/"):
         assert api.get(path)["X-Request-ID"]
 
 
 @contextmanager
 def captured(form: str) -> Iterator[io.StringIO]:
-    """What the formatter of an installation writes."""
+    """Log lines as the configured formatter writes them."""
     handler = logging.StreamHandler(io.StringIO())
     settings = logging_settings("info", form)["formatters"]["line"]
     factory = settings.pop("()")
@@ -114,13 +114,13 @@ FORWARDED = {
 }
 
 
-def test_forwarded_headers_of_strangers_are_ignored(api: ApiClient, open_storage: Storage) -> None:
+def test_forwarded_headers_of_other_clients_are_ignored(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, headers=FORWARDED, REMOTE_ADDR="10.0.0.1")
     assert response.json()["appUrl"] == "http://testserver/acme/open/"
 
 
 @override_settings(TRUSTED_PROXIES=(ip_network("10.0.0.0/8"),))
-def test_forwarded_headers_of_trusted_proxies_are_believed(
+def test_forwarded_headers_of_trusted_proxies_are_used(
     api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
@@ -141,7 +141,7 @@ def test_forwarded_headers_of_trusted_proxies_are_believed(
 
 
 def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
-    """Without a Content-Length Django reads nothing; a write would then do nothing and answer success."""
+    """Without a Content-Length, Django reads nothing; a write would do nothing and report success."""
 
     def post(body: bytes) -> tuple[int, Any]:
         environ = RequestFactory().generic("POST", INFO).environ
@@ -150,7 +150,7 @@ def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
         return wsgi_call(WSGIHandler(), environ)
 
     with pytest.MonkeyPatch.context() as patch:
-        # The request's signals would close the connection that holds this test's transaction.
+        # The request's signals would close the connection with this test's transaction.
         patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
         patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
         status, answer = post(b'{"title": "x"}')
@@ -160,39 +160,37 @@ def test_a_chunked_body_is_not_lost(open_storage: Storage) -> None:
             assert post(b"x" * 11)[0] == 413
 
 
-def test_a_body_that_was_cut_off_is_not_taken_for_whole(open_storage: Storage) -> None:
+def test_a_truncated_body_is_refused(open_storage: Storage) -> None:
     environ = RequestFactory().generic("POST", INFO).environ
     environ |= {"CONTENT_LENGTH": "100", "wsgi.input": io.BytesIO(b"{}"), "HTTP_HOST": "testserver"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
         patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
         status, answer = wsgi_call(WSGIHandler(), environ)
-    assert (status, answer["message"]) == (400, "The body ends before the length that was announced.")
+    assert (status, answer["message"]) == (400, "The request body is shorter than its Content-Length.")
 
 
-def test_bodies_are_read_by_some_of_the_threads_only(
-    api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever has a body is refused when all those are taken; who has none is served (D154)."""
+def test_only_some_threads_read_bodies(api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests with a body are refused when these threads are busy; others are served (D154)."""
     monkeypatch.setattr("repository_site.core.middleware._reading", threading.BoundedSemaphore(1))
     assert api.post(INFO, " ", "application/json").status_code == 200
     with middleware._reading:
         refused = api.post(INFO, " ", "application/json")
         assert (refused.status_code, refused["Retry-After"]) == (503, "2")
         assert refused.json() == {
-            "message": "Too many requests are waiting for their bodies; try again shortly.",
+            "message": "The server is receiving too many request bodies. Try again shortly.",
             "output": "permanent",
             "type": "critical",
-            "data": [{"error": "Too many requests are waiting for their bodies; try again shortly."}],
+            "data": [{"error": "The server is receiving too many request bodies. Try again shortly."}],
         }
         page = Client().post("/admin/login/", {"username": "x"})
         assert (page.status_code, page["Content-Type"]) == (503, "text/plain; charset=utf-8")
-        assert page.content == b"Too many requests are waiting for their bodies; try again shortly."
+        assert page.content == b"The server is receiving too many request bodies. Try again shortly."
         assert api.get(INFO).status_code == 200
     assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
 
 
-def test_a_page_takes_no_larger_body_than_the_api(open_storage: Storage, settings: Any) -> None:
+def test_pages_have_the_body_limit_of_the_api(open_storage: Storage, settings: Any) -> None:
     settings.BODY_LIMIT = 10
     page = Client().post("/admin/login/", {"username": "x" * 20})
-    assert (page.status_code, page.content) == (413, b"The body is larger than 10 bytes.")
+    assert (page.status_code, page.content) == (413, b"The request body is larger than 10 bytes.")

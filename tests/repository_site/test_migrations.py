@@ -1,4 +1,4 @@
-"""Migrations of ours can be applied while others work (D155): the rules of docs/how-to/upgrade.md, looked after."""
+"""Our migrations can be applied under load (D155): they follow the rules of docs/how-to/upgrade.md."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def keeps_rows(old: str, new: str) -> bool:
 
 
 @pytest.mark.django_db
-def test_ours_obey_the_rules() -> None:
+def test_our_migrations_follow_the_rules() -> None:
     found = {f"{each.app_label}.{each.name}": problems(each, state) for each, state in ours()}
     assert {name: texts for name, texts in found.items() if texts} == {}
 
@@ -120,7 +120,7 @@ class TestTryingAgain:
         monkeypatch.setattr("repository_site.management.commands.migrate.time.sleep", lambda seconds: None)
 
     def fail(self, monkeypatch: pytest.MonkeyPatch, *problems: Exception) -> list[int]:
-        """Django's command fails with these, one after the other, then succeeds."""
+        """Let Django's command fail with these errors, one after the other, and then succeed."""
         calls: list[int] = []
         left = list(problems)
 
@@ -132,21 +132,21 @@ class TestTryingAgain:
         monkeypatch.setattr(migrate.Command, "handle", handle)
         return calls
 
-    def test_until_the_locks_are_free(
+    def test_it_retries_until_the_locks_are_free(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * 3)
         call_command("migrate", skip_checks=True)
         assert len(calls) == 4
-        assert capsys.readouterr().err == "Others hold the tables; trying again until they are free for a moment.\n"
+        assert capsys.readouterr().err == "Other transactions use the tables; retrying for up to two minutes ...\n"
 
-    def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_gives_up_after_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = self.fail(monkeypatch, *[OperationalError("lock timeout")] * ATTEMPTS)
-        with pytest.raises(CommandError, match="End long transactions, or stop the servers, and run it again"):
+        with pytest.raises(CommandError, match="End long transactions, or stop the servers"):
             call_command("migrate", skip_checks=True)
         assert len(calls) == ATTEMPTS
 
-    def test_other_problems_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_other_problems_are_raised_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = self.fail(monkeypatch, ValueError("no"), OperationalError("never met"))
         with pytest.raises(ValueError, match="no"):
             call_command("migrate", skip_checks=True)

@@ -1,10 +1,11 @@
-"""Headers that tell browsers what they may do, as a table: one row a kind of answer (D148, D149)."""
+"""Security headers, as a table with one row for each kind of response (D148, D149)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client, override_settings
 
 from storage.models import Storage
@@ -26,16 +27,16 @@ ALWAYS = {
 HANDBOOK = "/acme/handbook"
 ANSWERS = [
     # who, address, status, policy, framing
-    ("nobody", "/admin/login/", 200, OFFICE, "DENY"),
-    ("nobody", f"{HANDBOOK}/admin/login/", 200, OFFICE, "DENY"),
-    ("nobody", f"{HANDBOOK}/admin/", 302, OFFICE, "DENY"),
-    ("nobody", "/acme/open/1033/", 200, PAGE, "DENY"),
-    ("nobody", "/acme/open/1033/nothing/", 404, PAGE, "DENY"),
-    ("nobody", "/nothing/", 404, PAGE, "DENY"),
-    ("nobody", "/acme/open/_api/rest/info", 200, API, "DENY"),
-    ("nobody", f"{HANDBOOK}/_api/rest/info", 401, API, "DENY"),
-    ("nobody", f"{HANDBOOK}/_api/nothing", 404, API, "DENY"),
-    ("nobody", "/acme/open/_api/schema", 200, API, "DENY"),
+    ("anonymous", "/admin/login/", 200, OFFICE, "DENY"),
+    ("anonymous", f"{HANDBOOK}/admin/login/", 200, OFFICE, "DENY"),
+    ("anonymous", f"{HANDBOOK}/admin/", 302, OFFICE, "DENY"),
+    ("anonymous", "/acme/open/1033/", 200, PAGE, "DENY"),
+    ("anonymous", "/acme/open/1033/nothing/", 404, PAGE, "DENY"),
+    ("anonymous", "/nothing/", 404, PAGE, "DENY"),
+    ("anonymous", "/acme/open/_api/rest/info", 200, API, "DENY"),
+    ("anonymous", f"{HANDBOOK}/_api/rest/info", 401, API, "DENY"),
+    ("anonymous", f"{HANDBOOK}/_api/nothing", 404, API, "DENY"),
+    ("anonymous", "/acme/open/_api/schema", 200, API, "DENY"),
     ("staff", f"{HANDBOOK}/admin/", 200, OFFICE, "DENY"),
     ("staff", f"{HANDBOOK}/admin/storage/apitoken/", 200, OFFICE, "DENY"),
     ("staff", f"{HANDBOOK}/1033/", 200, PAGE, "DENY"),
@@ -44,7 +45,7 @@ ANSWERS = [
 
 @pytest.fixture
 def people(storage: Storage, open_storage: Storage) -> dict[str, Client]:
-    return {"nobody": Client(), "staff": member(storage, Role.ADMINISTRATOR)}
+    return {"anonymous": Client(), "staff": member(storage, Role.ADMINISTRATOR)}
 
 
 def test_every_kind_of_answer_has_its_headers(people: dict[str, Client]) -> None:
@@ -57,7 +58,7 @@ def test_every_kind_of_answer_has_its_headers(people: dict[str, Client]) -> None
     assert found == expected
 
 
-def test_over_https_browsers_are_told_to_stay_there(people: dict[str, Client]) -> None:
+def test_responses_over_https_have_hsts(people: dict[str, Client]) -> None:
     secure = {"SECURE_HSTS_SECONDS": 31536000, "SECURE_HSTS_INCLUDE_SUBDOMAINS": True, "SECURE_HSTS_PRELOAD": True}
     with override_settings(**secure):
         for address in ("/admin/login/", "/acme/open/_api/rest/info", "/acme/open/1033/", "/nothing/"):
@@ -66,15 +67,13 @@ def test_over_https_browsers_are_told_to_stay_there(people: dict[str, Client]) -
 
 
 def test_a_view_may_have_a_policy_of_its_own(settings: Any) -> None:
-    """As pictures of diagrams have, which hold their style."""
+    """Pictures of diagrams have one, because they contain their style."""
     settings.MIDDLEWARE = ["repository_site.core.policies.PolicyMiddleware", "tests.repository_site.test_policies.own"]
     assert Client().get("/").headers["Content-Security-Policy"] == "sandbox"
 
 
 def own(get_response: Any) -> Any:
     def answer(request: Any) -> Any:
-        response = get_response(request)
-        response["Content-Security-Policy"] = "sandbox"
-        return response
+        return HttpResponse(headers={"Content-Security-Policy": "sandbox"})
 
     return answer

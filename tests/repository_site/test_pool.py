@@ -1,4 +1,4 @@
-"""Who waits for a connection, and for how long; which one it is; and who starts an embedded PostgreSQL again (D153)."""
+"""Waiting for a pooled connection, the order of connections, and the restart of the embedded PostgreSQL (D153)."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Pool:
 
 
 class TestTurnstile:
-    def test_everybody_passes_while_all_is_well(self, clock: Clock) -> None:
+    def test_all_requests_pass_while_connections_are_available(self, clock: Clock) -> None:
         turnstile = Turnstile()
         for _ in range(3):
             turnstile.pass_to(Pool(0))
 
-    def test_one_after_the_other_when_somebody_has_waited_in_vain(self, clock: Clock) -> None:
+    def test_one_request_at_a_time_tries_after_a_timeout(self, clock: Clock) -> None:
         turnstile = Turnstile()
         turnstile.close()
         with pytest.raises(PoolTimeout):
@@ -55,7 +55,7 @@ class TestTurnstile:
         with pytest.raises(PoolTimeout):
             turnstile.pass_to(Pool(0))
 
-    def test_whoever_finds_a_connection_passes_and_opens_it_for_all(self, clock: Clock) -> None:
+    def test_a_request_that_gets_a_connection_opens_the_turnstile(self, clock: Clock) -> None:
         turnstile = Turnstile()
         turnstile.close()
         turnstile.pass_to(Pool(1))
@@ -68,7 +68,7 @@ class TestWarmPool:
 
     @pytest.fixture
     def pool(self) -> Iterator[WarmPool]:
-        """As Django makes it for a server process."""
+        """A pool as Django creates it for a server process."""
         wrapper = cast("DatabaseWrapper", connection.copy("warm"))
         wrapper.settings_dict["OPTIONS"] = {**wrapper.settings_dict["OPTIONS"], "pool": self.OPTIONS}
         made = wrapper.pool
@@ -79,7 +79,7 @@ class TestWarmPool:
         wrapper.close_pool()
 
     @pytest.mark.django_db
-    def test_the_connection_that_came_back_last_is_taken_first(self, pool: WarmPool) -> None:
+    def test_the_connection_returned_last_is_used_first(self, pool: WarmPool) -> None:
         first, second, third = (pool.getconn() for _ in range(3))
         for each in (second, third, first):
             pool.putconn(each)
@@ -88,7 +88,7 @@ class TestWarmPool:
         assert [pool.getconn() for _ in range(3)] == [first, third, second]
 
     @pytest.mark.django_db
-    def test_the_one_that_was_used_least_recently_is_closed_first(self, pool: WarmPool) -> None:
+    def test_the_least_recently_used_connection_is_closed_first(self, pool: WarmPool) -> None:
         first, second, third = (pool.getconn() for _ in range(3))
         for each in (second, third, first):
             pool.putconn(each)
@@ -99,7 +99,7 @@ class TestWarmPool:
 
 
 class Embedded:
-    """One that is down until it is told to start, and may fail or take long."""
+    """A PostgreSQL that is down until it is started, and may fail or take long."""
 
     def __init__(self) -> None:
         self.runs, self.starts = False, 0
@@ -129,7 +129,7 @@ class TestRevival:
         assert embedded.starts == 1
         self.see(subject, embedded)
         embedded.runs = False
-        # Looked at again after a second only.
+        # Checked again after a second only.
         self.see(subject, embedded)
         assert embedded.starts == 1
         clock.now += 1
@@ -148,7 +148,7 @@ class TestRevival:
         worker.join()
         assert embedded.cores == ALLOWED
 
-    def test_nobody_waits_for_a_long_start_and_it_is_started_once(
+    def test_requests_do_not_wait_for_a_long_start_which_happens_once(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(revival, "PATIENCE", 0.01)
@@ -163,7 +163,7 @@ class TestRevival:
         self.see(subject, embedded)
         assert embedded.starts == 1
 
-    def test_a_start_that_fails_is_told_and_tried_again_after_a_while(self, clock: Clock) -> None:
+    def test_a_failed_start_is_reported_and_retried_later(self, clock: Clock) -> None:
         subject, embedded = Revival(), Embedded()
         embedded.problem = EmbeddedPostgresError("no room")
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""The real thing: `manage.py serve` and `demo` as processes, with their own embedded database, killed and restarted."""
+"""`manage.py serve` and `demo` as real processes with their own embedded database, killed and restarted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INFO = "/demo/showcase/_api/rest/info"
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data folder for the file: each test starts on what the one before has left, as an operator does."""
+    """One data folder for all tests of the file; each test starts with what the test before has left."""
     return tmp_path_factory.mktemp("server") / "var"
 
 
@@ -54,17 +54,17 @@ def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     expected = [[core] for core in sorted(cores * (default_workers() // len(cores)))]
     assert server.process is not None
     process = psutil.Process(server.process.pid)
-    # One of them answers while another may still be loading.
+    # One worker answers while another may still be loading.
     wait_for(lambda: sorted(map(cores_of, process.children())) == expected, 20, "workers do not keep to their cores")
     started = time.monotonic()
     assert server.ctrl_c() == 0
     assert server.left_over() == []
-    # Granian kills workers that do not end within ten; it says so, too, of some that have just ended.
+    # Granian kills workers that do not end within ten seconds; it also reports some that have just ended.
     assert time.monotonic() - started < 9
 
 
 def cores_of(worker: psutil.Process) -> list[int]:
-    """Of all its threads; some may end while they are asked."""
+    """Return the cores of all its threads; some may end meanwhile."""
     found: set[int] = set()
     for thread in worker.threads():
         with contextlib.suppress(ProcessLookupError):
@@ -73,7 +73,7 @@ def cores_of(worker: psutil.Process) -> list[int]:
 
 
 @pytest.mark.parametrize(("workers", "cores"), [(1, []), (2, [3, 5]), (3, []), (4, [3, 5])])
-def test_workers_keep_to_cores_where_these_can_be_shared_out(
+def test_workers_are_bound_if_they_share_the_cores_evenly(
     workers: int, cores: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("repository_site.core.cores.ALLOWED", [3, 5])
@@ -83,23 +83,23 @@ def test_workers_keep_to_cores_where_these_can_be_shared_out(
 @pytest.mark.parametrize(
     ("taken", "start", "core"),
     [
-        # At the start, whether the first is bound already or not.
+        # At the start, whether the first worker is already bound or not.
         ([[3, 5], [3, 5]], 0, 3),
         ([[3, 5], [3, 5]], 1, 5),
         ([[3], [3, 5]], 1, 5),
-        # One of them has died.
+        # One worker has died.
         ([[5], [3, 5]], 4, 3),
         ([[5], [3, 5]], 5, 3),
-        # One after the other is replaced, by one that is started before the old one ends.
+        # Workers are replaced one after the other; the new one starts before the old one ends.
         ([[3], [5], [3, 5]], 2, 3),
         ([[5], [3], [3, 5]], 3, 5),
     ],
 )
-def test_each_worker_takes_the_core_that_is_due(taken: list[list[int]], start: int, core: int) -> None:
+def test_each_worker_takes_the_core_with_the_fewest_workers(taken: list[list[int]], start: int, core: int) -> None:
     assert free_core([3, 5], taken, start) == core
 
 
-def test_a_core_that_may_not_be_used_any_more_does_no_harm() -> None:
+def test_an_unavailable_core_is_logged_and_ignored() -> None:
     before = os.sched_getaffinity(0)
     with capture_logs() as lines:
         keep_to(max(before) + 1000)
@@ -109,8 +109,8 @@ def test_a_core_that_may_not_be_used_any_more_does_no_harm() -> None:
 
 @pytest.mark.long
 @only_at_full_scale
-def test_a_stop_while_the_workers_are_still_loading_is_not_forgotten(server: Server) -> None:
-    """A forked worker once took the signal for the main process's, and was killed after ten seconds only."""
+def test_a_stop_while_the_workers_load_is_obeyed(server: Server) -> None:
+    """A forked worker once swallowed the signal, and was killed after ten seconds only."""
     for moment in (0.03, 0.06, 0.09):
         server.log.unlink(missing_ok=True)
         server.launch("serve", "--no-migrate", "--workers", "2")
@@ -132,7 +132,7 @@ def test_bodies_over_real_http(server: Server) -> None:
     assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
     too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
     assert too_long[0] == 413
-    # HTTP/2 is not spoken (D166): its settings are not answered with settings.
+    # The server does not support HTTP/2 (D166): it does not answer the settings frame with one.
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
         client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
         assert client.recv(1000)[:12] in (b"", b"HTTP/1.1 400")
@@ -140,7 +140,7 @@ def test_bodies_over_real_http(server: Server) -> None:
 
 @pytest.mark.long
 @only_at_full_scale
-def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
+def test_the_demo_starts_again_after_kill_9_during_requests(server: Server) -> None:
     server.start("demo")
     stop = threading.Event()
     answered = []
@@ -164,7 +164,7 @@ def test_kill_9_during_requests_then_the_demo_again(server: Server) -> None:
     assert set(answered) == {200}
 
 
-def test_a_port_in_use_is_one_line(server: Server) -> None:
+def test_a_port_in_use_gives_one_line(server: Server) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

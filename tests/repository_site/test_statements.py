@@ -1,4 +1,4 @@
-"""Statements that are prepared, and several of them in one trip."""
+"""Prepared statements, and several statements in one trip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def look_up_all(*numbers: int) -> list[list[tuple[int, ...]]]:
 
 
 @pytest.mark.django_db
-def test_each_question_gets_its_own_answer() -> None:
+def test_each_question_gets_its_answer() -> None:
     order: list[str] = []
     for times in (1, 2, 3):  # the first time they are sent as they are, then they are prepared
         inquiry = Inquiry()
@@ -39,8 +39,8 @@ def test_each_question_gets_its_own_answer() -> None:
         assert ask(numbers(1)) == [1]
 
 
-def test_with_no_question_there_is_time_all_the_same() -> None:
-    """And no database to ask: this test may not use it."""
+def test_meanwhile_runs_without_questions() -> None:
+    """This test has no access to the database."""
     inquiry, order = Inquiry(), list[str]()
     none = inquiry.add(Question("", (), list))
     inquiry.ask(lambda: order.append("meanwhile"))
@@ -48,21 +48,21 @@ def test_with_no_question_there_is_time_all_the_same() -> None:
 
 
 @pytest.mark.django_db
-def test_each_is_seen_by_those_who_count() -> None:
+def test_each_statement_is_counted() -> None:
     with CaptureQueriesContext(connection) as captured:
         assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
     assert [each["sql"] for each in captured] == [NUMBERS.replace("%s", "1"), NUMBERS.replace("%s", "2")]
 
 
 class NeverListed(list[Any]):
-    """Statements that nobody may go through."""
+    """Statements that must not be iterated over."""
 
     def __iter__(self) -> Iterator[Any]:
-        raise AssertionError("listed, though nobody watches")
+        raise AssertionError("listed without a watcher")
 
 
 @pytest.mark.django_db
-def test_whoever_watches_is_told_of_each_trip_and_else_nothing_is_listed() -> None:
+def test_watchers_see_each_trip_and_nothing_is_listed_without_them() -> None:
     database = cast("DatabaseWrapper", connection)
     for statement in ((NUMBERS, [1]), (FAILS, [2]), (FAILS, [1])):
         with suppress(DatabaseError), transaction.atomic():
@@ -80,7 +80,7 @@ def test_whoever_watches_is_told_of_each_trip_and_else_nothing_is_listed() -> No
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_one_that_fails_fails_all_and_leaves_the_connection_usable(failing: int) -> None:
+def test_a_failing_statement_fails_all_and_leaves_the_connection_usable(failing: int) -> None:
     statements = [(NUMBERS, [1]), (NUMBERS, [2])]
     statements.insert(failing, (FAILS, [1]))
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_one_that_fails_fails_all_and_leaves_the_connection_usable(failing: int)
 
 
 @pytest.mark.django_db
-def test_a_mistake_meanwhile_leaves_the_connection_usable() -> None:
+def test_an_error_meanwhile_leaves_the_connection_usable() -> None:
     def stumble() -> None:
         raise ZeroDivisionError
 
@@ -114,14 +114,14 @@ def widen(table: str, column: str, type: str) -> None:
         cursor.execute(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE {type}")
 
 
-def test_a_changed_table_is_met_with_a_new_plan(table: None) -> None:
+def test_a_changed_table_gets_a_new_plan(table: None) -> None:
     for _ in range(3):
         assert look_up("SELECT value FROM changing") == [(1,)]
     widen("changing", "value", "text")
     assert look_up("SELECT value FROM changing") == [("1",)]
 
 
-def test_within_a_transaction_a_changed_table_is_for_others_to_handle(table: None) -> None:
+def test_a_changed_table_inside_a_transaction_raises(table: None) -> None:
     for _ in range(3):
         assert look_up("SELECT value FROM changing") == [(1,)]
     widen("changing", "value", "text")
@@ -130,8 +130,8 @@ def test_within_a_transaction_a_changed_table_is_for_others_to_handle(table: Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_requests_get_over_changed_tables(api: ApiClient) -> None:
-    """Both where the storage is looked up and inside of its scope."""
+def test_requests_survive_changed_tables(api: ApiClient) -> None:
+    """Both while the storage is looked up and inside of its scope."""
     storage: Storage = StorageFactory.create(collection="acme", key="open", anonymous="read")
     address = "/acme/open/_api/rest/facets/processes/views/detail/elements/11111111-1111-1111-1111-111111111111"
     answers = [api.get(address).content for _ in range(3)]
@@ -156,7 +156,7 @@ def _type_of(table: str, column: str) -> str:
 
 
 def test_plans_are_forgotten_as_often_as_needed(table: None) -> None:
-    """Also when there was none the first time: the driver must not go by what it has seen before."""
+    """Even if there was no plan the first time: the driver must not rely on an earlier result."""
     database = cast("DatabaseWrapper", connection)
     for type, value in (("text", "1"), ("varchar(5)", "1"), ("varchar(6)", "1"), ("integer USING value::integer", 1)):
         for _ in range(3):
@@ -188,7 +188,7 @@ def test_a_savepoint_of_the_same_name_is_rolled_back_as_often_as_needed() -> Non
 
 
 @pytest.mark.django_db
-def test_large_results_are_not_held() -> None:
+def test_large_results_are_not_kept() -> None:
     database: Any = connection
     assert len(look_up_all(MOST_HELD + 1)[0]) == MOST_HELD + 1
     assert not hasattr(database.connection, KEPT)

@@ -1,4 +1,4 @@
-"""Traces: a span a request in the caller's trace, its statements without values, and nothing at all unless asked."""
+"""Traces: a span for each request in the trace of the caller, statements without values, and no import by default."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_storages_are_named_only_when_that_is_set(
     assert attributes["repository.storage"] == "acme/handbook"
 
 
-def test_it_is_sent_as_otlp(api: ApiClient, storage: Storage) -> None:
+def test_spans_are_sent_as_otlp(api: ApiClient, storage: Storage) -> None:
     received: list[bytes] = []
 
     class Collector(BaseHTTPRequestHandler):
@@ -120,7 +120,7 @@ def test_it_is_sent_as_otlp(api: ApiClient, storage: Storage) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("endpoint", "imported"), [("", "False"), ("http://127.0.0.1:9", "True")])
-def test_nothing_is_imported_unless_asked(endpoint: str, imported: str) -> None:
+def test_opentelemetry_is_imported_only_with_an_endpoint(endpoint: str, imported: str) -> None:
     program = (
         "import sys, django; django.setup(); from django.core.handlers.wsgi import WSGIHandler; WSGIHandler();"
         "print(any(name.startswith('opentelemetry') for name in sys.modules))"

@@ -1,4 +1,4 @@
-"""Connections whose client does not read are closed by the kernel."""
+"""The kernel closes connections whose client does not read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from repository_site.operations import unread
-from repository_site.operations.unread import cut_off_who_does_not_read, limit_unread
+from repository_site.operations.unread import close_unread_connections, limit_unread
 from tests.server_process import free_port
 
 
@@ -32,7 +32,7 @@ def connect(listening: socket.socket) -> tuple[socket.socket, socket.socket]:
     return client, listening.accept()[0]
 
 
-def test_all_at_the_port_and_whoever_comes_later(listening: socket.socket) -> None:
+def test_all_sockets_of_the_port_and_later_connections_get_the_timeout(listening: socket.socket) -> None:
     port = listening.getsockname()[1]
     client, accepted = connect(listening)
     with client, accepted, socket.create_server(("127.0.0.1", 0)) as other:
@@ -41,12 +41,12 @@ def test_all_at_the_port_and_whoever_comes_later(listening: socket.socket) -> No
         with later, taken_over:
             assert [limit_of(each) for each in (listening, accepted, taken_over)] == [7_000] * 3
             assert [limit_of(each) for each in (client, later, other)] == [0] * 3
-        # They are still open.
+        # The originals are still open.
         client.sendall(b"x")
         assert accepted.recv(1) == b"x"
 
 
-def test_who_never_reads_is_cut_off(listening: socket.socket) -> None:
+def test_a_client_that_never_reads_is_disconnected(listening: socket.socket) -> None:
     limit_unread(listening.getsockname()[1], 1)
     client, accepted = connect(listening)
     with client, accepted:
@@ -54,11 +54,11 @@ def test_who_never_reads_is_cut_off(listening: socket.socket) -> None:
         with pytest.raises(TimeoutError) as problem:
             while True:
                 accepted.sendall(b"x" * 100_000)
-        # By the kernel, not by the limit of the line above.
+        # By the kernel, not by the timeout of the line above.
         assert problem.value.errno == errno.ETIMEDOUT
 
 
-def test_who_reads_on_is_not(listening: socket.socket) -> None:
+def test_a_client_that_reads_slowly_stays_connected(listening: socket.socket) -> None:
     limit_unread(listening.getsockname()[1], 1)
     client, accepted = connect(listening)
     with client, accepted:
@@ -77,7 +77,7 @@ def test_who_reads_on_is_not(listening: socket.socket) -> None:
 def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "BREATH", 0.001)
     port = free_port()
-    cut_off_who_does_not_read(port, 9)
+    close_unread_connections(port, 9)
     time.sleep(0.02)
     with socket.create_server(("127.0.0.1", port)) as made:
         end = time.monotonic() + 10
@@ -86,9 +86,9 @@ def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.001)
 
 
-def test_elsewhere_than_on_linux_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_than_linux_have_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "OPEN_FILES", unread.OPEN_FILES / "nowhere")
     monkeypatch.setattr(unread, "_wait_and_limit", None)
     before = threading.active_count()
-    cut_off_who_does_not_read(1, 7)
+    close_unread_connections(1, 7)
     assert threading.active_count() == before

@@ -1,4 +1,4 @@
-"""Counting requests by storage and hour: what is counted, how it is written, and that it never gets in the way."""
+"""Request counts by storage and hour, and the reports made from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOON = datetime(2026, 7, 1, 12, 30, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def counter(monkeypatch: pytest.MonkeyPatch) -> TrafficCounter:
-    """One of this test's own; what other tests have called is not in it."""
+    """A counter without the requests of other tests."""
     fresh = TrafficCounter()
     monkeypatch.setattr(traffic, "counter", fresh)
     return fresh
@@ -52,7 +52,7 @@ def test_api_and_pages_count_for_their_storage(api: ApiClient, storage: Storage,
     assert counted() == {"acme/handbook": (4, 2, 0), "rival/handbook": (1, 1, 0)}
 
 
-def test_what_leads_to_no_storage_does_not_count(api: ApiClient, storage: Storage) -> None:
+def test_requests_without_a_storage_do_not_count(api: ApiClient, storage: Storage) -> None:
     for path in ("/acme/other/_api/rest/info", "/acme/_admin/_api/rest/info", "/_sysadmin/_admin/_api/rest/info"):
         api.get(path)
     for path in ("/", "/admin/login/", "/healthz", "/static/nothing.css"):
@@ -60,7 +60,7 @@ def test_what_leads_to_no_storage_does_not_count(api: ApiClient, storage: Storag
     assert counted() == {}
 
 
-def test_failures_of_ours_are_told_apart(storage: Storage, settings: Any) -> None:
+def test_server_errors_are_counted_separately(storage: Storage, settings: Any) -> None:
     browser = member(storage, Role.ADMINISTRATOR)
     browser.raise_request_exception = False
     with mock.patch("storage.admin.tokens.storage_tokens.tokens_of", side_effect=RuntimeError("broken")):
@@ -68,12 +68,12 @@ def test_failures_of_ours_are_told_apart(storage: Storage, settings: Any) -> Non
     assert counted() == {"acme/handbook": (1, 0, 1)}
 
 
-def test_no_request_writes(api: ApiClient, storage: Storage) -> None:
+def test_requests_do_not_write_counts(api: ApiClient, storage: Storage) -> None:
     api.get("/acme/handbook/_api/rest/info", headers={"Authorization": f"Bearer {token_for(storage)}"})
     assert not RequestCount.objects.exists()
 
 
-def test_what_other_processes_have_written_is_added_to(counter: TrafficCounter, storage: Storage) -> None:
+def test_counts_of_several_processes_are_added(counter: TrafficCounter, storage: Storage) -> None:
     for status in (200, 404, 500):
         counter.count(storage.id, status, 0.25)
     write_counts()
@@ -101,7 +101,7 @@ def test_threads_lose_nothing(counter: TrafficCounter, storage: Storage) -> None
     assert sum(tally.requests for found in taken for tally in found.values()) == 4000
 
 
-def test_a_database_that_is_away_fails_nothing_and_is_made_up_for(counter: TrafficCounter, storage: Storage) -> None:
+def test_counts_survive_an_unreachable_database(counter: TrafficCounter, storage: Storage) -> None:
     counter.count(storage.id, 200, 0.1)
     with mock.patch("storage.traffic.connection.cursor", side_effect=OperationalError("gone")):
         assert not write_counts()
@@ -110,7 +110,7 @@ def test_a_database_that_is_away_fails_nothing_and_is_made_up_for(counter: Traff
     assert RequestCount.objects.get().requests == 2
 
 
-def test_what_waits_is_bounded(counter: TrafficCounter, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_counts_are_limited(counter: TrafficCounter, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traffic, "MAX_WAITING", 1)
     counter.count(storage.id, 200, 0.1)
     counter.count(storage.collection_id, 200, 0.1)
@@ -118,7 +118,7 @@ def test_what_waits_is_bounded(counter: TrafficCounter, storage: Storage, monkey
     assert [tally.requests for tally in counter.take().values()] == [2]
 
 
-def test_a_storage_that_has_gone_takes_its_counts_with_it(
+def test_counts_of_a_removed_storage_are_dropped(
     counter: TrafficCounter, storage: Storage, other_storage: Storage
 ) -> None:
     for each in (storage, other_storage):
@@ -169,7 +169,7 @@ def test_the_report_by_storage_hour_and_day(storage: Storage, other_storage: Sto
     }
 
 
-def test_what_is_made_of_the_numbers() -> None:
+def test_good_requests_and_averages() -> None:
     assert (Traffic(10, 2, 1, 305).good, Traffic(10, 2, 1, 305).average) == (7, 30)
     assert (NONE.good, NONE.average) == (0, None)
 
@@ -182,8 +182,8 @@ def test_hours_are_kept_for_ninety_days(storage: Storage) -> None:
     assert sorted(RequestCount.objects.values_list("requests", flat=True)) == [1, 89]
 
 
-def test_a_worker_writes_what_it_has_counted_when_it_ends() -> None:
-    """In a process of its own, as the server makes its workers; it must not touch the connection of this one."""
+def test_a_worker_writes_its_counts_when_it_ends() -> None:
+    """In a forked process, like a worker; it must not use the connection of this process."""
     processes = multiprocessing.get_context("fork")
     channel = processes.SimpleQueue()
 

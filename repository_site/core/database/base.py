@@ -1,7 +1,8 @@
-"""Django's PostgreSQL backend, with two differences: a first connection starts the embedded server, and there
-are statements that are prepared.
+"""Django's PostgreSQL backend with two additions: the first connection starts the embedded server, and statements can
+be prepared.
 
-Starting lazily here, and not in the settings, keeps `--help`, type checking and schema tools free of a database.
+The embedded server starts here and not in the settings, so that `--help`, type checking and schema tools need no
+database.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from repository_site.core.database.revival import Revival
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
 Statement = tuple[str, Parameters]
-# A cursor of psycopg, which the type stubs do not know; some are kept with each connection under this name.
+# A cursor class of psycopg, which the type stubs do not know. Each connection keeps some cursors under this name.
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
 _revival = Revival()
 _turnstile = Turnstile()
 _serial = itertools.count()
-# For each lock; a migration that needs several may hold the first for as long as it waits for the others.
+# For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
-# Cursors hold their last result; one of so many rows is not held until the next request.
+# Cursors keep their last result. A result with more rows than this is not kept until the next request.
 MOST_HELD = 2_000
 
 
@@ -74,13 +75,13 @@ def _tell(kind: str, statements: Sequence[str], started: float, problem: BaseExc
 
 
 def _never_seen(sql: str) -> str:
-    """The driver looks at what a statement has done only the first time that it meets its text."""
+    """Return the statement with a unique text: the driver inspects the effect of each text only once."""
     return f"{sql} -- {next(_serial)}"
 
 
 class DatabaseOperations(operations.DatabaseOperations):
     def last_executed_query(self, cursor: Any, sql: str, params: Any) -> Any:
-        """For those who look at statements: with its values, though they were sent apart."""
+        """Return the statement with its values, which were sent separately, for debugging."""
         if isinstance(cursor, base.ServerBindingCursor):
             try:
                 return self.compose_sql(sql, params)
@@ -90,7 +91,7 @@ class DatabaseOperations(operations.DatabaseOperations):
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """No migration waits for a lock for long: everybody who came after it would wait as long (D155)."""
+    """Limits how long a migration waits for a lock: all requests after it would wait as long (D155)."""
 
     def __enter__(self) -> DatabaseSchemaEditor:
         super().__enter__()
@@ -101,7 +102,7 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class MeasuredCursor(CursorWrapper):
-    """Times each statement, for `/metrics`."""
+    """Times each statement, for metrics and traces."""
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
         return self._measured(
@@ -134,14 +135,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def pool(self) -> Any:
-        """Django's, but of our kind: it finds one that is there already. CONN_HEALTH_CHECKS, which are off, would need
-        more."""
+        """Return the pool of Django's backend, but as a `WarmPool`. (CONN_HEALTH_CHECKS would need more code.)"""
         options = self.settings_dict["OPTIONS"].get("pool")
         known: dict[str, Any] = self._connection_pools  # type: ignore[attr-defined]  # the stubs lack it
         if options and self.alias not in known:
             configure = self._configure_connection  # type: ignore[attr-defined]
             parameters = {**self.get_connection_params(), "autocommit": True}
-            # Of threads that make one at the same time the first wins; none has been opened yet.
+            # If several threads create one at the same time, the first one wins; none has been opened yet.
             known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
 
@@ -161,9 +161,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return MeasuredCursor(cursor, self)
 
     def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
-        """What every request of a server does: it is refused rather than kept waiting for long (D153).
+        """Take a connection for a request, which is refused rather than kept waiting for long (D153).
 
-        Asked again and again meanwhile: the pool gives up on a database that is away, and looks for it when asked next.
+        The pool is asked repeatedly: it gives up on an unreachable database, and tries again when it is asked again.
         """
         end = time.monotonic() + PATIENCE
         _turnstile.pass_to(self.pool)
@@ -181,46 +181,50 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
-        """For statements of a fixed text that are sent again and again: parsed and planned once a connection.
+        """Run a statement of fixed text, which PostgreSQL parses and plans once in each connection.
 
-        Django's cursors put the values into the text, so that each statement is planned anew, for just these values;
-        and they are made anew for each. What is found comes in binary form, which is quicker to read; JSON has to be
-        asked for as text.
+        Django's cursors put the values into the text, so that each statement is planned again, and they create a
+        cursor for each statement. Results have the binary format, which is faster to read; JSON must be selected as
+        text.
         """
         return self.look_up_all([(sql, parameters)])[0]
 
     def look_up_all(
         self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
     ) -> list[list[Row]]:
-        """The same for several that do not wait for each other's rows: sent in one trip.
+        """Run several independent statements in one trip.
 
-        `meanwhile` is done while the database works. It must not ask the database for anything.
+        `meanwhile` runs while the database works. It must not use the database.
         """
         try:
             return self._look_up_all(statements, meanwhile)
         except NotSupportedError:
-            # A table has changed since the statement was prepared. A transaction has failed by that, and is for whoever
-            # began it to try again.
+            # A table has changed since the statement was prepared. The caller must retry a failed transaction.
             if self.in_atomic_block:
                 raise
             self.forget_plans()
             return self._look_up_all(statements, meanwhile)
 
     def forget_plans(self) -> None:
-        """Prepared statements of this connection are prepared anew when they are sent next; outside of transactions."""
+        """Deallocate the prepared statements of this connection. Must be called outside a transaction."""
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
     def _savepoint_rollback(self, sid: str) -> None:
-        """Seen by the driver as an end of what was prepared: of several statements in one trip those after one that
-        fails were not, though it takes them for prepared. Of whole transactions it knows that by itself."""
+        """Roll back so that the driver forgets its prepared statements.
+
+        If one of several statements in a trip fails, the later ones were not prepared, but the driver believes so. It
+        handles whole transactions itself.
+        """
         with self._preparing(), self.cursor() as cursor:
             cursor.execute(_never_seen(self.ops.savepoint_rollback_sql(sid)))
 
     @contextmanager
     def _preparing(self) -> Iterator[None]:
-        """What is sent a second time is prepared. Not always: of all other statements, texts with their values in them,
-        the driver would keep the last hundred."""
+        """Let the driver prepare a statement that is sent a second time.
+
+        Not for all statements: it would keep the last hundred of those with values in their texts.
+        """
         self.ensure_connection()
         self.connection.prepare_threshold = 1
         try:
@@ -265,7 +269,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _look_up_watched(
         self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
     ) -> list[list[Row]]:
-        """One by one, for those who count or log statements."""
+        """Run the statements one by one, while statements are counted or logged."""
         if meanwhile is not None:
             meanwhile()
         found = []

@@ -1,4 +1,4 @@
-"""The pool of connections of a server process."""
+"""The connection pool of a server process."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Seconds that a request waits for a connection before it is refused (D153).
 PATIENCE = 5.0
-# While there is none, one request after the other tries; the others are refused at once for so long.
+# While no connection is available, one request tries, and the others are refused at once, for this long.
 RESPITE = 1.0
-# How long a request waits before it asks the pool once more, and how long the pool looks for a database that is away.
+# Seconds until a request asks the pool again, and for which the pool tries to reach an unreachable database.
 TURN = 1.0
-# Seconds after which one that nobody has needed is closed, and then the next: firewalls forget those that are silent.
+# Seconds after which an idle connection is closed: firewalls forget idle connections.
 MAX_IDLE = 120.0
 
 
 def enable_pool(size: int) -> None:
-    """Give this process a pool of connections; a request takes one and hands it back when it is done."""
+    """Give this process a connection pool. A request takes a connection and returns it at its end."""
     pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": TURN, "reconnect_timeout": TURN}
     connections.settings["default"]["OPTIONS"]["pool"] = pool
 
 
 class WarmPool(ConnectionPool[Connection]):
-    """Hands out the connection that came back last; the driver's own would take them in turns (D164).
+    """Hands out the connection that was returned last; the pool of the driver takes turns (D164).
 
-    The process behind that connection has just run, with plans and rows at hand. Those that nobody needs stay idle, and
-    are closed after a while, the one that was used least recently first.
+    The PostgreSQL process of that connection has plans and rows in its caches. Unneeded connections stay idle and are
+    closed after a while, the least recently used one first.
     """
 
     def _get_ready_connection(self, timeout: float | None) -> Connection | None:
@@ -39,10 +39,9 @@ class WarmPool(ConnectionPool[Connection]):
 
 
 class Turnstile:
-    """Lets requests wait for a connection while that makes sense.
+    """Lets requests wait for a connection, until one of them has waited in vain.
 
-    When somebody has waited in vain, all threads of the process would soon wait, one request after the other, and
-    nobody would be left to say so; `/healthz` among them.
+    Otherwise all threads of the process would soon wait, and none would be left to answer, not even for `/healthz`.
     """
 
     def __init__(self) -> None:
@@ -51,9 +50,9 @@ class Turnstile:
     def pass_to(self, pool: Any) -> None:
         now = time.monotonic()
         if now < self._closed_until and not pool.get_stats()["pool_available"]:
-            raise PoolTimeout("there is no connection to the database, and others wait for one already")
+            raise PoolTimeout("no database connection is available, and other requests already wait for one")
         if self._closed_until:
-            # Whoever comes first after the respite tries; the others wait for what becomes of that.
+            # The first request after the respite tries; the others are refused until it has succeeded.
             self._closed_until = now + RESPITE
 
     def close(self) -> None:
@@ -64,9 +63,9 @@ class Turnstile:
 
 
 def renew_pool() -> None:
-    """After a failure: look at the idle connections and replace the dead ones, aside from the request.
+    """Check the idle connections in a thread after a failure, and replace the dead ones.
 
-    Otherwise each of them would fail one more request; looking at each before use would cost every request.
+    Otherwise each dead connection would fail one more request; a check before each use would cost every request.
     """
     threading.Thread(target=check_pool, daemon=True).start()
 

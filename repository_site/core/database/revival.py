@@ -1,4 +1,4 @@
-"""Starting the embedded PostgreSQL again under a running server, aside from the requests (D153)."""
+"""Restart of the embedded PostgreSQL under a running server, in a thread of its own (D153)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repository_site.core.embedded_postgres import EmbeddedPostgres, EmbeddedPos
 
 
 class Revival:
-    """PostgreSQL may read its log for minutes after a crash: one thread starts it, and no request waits that long."""
+    """Starts PostgreSQL in a thread: recovery after a crash may take minutes, and requests wait for seconds only."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -20,7 +20,7 @@ class Revival:
         self._seen_running = self._failed = float("-inf")
 
     def see_that_it_runs(self, embedded: EmbeddedPostgres) -> None:
-        """Looked at not more than once a second: with a pool each request takes a connection."""
+        """Check at most once a second that it runs, and start it if not. Called for each request."""
         with self._lock:
             now = time.monotonic()
             if now - self._seen_running < 1:
@@ -42,7 +42,7 @@ class Revival:
             raise self._problem
 
     def _start(self, embedded: EmbeddedPostgres) -> None:
-        # Else the database of all workers would share the core of this one.
+        # Otherwise the database of all workers would share the core of this worker.
         run_anywhere()
         try:
             embedded.ensure_running()

@@ -1,4 +1,4 @@
-"""Statements that are written out, past the ORM, where every request pays for them."""
+"""Hand-written SQL without the ORM, for statements that every request runs."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ PLAN_ATTEMPTS = 4
 
 
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
-    """For statements that are planned for their values: lists, and whatever a filter has part in."""
+    """Run a statement that PostgreSQL plans for its values: lists, and statements with filters."""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return list(cursor.fetchall())
 
 
 def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
-    """For statements of a fixed text that find rows by their keys: planned once, whatever the keys and their number.
+    """Run a statement of fixed text that finds rows by their keys. PostgreSQL plans it once for all values.
 
-    Planned for their values, they would be read off the whole table when a storage has no statistics yet, or when
-    there are many keys.
+    Planned for its values, it would read the whole table for many keys, or while a storage has no statistics.
     """
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
 
 
 def with_current_plans(work: Callable[[], T]) -> T:
-    """What `work`, a whole transaction, answers; again from its start where a migration has changed a table under a
-    statement that this connection had prepared (D155)."""
+    """Return the result of `work`, a whole transaction. Run it again if a migration has changed a table of a statement
+    that this connection had prepared (D155)."""
     for _ in range(PLAN_ATTEMPTS - 1):
         try:
             return work()
@@ -46,8 +45,8 @@ def with_current_plans(work: Callable[[], T]) -> T:
 
 
 def begun_with_current_plans(make: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """The same for what is streamed: until its first piece is there it can begin anew. After that its transaction keeps
-    migrations off the tables that it reads."""
+    """Do the same for a stream, which can start again until its first piece. After that, its transaction keeps
+    migrations from changing the tables that it reads."""
 
     def begin() -> tuple[list[T], Iterator[T]]:
         pieces = make()
@@ -60,7 +59,7 @@ def begun_with_current_plans(make: Callable[[], Iterator[T]]) -> Iterator[T]:
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """A statement to look up, and what its rows mean. Without a text there is nothing to ask: it has no rows."""
+    """A statement to look up, and a function that interprets its rows. An empty statement has no rows."""
 
     sql: str
     parameters: Parameters
@@ -72,14 +71,14 @@ def ask(question: Question[T]) -> T:
 
 
 class Inquiry:
-    """Questions that do not wait for each other's answers, asked in one trip to the database."""
+    """Independent questions, which are sent in one trip to the database."""
 
     def __init__(self) -> None:
         self._questions: list[Question[Any]] = []
         self._rows: list[list[Row]] = []
 
     def add(self, question: Question[T]) -> Callable[[], T]:
-        """What to call for the answer, once they have been asked."""
+        """Add a question, and return a function that returns its answer after `ask`."""
         if not question.sql:
             return lambda: question.understand([])
         self._questions.append(question)
@@ -87,7 +86,7 @@ class Inquiry:
         return lambda: question.understand(self._rows[place])
 
     def ask(self, meanwhile: Callable[[], None] | None = None) -> None:
-        """`meanwhile` is done while the database works, and must not ask it for anything."""
+        """Send the questions. `meanwhile` runs while the database works, and must not use the database."""
         if self._questions:
             statements = [(each.sql, each.parameters) for each in self._questions]
             self._rows = cast("DatabaseWrapper", connection).look_up_all(statements, meanwhile)
@@ -96,5 +95,5 @@ class Inquiry:
 
 
 def id_array(ids: Iterable[str]) -> str:
-    """Ids as one value for `%s::uuid[]`; the driver takes a hundred times as long to write a list of a hundred."""
+    """Return the ids as one value for `%s::uuid[]`. The driver would need a hundred times as long for a list."""
     return "{" + ",".join(ids) + "}"

@@ -1,5 +1,8 @@
-"""The PostgreSQL that is used without DATABASE_URL: it starts with the first process that needs it and stops
-after the last, however these end. Imports nothing heavy, as the keeper process loads this module, too."""
+"""The embedded PostgreSQL, which is used without DATABASE_URL.
+
+It starts with the first process that needs it and stops after the last one, however these processes end. This module
+imports nothing heavy, because the keeper process loads it, too.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from . import accounts, keeper, layout, locks, state
-from .layout import EmbeddedPostgresError, Layout
+from . import accounts, keeper, locks, paths, state
+from .paths import EmbeddedPostgresError, ServerPaths
 from .state import Status
 
 __all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "Status"]
@@ -25,54 +28,54 @@ QUEUE_SECONDS = 600.0  # longer than another process takes to make and start one
 
 logger = logging.getLogger(__name__)
 
-# The descriptors of this process's leases, by data folder. A forked child has copies of them: they hold the
-# lease for as long as either process lives.
+# The descriptors of this process's leases, by data folder. A forked child has copies of them, so the lease lasts as
+# long as either process lives.
 _leases: dict[Path, int] = {}
 _mutex = threading.RLock()
-_layout_of = lru_cache(Layout)  # saves the joining of paths before each connection
+_paths_of = lru_cache(ServerPaths)  # saves joining the paths before each connection
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPostgres:
-    """One server per data folder. A process that called `ensure_running` has a lease on it until it ends."""
+    """The server of one data folder. A process that has called `ensure_running` has a lease on it until it ends."""
 
     data_dir: Path
 
-    ROLE: ClassVar[str] = layout.ROLE
-    DATABASE: ClassVar[str] = layout.DATABASE
-    PORT: ClassVar[int] = layout.PORT
+    ROLE: ClassVar[str] = paths.ROLE
+    DATABASE: ClassVar[str] = paths.DATABASE
+    PORT: ClassVar[int] = paths.PORT
 
     def __post_init__(self) -> None:
-        # All processes have to agree on the name, wherever they are and whichever link they came by.
+        # All processes must use the same name, whatever their working directory and the symbolic links on the way.
         object.__setattr__(self, "data_dir", Path(os.path.realpath(self.data_dir)))
 
     @property
     def socket_dir(self) -> Path:
-        """What to give as host; known, and the same, before the server runs."""
-        return _layout_of(self.data_dir).socket_dir
+        """The host for connections. It is known before the server runs."""
+        return _paths_of(self.data_dir).socket_dir
 
     @property
     def log_file(self) -> Path:
-        return _layout_of(self.data_dir).log_file
+        return _paths_of(self.data_dir).log_file
 
     def is_made(self) -> bool:
-        """Whether there is a database, for those who must not make one. A folder that is not ours to look into has."""
+        """Return whether a database exists, without creating one. A folder that we may not read counts as one."""
         try:
             return (self.data_dir / "PG_VERSION").exists()
         except PermissionError:
             return True
 
     def is_running(self) -> bool:
-        """Whether it accepts connections and we have a lease. Waits for nobody, also not for who is starting it."""
-        here = _layout_of(self.data_dir)
+        """Return whether it accepts connections and we have a lease. Never waits, not even while it is starting."""
+        here = _paths_of(self.data_dir)
         try:
             return _has_lease(here) and state.is_healthy(here)
         except OSError:
             return False
 
     def ensure_running(self) -> None:
-        """Take a lease and return when the server accepts connections. Cheap when all is well already."""
-        here = _layout_of(self.data_dir)
+        """Take a lease and return when the server accepts connections. Cheap when it already runs."""
+        here = _paths_of(self.data_dir)
         with _mutex:
             try:
                 if not (_has_lease(here) and state.is_healthy(here)):
@@ -84,11 +87,11 @@ class EmbeddedPostgres:
                 ) from error
 
     def release(self, wait: float = 0.0) -> bool:
-        """Give up the lease; with `wait`, stay until the server is down unless others use it. True if it is down.
+        """Give up the lease, and return whether the server is down, after at most `wait` seconds.
 
-        Processes need not call this: their end gives up the lease just as well.
+        It does not wait if others use the server. Processes need not call this: their end gives up the lease, too.
         """
-        here = _layout_of(self.data_dir)
+        here = _paths_of(self.data_dir)
         with _mutex:
             if _has_lease(here):
                 _revive_keeper(here)
@@ -98,24 +101,24 @@ class EmbeddedPostgres:
         return keeper.wait_until_down(here, wait)
 
     def status(self) -> Status:
-        return state.status(_layout_of(self.data_dir))
+        return state.status(_paths_of(self.data_dir))
 
 
-def _has_lease(here: Layout) -> bool:
-    """Whether we still hold it: daemons close all descriptors, and somebody may have removed the folder."""
+def _has_lease(here: ServerPaths) -> bool:
+    """Return whether we still have it: daemons close all descriptors, and the folder may have been removed."""
     descriptor = _leases.get(here.data_dir)
     return descriptor is not None and locks.is_open_on(descriptor, here.users_lock)
 
 
-def _lease_and_start(here: Layout) -> None:
+def _lease_and_start(here: ServerPaths) -> None:
     from . import server
 
     accounts.open_run_folder(here)
     if not _has_lease(here):
-        # The old descriptor, if any, is not closed: its number may belong to somebody else's file by now.
+        # The old descriptor, if any, is not closed: its number may belong to another file by now.
         _leases[here.data_dir] = locks.acquire(here.users_lock, fcntl.LOCK_SH, LEASE_SECONDS)
     try:
-        # The lease comes first: a keeper finds the server in use, or has stopped it before we got here.
+        # The lease comes first: the keeper then finds the server in use, or has already stopped it.
         with locks.holding(here.start_lock, fcntl.LOCK_EX, QUEUE_SECONDS) as start_lock:
             server.bring_up(here, start_lock)
     except BaseException:
@@ -123,8 +126,8 @@ def _lease_and_start(here: Layout) -> None:
         raise
 
 
-def _revive_keeper(here: Layout) -> None:
-    """If the keeper was killed, nobody would stop the server after the last user."""
+def _revive_keeper(here: ServerPaths) -> None:
+    """Start the keeper again if it was killed: otherwise nothing would stop the server after its last user."""
     try:
         if locks.is_held(here.server_lock) and not locks.is_held(here.keeper_lock):
             with locks.holding(here.start_lock, fcntl.LOCK_EX, LEASE_SECONDS):
@@ -136,7 +139,7 @@ def _revive_keeper(here: Layout) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    for here in map(_layout_of, list(_leases)):
+    for here in map(_paths_of, list(_leases)):
         if _has_lease(here):
             _revive_keeper(here)
 
@@ -146,7 +149,7 @@ def _after_fork_in_child() -> None:
     _mutex = threading.RLock()
 
 
-# No fork while a thread is in here: the child would keep the start lock for ever, and a mutex nobody releases.
+# No fork while a thread works here: the child would keep the start lock and a mutex that nothing releases.
 os.register_at_fork(
     before=lambda: _mutex.acquire(),
     after_in_parent=lambda: _mutex.release(),

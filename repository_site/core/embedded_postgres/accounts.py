@@ -1,5 +1,8 @@
-"""Who the server runs as. PostgreSQL refuses root, so root hands it to a system account and gives that account
-just enough access to the folders; everybody else runs it as themselves."""
+"""The account that the server runs as.
+
+PostgreSQL refuses to run as root. Root therefore uses a system account and gives it just enough access to the folders;
+other users run the server as themselves.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import locks
-from .layout import EmbeddedPostgresError, Layout
+from .paths import EmbeddedPostgresError, ServerPaths
 
 SYSTEM_ACCOUNT = "repository-db"
 FALLBACK_ACCOUNT = "nobody"
@@ -28,8 +31,8 @@ class Account(NamedTuple):
     gid: int
 
 
-def server_account(layout: Layout) -> Account:
-    """The account that the server of this data folder runs as."""
+def server_account(paths: ServerPaths) -> Account:
+    """Return the account that the server of this data folder runs as."""
     if os.geteuid() != 0:
         if name_of(os.geteuid()) is None:
             raise EmbeddedPostgresError(
@@ -38,8 +41,8 @@ def server_account(layout: Layout) -> Account:
             )
         return Account(os.geteuid(), os.getegid())
     try:
-        # A folder that once was given to the fallback stays with it, also when useradd appears later.
-        owner = layout.data_dir.stat().st_uid
+        # A folder that belongs to the fallback account stays with it, even if useradd becomes available later.
+        owner = paths.data_dir.stat().st_uid
         name = FALLBACK_ACCOUNT if owner == pwd.getpwnam(FALLBACK_ACCOUNT).pw_uid else SYSTEM_ACCOUNT
     except (FileNotFoundError, KeyError):
         name = SYSTEM_ACCOUNT
@@ -66,8 +69,8 @@ def _create_system_account() -> Account | None:
     if useradd is None:
         return None
     command = [useradd, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_ACCOUNT]
-    # Two useradd at once, for two data folders, can both succeed, and the second changes the uid. Any user could
-    # hold this lock, so it is waited for, but not for ever.
+    # Two useradd at the same time, for two data folders, can both succeed, and the second changes the uid. Any user
+    # could hold this lock, so we wait for it, but not for ever.
     turn = os.open("/etc", os.O_RDONLY)
     try:
         for _ in range(100):
@@ -99,14 +102,14 @@ def call(uid: int) -> str:
     return name_of(uid) or f"uid {uid}"
 
 
-def check_owner(layout: Layout, path: Path, uid: int) -> None:
-    """Refuse a folder of somebody else at once, rather than with whatever PostgreSQL makes of it."""
+def check_owner(paths: ServerPaths, path: Path, uid: int) -> None:
+    """Refuse a folder of another user at once, with a better message than that of PostgreSQL."""
     try:
         owner = path.stat().st_uid
         if owner == uid or (owner == os.geteuid() and not any(path.iterdir())):
             return  # an empty folder of our own gets replaced
-        # The run folder stays with the user, also when that is root and the data goes to the account.
-        user = layout.run_dir.stat().st_uid if layout.run_dir.exists() else owner
+        # The run folder belongs to the user, even if that is root and the data belongs to the system account.
+        user = paths.run_dir.stat().st_uid if paths.run_dir.exists() else owner
     except FileNotFoundError:
         return
     except PermissionError as error:
@@ -117,16 +120,16 @@ def check_owner(layout: Layout, path: Path, uid: int) -> None:
     advice = f"run as {call(user)}" if user != os.geteuid() else f"run chown -R {call(uid)} {path}"
     raise EmbeddedPostgresError(
         f"{path} belongs to {call(owner)} and cannot be used by {call(os.geteuid())}: {advice},"
-        f" move {layout.data_dir} and {layout.run_dir.name} away to begin with an empty database,"
+        f" move {paths.data_dir} and {paths.run_dir.name} away to begin with an empty database,"
         " or set DATABASE_URL."
     )
 
 
 def private_folder(path: Path, account: Account, mode: int = 0o700) -> None:
-    """Make a folder that only the account can write to, or make sure that the one there is such a folder.
+    """Create a folder that only the account can write to, or check that an existing one is such a folder.
 
-    Where others can write (/tmp) they could have put a link or a folder of theirs under this name. What is right
-    already is not touched: a moment without access would be noticed by a server that runs.
+    In a folder that others can write to (/tmp), they could have put a link or a folder under this name. A correct
+    folder is not touched: a running server would notice a moment without access.
     """
     try:
         path.mkdir(mode=0o700)
@@ -145,27 +148,27 @@ def private_folder(path: Path, account: Account, mode: int = 0o700) -> None:
         path.chmod(mode)
 
 
-def open_run_folder(layout: Layout) -> None:
-    """The folder of the locks, which stays with the user; called before any lock can be had."""
-    check_owner(layout, layout.run_dir, os.geteuid())
+def open_run_folder(paths: ServerPaths) -> None:
+    """Create the folder of the locks, which belongs to the user. Called before any lock is taken."""
+    check_owner(paths, paths.run_dir, os.geteuid())
     if os.geteuid() != 0:
-        check_owner(layout, layout.data_dir, os.geteuid())
-    layout.data_dir.parent.mkdir(parents=True, exist_ok=True)
+        check_owner(paths, paths.data_dir, os.geteuid())
+    paths.data_dir.parent.mkdir(parents=True, exist_ok=True)
     try:
-        layout.run_dir.mkdir(mode=0o700)
+        paths.run_dir.mkdir(mode=0o700)
     except FileExistsError:
         pass
 
 
-def admit(layout: Layout, account: Account) -> None:
-    """Let a server account of its own pass through the run folder to its socket, but not write there."""
-    check_owner(layout, layout.data_dir, account.uid)
+def admit(paths: ServerPaths, account: Account) -> None:
+    """Let the system account, if there is one, pass through the run folder to its socket, but not write there."""
+    check_owner(paths, paths.data_dir, account.uid)
     mode = 0o700 if account.uid == os.geteuid() else 0o710
-    private_folder(layout.run_dir, Account(os.geteuid(), account.gid), mode)
+    private_folder(paths.run_dir, Account(os.geteuid(), account.gid), mode)
 
 
 def let_through(account: Account, *paths: Path) -> None:
-    """Let the account reach the paths: each folder above them that it cannot search gets the search bit."""
+    """Let the account reach the paths: set the search bit of each parent folder that it cannot search."""
     if account.uid == os.geteuid():
         return
     for folder in sorted({folder for path in paths for folder in path.parents}):
@@ -178,14 +181,14 @@ def let_through(account: Account, *paths: Path) -> None:
 
 
 def make_readable(account: Account, *trees: Path) -> None:
-    """Programs that were installed under a umask like 077 get the bits that others need to run them."""
+    """Let the account run programs that were installed with a umask such as 077."""
     if account.uid == os.geteuid():
         return
     for tree in trees:
         for parent, _, files in os.walk(tree):
             for path in (Path(parent), *(Path(parent, name) for name in files)):
                 mode = path.lstat().st_mode
-                # Whatever the owner may read or run, others may, too.
+                # Others may read and run what the owner may read and run.
                 wanted = mode | (mode & (stat.S_IRUSR | stat.S_IXUSR)) >> 6
                 if wanted != mode and not stat.S_ISLNK(mode):
                     path.chmod(stat.S_IMODE(wanted))
@@ -213,7 +216,7 @@ def run_as(
         text=True,
         errors="replace",
         cwd="/",  # the account may not be able to enter the folder that we are in
-        # The PG* variables of the user mean another server; the language would change what messages say.
+        # The PG* variables of the user name another server, and the language would change the messages.
         env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
         umask=0o077,
         start_new_session=True,

@@ -1,4 +1,4 @@
-"""flock(2) helpers. The kernel drops these locks with the last descriptor, so also after kill -9."""
+"""Locks by flock(2). The kernel releases them with the last descriptor, so also after kill -9."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .layout import EmbeddedPostgresError
+from .paths import EmbeddedPostgresError
 
 POLL_SECONDS = 0.02
 
 
 def open_lock(path: Path) -> int:
-    """Open a lock file; Python makes the descriptor close-on-exec, so no program started later holds it."""
+    """Open a lock file. Programs that are started later do not inherit the descriptor."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
 def is_open_on(descriptor: int, path: Path) -> bool:
-    """Whether the descriptor still is the file of that name: both may have been closed, removed or made anew."""
+    """Return whether the descriptor still is the file of that name: it may have been closed, removed or replaced."""
     try:
         ours, named = os.fstat(descriptor), path.stat()
     except OSError:
@@ -37,9 +37,9 @@ def try_lock(descriptor: int, mode: int) -> bool:
 
 
 def acquire(path: Path, mode: int, seconds: float) -> int:
-    """Lock the file and return its descriptor; closing that is the only way the lock may be given back.
+    """Lock the file and return its descriptor. Close it to release the lock.
 
-    LOCK_UN would drop it for every forked child that shares the open file, too.
+    LOCK_UN would release it for every forked child that shares the open file, too.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -48,8 +48,8 @@ def acquire(path: Path, mode: int, seconds: float) -> int:
             while not try_lock(descriptor, mode):
                 if time.monotonic() > deadline:
                     raise EmbeddedPostgresError(
-                        f"Another process holds {path} for more than {seconds:.0f} s: see server.log next to it,"
-                        " end the processes that hang and try again."
+                        f"Another process has locked {path} for more than {seconds:.0f} s. See server.log next to it,"
+                        " end the processes that hang, and try again."
                     )
                 time.sleep(POLL_SECONDS)
         except BaseException:
@@ -57,7 +57,7 @@ def acquire(path: Path, mode: int, seconds: float) -> int:
             raise
         if is_open_on(descriptor, path):
             return descriptor
-        os.close(descriptor)  # removed while we waited: a lock on it would exclude nobody
+        os.close(descriptor)  # removed while we waited: a lock on it would have no effect
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def holding(path: Path, mode: int, seconds: float) -> Iterator[int]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody has an exclusive lock on the file. Looks with LOCK_SH: lookers do not see each other."""
+    """Return whether a process has an exclusive lock on the file. Two checks do not disturb each other."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def is_held(path: Path) -> bool:
 
 
 def is_shared(path: Path) -> bool:
-    """Whether somebody has a shared lock on the file. May be wrong for a moment when two ask at once."""
+    """Return whether a process has a shared lock on the file. May be wrong while two processes check at once."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def is_shared(path: Path) -> bool:
 
 
 def count_shared(path: Path) -> int | None:
-    """How many open files have a shared lock on it, where the system tells (Linux), else None."""
+    """Return the number of open files with a shared lock on it; None on systems other than Linux."""
     try:
         wanted = path.stat().st_ino
         lines = Path("/proc/locks").read_text().splitlines()

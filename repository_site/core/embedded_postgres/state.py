@@ -1,5 +1,7 @@
-"""What can be seen of a server from outside: its pid file, its processes, its log. Standard library only at the
-top, as the keeper uses it."""
+"""The state of a server as seen from outside: pid file, processes, log.
+
+Imports only the standard library at the top, because the keeper uses it.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import locks
-from .layout import Layout
+from .paths import ServerPaths
 
 LOG_LIMIT = 8 * 1024 * 1024
 
 
 class Postmaster(NamedTuple):
-    """What postmaster.pid says: it outlives the process when that was killed."""
+    """The content of postmaster.pid, which outlives a killed process."""
 
     pid: int
     run: str
@@ -29,7 +31,7 @@ class Status(NamedTuple):
 
 
 def _read(path: Path | str) -> str:
-    """The text of a small file, none if there is no such file; four times as fast as Path.read_text."""
+    """Return the text of a small file, empty if it does not exist; four times as fast as Path.read_text."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -40,19 +42,19 @@ def _read(path: Path | str) -> str:
         return ""
 
 
-def read_postmaster(layout: Layout) -> Postmaster | None:
-    lines = [line.strip() for line in _read(layout.pid_file).splitlines()]
+def read_postmaster(paths: ServerPaths) -> Postmaster | None:
+    lines = [line.strip() for line in _read(paths.pid_file).splitlines()]
     try:
-        pid = abs(int(lines[0]))  # negative: somebody uses the folder in single-user mode
+        pid = abs(int(lines[0]))  # negative in single-user mode
     except (ValueError, IndexError):
-        return None  # not there, or not yet written
+        return None  # missing, or not yet written
     # Lines: pid, data folder, start time, port, socket folder, address, shared memory, state.
     lines += [""] * 8
     return Postmaster(pid, f"{pid} {lines[2]}", lines[7])
 
 
 def is_alive(pid: int) -> bool:
-    # A killed postmaster stays a zombie until process 1 cares, which in containers may be never.
+    # A killed postmaster stays a zombie until process 1 reaps it, which in containers may never happen.
     words = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     if words:
         return words[0] not in "ZX"
@@ -65,8 +67,8 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def is_postmaster(pid: int, layout: Layout) -> bool:
-    """Whether the process is a PostgreSQL server of this folder, and not one that got the number after it."""
+def is_postmaster(pid: int, paths: ServerPaths) -> bool:
+    """Return whether the process is a PostgreSQL server of this folder, and not another one that got its pid."""
     try:
         import psutil  # takes 40 ms, needed rarely
     except ImportError:
@@ -78,53 +80,53 @@ def is_postmaster(pid: int, layout: Layout) -> bool:
         return False
     if not words or Path(words[0]).name != "postgres":
         return False
-    # Without -D it may be ours, started by hand: better to leave it alone than to take its folder.
-    return "-D" not in words[:-1] or os.path.realpath(words[words.index("-D") + 1]) == str(layout.data_dir)
+    # Without -D it may be ours, started by hand. It is safer to leave it alone than to use its folder.
+    return "-D" not in words[:-1] or os.path.realpath(words[words.index("-D") + 1]) == str(paths.data_dir)
 
 
-def is_healthy(layout: Layout) -> bool:
-    """Whether a server is ready, set up and kept. Asked before every new connection, so it takes some 50 µs.
+def is_healthy(paths: ServerPaths) -> bool:
+    """Return whether a server is ready, set up and has a keeper. Called before every new connection; takes some 50 µs.
 
-    The server lock tells a dead server from a living process that got its pid, the pid from children that
-    outlive the postmaster for a moment.
+    The server lock distinguishes a dead server from another process that got its pid; the pid distinguishes the
+    server from child processes that outlive the postmaster for a moment.
     """
-    if not (locks.is_held(layout.server_lock) and locks.is_held(layout.keeper_lock)):
+    if not (locks.is_held(paths.server_lock) and locks.is_held(paths.keeper_lock)):
         return False
-    postmaster = read_postmaster(layout)
+    postmaster = read_postmaster(paths)
     if postmaster is None or postmaster.state != "ready" or not is_alive(postmaster.pid):
         return False
-    return is_provisioned(layout, postmaster)
+    return is_provisioned(paths, postmaster)
 
 
-def is_provisioned(layout: Layout, postmaster: Postmaster) -> bool:
-    return _read(layout.provisioned) == postmaster.run
+def is_provisioned(paths: ServerPaths, postmaster: Postmaster) -> bool:
+    return _read(paths.provisioned) == postmaster.run
 
 
-def status(layout: Layout) -> Status:
-    running = locks.is_held(layout.server_lock)
-    postmaster = read_postmaster(layout) if running else None
-    return Status(running, postmaster.pid if postmaster else None, locks.count_shared(layout.users_lock))
+def status(paths: ServerPaths) -> Status:
+    running = locks.is_held(paths.server_lock)
+    postmaster = read_postmaster(paths) if running else None
+    return Status(running, postmaster.pid if postmaster else None, locks.count_shared(paths.users_lock))
 
 
-def open_log(layout: Layout) -> int:
-    """Always for appending, so that writers go on at the beginning after the log was cut."""
-    return os.open(layout.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+def open_log(paths: ServerPaths) -> int:
+    """Open the log for appending, so that writers continue at the beginning after it was truncated."""
+    return os.open(paths.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
-def cut_log(layout: Layout) -> None:
-    """Keep the log from growing for ever: what there is becomes the old log, and the log begins anew."""
+def cut_log(paths: ServerPaths) -> None:
+    """Limit the size of the log: copy it to the old log, and truncate it."""
     with suppress(OSError):
-        if layout.log_file.stat().st_size > LOG_LIMIT:
+        if paths.log_file.stat().st_size > LOG_LIMIT:
             import shutil
 
-            shutil.copyfile(layout.log_file, layout.log_file.with_suffix(".log.1"))
-            os.truncate(layout.log_file, 0)
+            shutil.copyfile(paths.log_file, paths.log_file.with_suffix(".log.1"))
+            os.truncate(paths.log_file, 0)
 
 
-def log_tail(layout: Layout, begin: int, count: int = 4) -> str:
-    """The last lines that were logged since the position, as one line."""
+def log_tail(paths: ServerPaths, begin: int, count: int = 4) -> str:
+    """Return the last lines that were logged since the position, as one line."""
     try:
-        with layout.log_file.open("rb") as log:
+        with paths.log_file.open("rb") as log:
             log.seek(begin)
             lines = log.read().decode(errors="replace").splitlines()
     except OSError:

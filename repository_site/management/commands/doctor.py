@@ -1,4 +1,4 @@
-"""`manage.py doctor`: is this installation well, and what is to be done if not?"""
+"""`manage.py doctor`: check the installation and advise what to do."""
 
 from __future__ import annotations
 
@@ -17,28 +17,32 @@ SIGNS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
 
 class Command(RepositoryCommand):
     help = (
-        "Look at this installation as it runs, change nothing, and say what to do about whatever is not well. Run it\n"
-        "after an installation or upgrade, and when something is odd. What is looked at:\n\n"
+        "Check this installation without changing anything, and advise what to do about problems. Run it after an\n"
+        "installation or upgrade, and to find the cause of a problem. Health checks:\n\n"
         + "\n".join(f"  {check.name:<12} {check.about}" for check in CHECKS)
-        + "\n\nEach finding is ok, a warning (see to it soon) or an error (see to it now), with the next step.\n"
-        "Exit code: 0 without errors, 1 with one or more; --strict counts warnings as errors. Storages are\n"
-        "counted, not named, so that the report can be shown to others; --names names them."
+        + "\n\nEach finding is ok, a warning (act soon) or an error (act now), with the next step.\n"
+        "Exit code: 0 without errors, 1 with errors; --strict counts warnings as errors. The report counts storages\n"
+        "without naming them, so that you can show it to others; --names names them."
     )
     examples = """\
-  manage.py doctor                                  everything but a running server
-  manage.py doctor --url http://127.0.0.1:8000      also asks the server there whether it is ready
-  manage.py doctor --only role --only tenancy       some checks alone
+  manage.py doctor                                  all checks except for a running server
+  manage.py doctor --url http://127.0.0.1:8000      also ask this server whether it is ready
+  manage.py doctor --only role --only tenancy       only these checks
   manage.py doctor --json | jq '.findings[] | select(.level != "ok")'
 """
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
-        parser.add_argument("--strict", action="store_true", help="end with 1 on warnings, too")
-        parser.add_argument("--names", action="store_true", help="name storages instead of only counting them")
-        parser.add_argument("--url", default="", help="address of the server, to ask whether it is ready")
+        parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+        parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings, too")
+        parser.add_argument("--names", action="store_true", help="name storages instead of counting them")
+        parser.add_argument("--url", default="", help="address of a server, to ask whether it is ready")
         parser.add_argument(
-            "--only", action="append", choices=[check.name for check in CHECKS], metavar="CHECK", help="may be repeated"
+            "--only",
+            action="append",
+            choices=[check.name for check in CHECKS],
+            metavar="CHECK",
+            help="run only this check",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,4 +68,4 @@ class Command(RepositoryCommand):
 
     def _summary(self, findings: list[Finding]) -> str:
         counts = {level: sum(finding.level is level for finding in findings) for level in Level}
-        return f"{counts[Level.ERROR]} errors, {counts[Level.WARNING]} warnings, {counts[Level.OK]} well"
+        return f"{counts[Level.ERROR]} errors, {counts[Level.WARNING]} warnings, {counts[Level.OK]} ok"

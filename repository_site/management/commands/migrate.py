@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, and patient where the tables are in use (D155)."""
+"""`manage.py migrate`: apply the migrations of the database."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.core.management.commands import migrate
 from django.db import OperationalError
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
-# About two minutes in all.
+# Retries for about two minutes while the tables are in use (D155).
 ATTEMPTS = 120
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """A migration that did not get its locks in time was undone as a whole; those before it stay applied."""
+        """Retry while a migration does not get its locks. It is then rolled back; earlier migrations stay applied."""
         for attempt in range(ATTEMPTS):
             try:
                 super().handle(*args, **options)
@@ -26,9 +26,9 @@ class Command(migrate.Command):
                 if not isinstance(problem.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
                 if not attempt:
-                    self.stderr.write("Others hold the tables; trying again until they are free for a moment.")
+                    self.stderr.write("Other transactions use the tables; retrying for up to two minutes ...")
             time.sleep(random.uniform(0.5, 1.5))  # noqa: S311  not a secret
         raise CommandError(
-            "others hold the tables all the time, so a migration could not be applied; those before it stay applied."
-            " End long transactions, or stop the servers, and run it again"
+            "Other transactions used the tables all the time, so a migration was not applied; earlier ones are."
+            " End long transactions, or stop the servers, and run: manage.py migrate"
         )

@@ -1,4 +1,4 @@
-"""`manage.py write_openapi`: the OpenAPI document as a file, for clients and for reviews."""
+"""`manage.py write_openapi`: write the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from repository_site.core.command_line import RepositoryCommand
 
 
 class Command(RepositoryCommand):
-    help = "Write the OpenAPI document, which every storage answers at _api/schema, without a running server."
+    help = "Write the OpenAPI document, which every storage serves at _api/schema. Needs no running server."
     examples = """\
-  manage.py write_openapi                       to standard output
-  manage.py write_openapi --into openapi.json   into a file
+  manage.py write_openapi                       write to standard output
+  manage.py write_openapi --into openapi.json   write to a file
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--into", metavar="FILE", help="a file to write it into, instead of standard output")
+        parser.add_argument("--into", metavar="FILE", help="file to write to, instead of standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["into"]:

@@ -1,4 +1,4 @@
-"""Looks at an installation as it is, and says what to do next (D158). `manage.py doctor` shows what it finds."""
+"""Health checks of an installation, with advice (D158). `manage.py doctor` prints the findings."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from repository_site.operations.doctor import configuration, database, growth, i
 from repository_site.operations.doctor.findings import Check, Finding, Level, Look, error, warning
 
 CHECKS: tuple[Check, ...] = (
-    Check("versions", "Python, Django, PostgreSQL, and packages as they are locked", configuration.versions, False),
-    Check("settings", "debug off, public address, hosts, proxies, https", configuration.settings_as_set, False),
-    Check("secret key", "its strength, and who may read it", configuration.secret_key, False),
-    Check("data folder", "can be written to, and has room", configuration.data_folder, False),
-    Check("server", "a running server is ready (with --url)", configuration.server, False),
-    Check("database", "answers, and is new enough", database.server_version),
-    Check("role", "neither superuser nor BYPASSRLS, owner of its tables", database.role),
+    Check("versions", "release, Python, Django, and packages as in requirements.txt", configuration.versions, False),
+    Check("settings", "debug mode, public address, hosts, proxies, https", configuration.settings_as_set, False),
+    Check("secret key", "strength, and permissions of its file", configuration.secret_key, False),
+    Check("data folder", "writable, with enough free space", configuration.data_folder, False),
+    Check("server", "a running server is ready (only with --url)", configuration.server, False),
+    Check("database", "reachable, of a supported version, in UTF-8", database.server_version),
+    Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", database.role),
     Check("tenancy", "row-level security and composite keys on every tenant table", database.tenancy),
-    Check("migrations", "all applied, and none that this release does not know", database.migrations),
+    Check("migrations", "all applied, and none of a newer release", database.migrations),
     Check("indexes", "none missing, none invalid", indexes.indexes),
-    Check("clock", "database and this process agree on the time", database.clock),
+    Check("clock", "same time in the database and on this machine", database.clock),
     Check("time zones", "known, and the same in Python and PostgreSQL", schedule.time_zones),
-    Check("lifecycle", "run_lifecycle comes, and does not fail", schedule.lifecycle),
-    Check("tasks", "release tasks that are stuck", schedule.tasks),
-    Check("connections", "enough are left, and none holds a transaction open", database.connections_left),
-    Check("sizes", "of the database, its tables and its storages", growth.sizes),
+    Check("lifecycle", "run_lifecycle runs regularly and succeeds", schedule.lifecycle),
+    Check("tasks", "stuck release tasks", schedule.tasks),
+    Check("connections", "enough left, and no transaction open for long", database.connections_left),
+    Check("sizes", "sizes of the database, its tables and its storages", growth.sizes),
     Check("dead rows", "autovacuum keeps up", growth.dead_rows),
-    Check("statistics", "by which PostgreSQL plans", growth.statistics),
+    Check("statistics", "recent statistics for the query planner", growth.statistics),
 )
 
 
 def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[Finding]:
-    """One check after the other. One that cannot be made is an error of its own, and keeps no other from being made."""
+    """Run the checks one after the other. A check that fails to run becomes an error, and the others still run."""
     reachable: bool | None = None
     for check in checks:
         if check.needs_database:
@@ -56,16 +56,16 @@ def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[Finding]:
 
 def _not_possible(check: Check, problem: Exception) -> Finding:
     if isinstance(problem.__cause__, UndefinedTable | UndefinedColumn):
-        return warning(check.name, "not looked at: its tables are not there yet", "Run: manage.py migrate")
+        return warning(check.name, "not checked: the database has no tables yet", "Run: manage.py migrate")
     text = " ".join(str(problem).split()) or type(problem).__name__
-    return error(check.name, f"cannot be looked at: {text}", "See to this problem first, then look again.")
+    return error(check.name, f"the check failed: {text}", "Solve this problem first, then check again.")
 
 
 def _reach() -> Finding | None:
     embedded = settings.EMBEDDED_POSTGRES
     if embedded is not None and not embedded.is_made():
-        advice = "Run: manage.py migrate, which makes one, or set DATABASE_URL. Nothing else about it was looked at."
-        return error("database", f"there is none yet in {embedded.data_dir}", advice)
+        advice = "Run: manage.py migrate, which creates one, or set DATABASE_URL. Its other checks were skipped."
+        return error("database", f"{embedded.data_dir} contains no database yet", advice)
     try:
         connection.ensure_connection()
     except (Error, PoolTimeout, EmbeddedPostgresError) as problem:
@@ -73,7 +73,7 @@ def _reach() -> Finding | None:
         return error(
             "database",
             f"cannot be reached: {lines[0] if lines else type(problem).__name__}",
-            "See that PostgreSQL runs and that DATABASE_URL leads to it. Everything else about it was not looked at.",
+            "Check that PostgreSQL runs and that DATABASE_URL is right. Its other checks were skipped.",
         )
     return None
 

@@ -1,4 +1,4 @@
-"""What can be looked at without a database: settings, secret, data folder, versions, a running server."""
+"""Health checks without a database: settings, secret key, data folder, versions, a running server."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from urllib.parse import urlsplit
 import django
 from django.conf import settings
 
+from repository_site import __version__
 from repository_site.core import environment
 from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
 from repository_site.operations.doctor.growth import in_words
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
-# Of a key made by chance; one made of words or of a pattern has less.
+# A random key has more; a key of words or of a pattern has less.
 LEAST_BITS = 128
 EMPTY_ZLIB = len(zlib.compress(b""))
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
@@ -48,25 +49,24 @@ def versions(look: Look) -> Iterator[Finding]:
     if different:
         yield warning(
             "versions",
-            f"{len(different)} packages are not those of requirements.txt: {', '.join(different)}",
-            "Run: pip install --require-hashes -r requirements.txt (make setup does), and restart the server.",
+            f"{len(different)} packages differ from requirements.txt: {', '.join(different)}",
+            "Run: pip install --require-hashes -r requirements.txt, and restart the server.",
         )
     else:
-        release = settings.SPECTACULAR_SETTINGS["VERSION"]
-        text = f"release {release}, Python {platform.python_version()}, Django {django.get_version()}"
-        yield ok("versions", f"{text}, {len(locked)} packages as they are locked")
+        text = f"release {__version__}, Python {platform.python_version()}, Django {django.get_version()}"
+        yield ok("versions", f"{text}, {len(locked)} packages as in requirements.txt")
 
 
 def settings_as_set(look: Look) -> Iterator[Finding]:
     problems = [*_debug(), *_address(), *_doors()]
     yield from problems
     if not problems:
-        yield ok("settings", f"debug is off, clients come to {settings.PUBLIC_URL}")
+        yield ok("settings", f"debug mode is off, the public address is {settings.PUBLIC_URL}")
 
 
 def _debug() -> Iterator[Finding]:
     if settings.DEBUG:
-        yield error("settings", "debug is on: errors show code and settings to anybody", "Set DEBUG = False.")
+        yield error("settings", "debug mode is on: error pages show code and settings", "Set DEBUG = False.")
 
 
 def _address() -> Iterator[Finding]:
@@ -74,25 +74,25 @@ def _address() -> Iterator[Finding]:
     if not settings.PUBLIC_URL:
         yield warning(
             "settings",
-            "no public address is set, so addresses in answers are those that each client used",
+            "no public address is set, so addresses in responses follow each request",
             "Set REPOSITORY_PUBLIC_URL, such as https://repository.example.org.",
         )
     elif parts.scheme != "https" and parts.hostname not in LOCAL_HOSTS:
         yield warning(
             "settings",
-            f"{settings.PUBLIC_URL} is no https: tokens and passwords can be read on the way",
+            f"{settings.PUBLIC_URL} is not https: tokens and passwords can be read on the network",
             "Put a reverse proxy with TLS in front (docs/how-to/deploy.md) and set an https address.",
         )
     elif parts.scheme == "https" and not settings.HTTPS:
         yield warning(
             "settings",
-            "the public address is https, but cookies are not secure and plain http is taken",
+            "the public address is https, but cookies are not secure and plain http is accepted",
             "Leave REPOSITORY_HTTPS empty or set it to true.",
         )
     elif parts.scheme == "https" and not settings.TRUSTED_PROXIES:
         yield warning(
             "settings",
-            "no proxy is trusted, so every request through one is taken for plain http and refused",
+            "no proxy is trusted, so every request through a proxy counts as plain http and is refused",
             "Set REPOSITORY_TRUSTED_PROXIES to the address from which the reverse proxy connects.",
         )
 
@@ -101,15 +101,15 @@ def _doors() -> Iterator[Finding]:
     if "*" in settings.ALLOWED_HOSTS:
         yield warning(
             "settings",
-            "every host name is answered to",
-            "Name the hosts in REPOSITORY_ALLOWED_HOSTS; the host of the public address is one of them by itself.",
+            "the server answers under every host name",
+            "List the hosts in REPOSITORY_ALLOWED_HOSTS; the host of the public address is always allowed.",
         )
     wide = [str(each) for each in settings.TRUSTED_PROXIES if each.prefixlen < WIDEST[each.version]]
     if wide:
         yield error(
             "settings",
-            f"proxies are trusted in {', '.join(wide)}: anybody there can pretend any address",
-            "Name in REPOSITORY_TRUSTED_PROXIES the addresses of the proxies alone.",
+            f"proxies are trusted in {', '.join(wide)}: every client there can claim any address",
+            "List only the addresses of the proxies in REPOSITORY_TRUSTED_PROXIES.",
         )
 
 
@@ -120,37 +120,37 @@ def secret_key(look: Look) -> Iterator[Finding]:
         problems.append(
             error(
                 "secret key",
-                f"it is weak: {len(settings.SECRET_KEY)} characters, some {bits:.0f} bits",
-                "Make one (python -c 'import secrets; print(secrets.token_urlsafe(64))') and change to it as"
-                " docs/how-to/deploy.md says under 'Change secrets'.",
+                f"weak: {len(settings.SECRET_KEY)} characters, about {bits:.0f} bits",
+                "Create one (python -c 'import secrets; print(secrets.token_urlsafe(64))') and change to it as"
+                " described in docs/how-to/deploy.md, 'Change secrets'.",
             )
         )
     kept = settings.DATA_DIR / "secret-key"
     if kept.exists() and kept.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        problems.append(error("secret key", f"others may read {kept}", f"Run: chmod 600 {kept}, then rotate the key."))
+        problems.append(error("secret key", f"other users can read {kept}", f"Run: chmod 600 {kept}; rotate the key."))
     if settings.SECRET_KEY_FALLBACKS:
         problems.append(
             warning(
                 "secret key",
                 f"{len(settings.SECRET_KEY_FALLBACKS)} earlier keys are still accepted",
-                "Take them out of REPOSITORY_SECRET_KEY_FALLBACKS once every token in use has called again.",
+                "Remove them from REPOSITORY_SECRET_KEY_FALLBACKS once every token in use has been used again.",
             )
         )
     yield from problems
     if not problems:
         is_there = environment.SECRET_KEY.read() or kept.exists()
-        text = "long and random, and readable by its owner alone" if is_there else "none yet; the server makes one"
+        text = "long and random, readable by its owner only" if is_there else "none yet; the server creates one"
         yield ok("secret key", text)
 
 
 def entropy(text: str) -> float:
-    """Bits that a text holds at most, by its characters and by what of it repeats."""
+    """Return an upper bound of the entropy in bits, by frequency of characters and by repetition."""
     by_characters = sum(-count * math.log2(count / len(text)) for count in Counter(text).values())
     return min(by_characters, 8.0 * (len(zlib.compress(text.encode(), 9)) - EMPTY_ZLIB))
 
 
 def data_folder(look: Look) -> Iterator[Finding]:
-    """One that is not there yet is not made: the nearest folder above it is looked at."""
+    """Check the folder, or the nearest existing parent: the check creates nothing."""
     folder: Path = settings.DATA_DIR
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     try:
@@ -164,13 +164,13 @@ def data_folder(look: Look) -> Iterator[Finding]:
         )
         return
     usage = shutil.disk_usage(there)
-    whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL is not seen from here)"
+    whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL cannot be checked from here)"
     yield judge_disk(usage.free, usage.total, f"{folder}{whose}")
 
 
 def judge_disk(free: int, total: int, where: str) -> Finding:
     text = f"{in_words(free)} of {in_words(total)} are free on the disk of {where}"
-    advice = "Make room or enlarge the disk: PostgreSQL stops writing when it is full."
+    advice = "Free some space or enlarge the disk: PostgreSQL stops writing when it is full."
     for judge, (share, size) in ((error, DISK_ERROR), (warning, DISK_WARNING)):
         if free < min(total * share, size):
             return judge("data folder", text, advice)
@@ -181,9 +181,11 @@ def server(look: Look) -> Iterator[Finding]:
     if not look.url:
         return
     address = f"{look.url.rstrip('/')}/readyz"
-    start = "Start it (manage.py serve), or look at its log; --url must be the address it is bound to."
+    start = "Start it (manage.py serve), or read its log; --url must be the address that it listens on."
     if urlsplit(address).scheme not in {"http", "https"}:
-        yield error("server", f"{look.url} is no address of a server", "Give one such as http://127.0.0.1:8000.")
+        yield error(
+            "server", f"{look.url} is not the address of a server", "Use an address such as http://127.0.0.1:8000."
+        )
         return
     try:
         with urllib.request.urlopen(address, timeout=15) as response:  # noqa: S310  http or https, see above

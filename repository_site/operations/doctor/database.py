@@ -1,4 +1,4 @@
-"""The database as such: version, role, tenancy, migrations, clock, connections."""
+"""Health checks of the database: version, role, tenancy, migrations, clock, connections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
 
 OLDEST_POSTGRES = 15
-# Validity, tokens and the lifecycle go by seconds at the finest, so this much is harmless.
+# Validity, tokens and the lifecycle count in seconds, so this much is harmless.
 SKEW_WARNING, SKEW_ERROR = 2, 30
 IDLE_IN_TRANSACTION = 600
 ROLE_CHECK = "storage.E010"
@@ -30,13 +30,13 @@ def server_version(look: Look) -> Iterator[Finding]:
         yield error(
             "database",
             f"PostgreSQL {version} is older than {OLDEST_POSTGRES}",
-            "Upgrade PostgreSQL; see docs/how-to/deploy.md for how to move the data.",
+            "Upgrade PostgreSQL; docs/how-to/deploy.md says how to move the data.",
         )
     elif encoding != "UTF8":
         yield error(
             "database",
-            f"its encoding is {encoding}",
-            "Make a database with ENCODING 'UTF8' TEMPLATE template0 and move the data there.",
+            f"the encoding is {encoding} instead of UTF8",
+            "Create a database with ENCODING 'UTF8' TEMPLATE template0 and move the data there.",
         )
     else:
         yield ok("database", f"PostgreSQL {version}, UTF-8")
@@ -53,7 +53,7 @@ def role(look: Look) -> Iterator[Finding]:
     if foreign:
         yield error(
             "role",
-            f"{foreign} tables or sequences belong to another role than {name}, so migrations will fail",
+            f"{foreign} tables or sequences do not belong to {name}, so migrations will fail",
             f'As their owner or a superuser: REASSIGN OWNED BY <that role> TO "{name}".',
         )
     if not problems and not foreign:
@@ -74,18 +74,18 @@ def tenancy(look: Look) -> Iterator[Finding]:
             "tenancy",
             str(problem.msg),
             str(problem.hint or "")
-            or "Stop the server: tenants may see each other. Put the table back as its migration makes it, or restore.",
+            or "Stop the server: tenants may see each other. Restore the table as its migration creates it.",
         )
     if not problems:
         (count,) = fetch("SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")[0]
-        yield ok("tenancy", f"{count} tenant tables are isolated by policies and composite keys")
+        yield ok("tenancy", f"policies and composite keys isolate {count} tenant tables")
 
 
 def migrations(look: Look) -> Iterator[Finding]:
     executor = MigrationExecutor(connection)
     waiting = pending(executor)
     known = set(executor.loader.graph.nodes) | set(executor.loader.replacements)
-    # Of apps that are no longer installed, rows may stay.
+    # Rows of apps that are no longer installed may remain.
     apps = {app for app, _ in known}
     unknown = [
         f"{app}.{name}"
@@ -97,15 +97,15 @@ def migrations(look: Look) -> Iterator[Finding]:
     if unknown:
         yield error(
             "migrations",
-            f"{len(unknown)} applied that this release does not know: {_some(unknown)}",
-            "The database is of a newer release: run that one, or go back as docs/how-to/deploy.md says.",
+            f"{len(unknown)} applied migrations are unknown to this release: {_some(unknown)}",
+            "The database belongs to a newer release: run that release, or see docs/how-to/deploy.md to go back.",
         )
     if not waiting and not unknown:
-        yield ok("migrations", "all are applied")
+        yield ok("migrations", "all applied")
 
 
 def pending(executor: MigrationExecutor | None = None) -> list[str]:
-    """Migrations that are not applied."""
+    """Return the migrations that are not applied."""
     executor = executor or MigrationExecutor(connection)
     return [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
 
@@ -122,13 +122,13 @@ def clock(look: Look) -> Iterator[Finding]:
 
 
 def judge_clock(skew: float) -> Finding:
-    advice = "Let both machines take their time from NTP (chrony, systemd-timesyncd)."
-    text = f"the database is {abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this machine"
+    advice = "Synchronise both machines with NTP (chrony, systemd-timesyncd)."
+    text = f"the clock of the database is {abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this machine"
     if abs(skew) > SKEW_ERROR:
         return error("clock", text, advice)
     if abs(skew) > SKEW_WARNING:
         return warning("clock", text, advice)
-    return ok("clock", f"database and this machine agree within {max(abs(skew), 0.1):.1f} s")
+    return ok("clock", f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
 
 
 def connections_left(look: Look) -> Iterator[Finding]:
@@ -150,10 +150,10 @@ def connections_left(look: Look) -> Iterator[Finding]:
 
 
 def judge_connections(left: int, limit: int, pool: int) -> Finding:
-    text = f"{left} of {limit} connections are left; each server process takes up to {pool}"
+    text = f"{left} of {limit} connections are left; each worker process uses up to {pool}"
     advice = (
         "Raise max_connections (or the limit of the role or database), or lower REPOSITORY_POOL_SIZE or the number"
-        " of workers: workers times pool size must fit, and a few for commands."
+        " of workers: there must be enough for workers times pool size, and a few for commands."
     )
     if left < 3:
         return error("connections", text, advice)
@@ -172,6 +172,6 @@ def _open_transactions() -> Iterator[Finding]:
     for pid, seconds, state in rows:
         yield warning(
             "connections",
-            f"process {pid} of PostgreSQL has had a transaction open for {seconds // 60} minutes ({state})",
-            f"It keeps dead rows from being removed. If nobody needs it: SELECT pg_terminate_backend({pid})",
+            f"PostgreSQL process {pid} has had a transaction open for {seconds // 60} minutes ({state})",
+            f"It prevents the removal of dead rows. To end it: SELECT pg_terminate_backend({pid})",
         )

@@ -1,4 +1,4 @@
-"""What the doctor says: a finding each, with what to do next."""
+"""The values of the health checks: checks, their options, and findings with advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`advice` says what to do next, and is there unless all is well."""
+    """`advice` is the next step; it is empty for the level ok."""
 
     check: str
     level: Level
@@ -25,17 +25,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the doctor was asked to look."""
+    """Options of the health checks."""
 
     names: bool = False
-    """Whether storages may be named; reports are sent to others."""
+    """Whether the report names storages; reports are sent to others."""
     url: str = ""
-    """Of a server to be asked whether it is ready."""
+    """Address of a server, to ask whether it is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`look` yields what is wrong, or remarkable; a check that yields nothing worse than ok is well."""
+    """A health check. `look` yields its findings."""
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""How large things have become, and whether PostgreSQL keeps up with it."""
+"""Health checks of sizes, dead rows and statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
 from storage.models import Storage, StorageSize
 
-# A table of this many rows is worth a word; smaller ones are read as a whole anyway.
+# Smaller tables are not reported: PostgreSQL reads them as a whole anyway.
 WORTH = 10_000
 WRAP_WARNING, WRAP_ERROR = 1_000_000_000, 1_800_000_000
 SHOWN = 5
@@ -30,7 +30,7 @@ def sizes(look: Look) -> Iterator[Finding]:
         [SHOWN],
     )
     tables = ", ".join(f"{name} {in_words(size)}" for name, size in rows)
-    yield ok("sizes", f"the database has {in_words(total)}; largest tables with their indexes: {tables}")
+    yield ok("sizes", f"the database takes {in_words(total)}; largest tables with their indexes: {tables}")
     yield _storages(look)
 
 
@@ -39,8 +39,8 @@ def _storages(look: Look) -> Finding:
     if measured < count:
         return warning(
             "sizes",
-            f"{count - measured} of {count} storages were never measured",
-            "Let cron or a timer run `manage.py measure_storages` once a night.",
+            f"{count - measured} of {count} storages have never been measured",
+            "Schedule `manage.py measure_storages` once a night, by cron or a timer.",
         )
     largest = StorageSize.objects.select_related("storage__collection").order_by("-elements", "pk")[:SHOWN]
     shown = [
@@ -57,7 +57,7 @@ def dead_rows(look: Look) -> Iterator[Finding]:
             error(
                 "dead rows",
                 "autovacuum is off",
-                "Turn it on (autovacuum = on, track_counts = on): without it tables grow without end.",
+                "Turn it on (autovacuum = on, track_counts = on): otherwise tables grow without limit.",
             )
         )
     for table, live, dead in fetch(
@@ -68,8 +68,8 @@ def dead_rows(look: Look) -> Iterator[Finding]:
                 warning(
                     "dead rows",
                     f"{table} has {dead:,} dead rows beside {live:,} live ones",
-                    f'Run in psql: VACUUM (ANALYZE) "{table}". If they come again, look for transactions that stay open'
-                    " and set autovacuum_vacuum_scale_factor lower for this table.",
+                    f'Run in psql: VACUUM (ANALYZE) "{table}". If this happens again, look for transactions that stay'
+                    " open, and lower autovacuum_vacuum_scale_factor for this table.",
                 )
             )
     (age,) = fetch("SELECT age(datfrozenxid)::bigint FROM pg_database WHERE datname = current_database()")[0]
@@ -84,7 +84,7 @@ def dead_rows(look: Look) -> Iterator[Finding]:
         )
     yield from problems
     if not problems:
-        yield ok("dead rows", "autovacuum is on and keeps up")
+        yield ok("dead rows", "autovacuum is on, and no table has many dead rows")
 
 
 def statistics(look: Look) -> Iterator[Finding]:
@@ -95,8 +95,8 @@ def statistics(look: Look) -> Iterator[Finding]:
         [WORTH],
     ):
         if never or changed > live * 0.5:
-            text = "has never been analyzed" if never else f"had {changed:,} changes since it was analyzed"
+            text = "has never been analyzed" if never else f"has had {changed:,} changes since it was analyzed"
             problems.append(warning("statistics", f"{table} ({live:,} rows) {text}", f'Run in psql: ANALYZE "{table}"'))
     yield from problems
     if not problems:
-        yield ok("statistics", "of all large tables are recent")
+        yield ok("statistics", "recent for all large tables")

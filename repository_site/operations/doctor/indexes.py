@@ -1,4 +1,4 @@
-"""Indexes: one that is missing or invalid makes nothing wrong, only slow, and so is noticed late."""
+"""Health check of the indexes. A missing or invalid index only makes requests slow, so it is noticed late."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.database import pending
 from repository_site.operations.doctor.findings import Finding, Look, error, ok
 
-# Copies that REINDEX CONCURRENTLY makes, or has replaced, beside the index.
+# Copies that an interrupted REINDEX CONCURRENTLY leaves beside the index.
 LEFT_BY_REINDEX = re.compile(r"_cc(new|old)[0-9]*\"?$")
 
 
@@ -21,7 +21,7 @@ def indexes(look: Look) -> Iterator[Finding]:
     invalid, building = _not_valid()
     for name, table in building:
         yield ok("indexes", f"{name} on {table} is being built")
-    advise = _drop if invalid and pending() else _build_anew
+    advise = _drop if invalid and pending() else _rebuild
     for name, table in invalid:
         yield error("indexes", f"{name} on {table} is invalid", advise(name))
     missing = list(_missing())
@@ -29,18 +29,18 @@ def indexes(look: Look) -> Iterator[Finding]:
         yield error(
             "indexes",
             f"{name} on {table} is missing",
-            f"Make it as its migration does (manage.py sqlmigrate), with CREATE INDEX CONCURRENTLY on {table}.",
+            f"Create it as its migration does (manage.py sqlmigrate), with CREATE INDEX CONCURRENTLY on {table}.",
         )
     if not invalid and not building and not missing:
         (count,) = fetch(
             "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
             " WHERE c.relnamespace = current_schema()::regnamespace"
         )[0]
-        yield ok("indexes", f"all {count} are there and valid")
+        yield ok("indexes", f"all {count} exist and are valid")
 
 
 def _not_valid() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Those that were given up, and those that somebody builds right now, which look alike until they are done."""
+    """Return the abandoned indexes, and those that are being built, which look alike in the catalogue."""
     rows = fetch(
         "SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, EXISTS (SELECT FROM"
         " pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid) FROM pg_index i"
@@ -53,18 +53,18 @@ def _not_valid() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
 
 
 def _drop(name: str) -> str:
-    """The migration that was interrupted would stumble over it, whether it is valid by then or not."""
+    """Advise to drop it: the interrupted migration fails while it exists, valid or not."""
     return f"Run in psql: DROP INDEX CONCURRENTLY {name}; then: manage.py migrate"
 
 
-def _build_anew(name: str) -> str:
+def _rebuild(name: str) -> str:
     if LEFT_BY_REINDEX.search(name):
-        return f"Run in psql: DROP INDEX CONCURRENTLY {name}; a REINDEX was interrupted, the index itself is there."
+        return f"Run in psql: DROP INDEX CONCURRENTLY {name}; a REINDEX was interrupted, and the index itself exists."
     return f"Run in psql: REINDEX INDEX CONCURRENTLY {name}"
 
 
 def _missing() -> Iterator[tuple[str, str]]:
-    """What the models declare by name, and a single index for each field that asks for one."""
+    """Yield missing indexes: those that models declare by name, and one for each indexed field."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
         for model in apps.get_models(include_auto_created=True):

@@ -1,4 +1,4 @@
-"""What has to come about by the clock: time zones, runs of the lifecycle, tasks."""
+"""Health checks of scheduled jobs: time zones, lifecycle runs, tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from repository_site.operations.doctor.findings import Finding, Look, error, ok,
 from storage.models import LifecycleRun, Storage
 
 LATE, MUCH_TOO_LATE = timedelta(hours=1), timedelta(days=1)
-SCHEDULE = "Let cron or a timer run `manage.py run_lifecycle` every few minutes; docs/how-to/deploy.md has a timer."
+SCHEDULE = "Schedule `manage.py run_lifecycle` every few minutes; docs/how-to/deploy.md contains a timer."
 
 
 def time_zones(look: Look) -> Iterator[Finding]:
@@ -30,8 +30,8 @@ def time_zones(look: Look) -> Iterator[Finding]:
             problems.append(
                 error(
                     "time zones",
-                    f"{name} is unknown to Python",
-                    "Install the tzdata of requirements.txt, or give the storages in it another zone.",
+                    f"Python does not know {name}",
+                    "Install the tzdata of requirements.txt, or give its storages another time zone.",
                 )
             )
             continue
@@ -39,9 +39,9 @@ def time_zones(look: Look) -> Iterator[Finding]:
             problems.append(
                 warning(
                     "time zones",
-                    f"Python and PostgreSQL differ about {name}, first at {moment:%Y-%m-%d}",
+                    f"Python and PostgreSQL disagree about {name}, first on {moment:%Y-%m-%d}",
                     f"Update the older of the two: tzdata of Python is {version('tzdata')}; PostgreSQL follows its"
-                    " minor releases, or the tzdata of its machine. Answers follow Python.",
+                    " minor releases, or the tzdata of its machine. Responses follow Python.",
                 )
             )
     yield from problems
@@ -50,14 +50,14 @@ def time_zones(look: Look) -> Iterator[Finding]:
 
 
 def _first_difference(name: str, zone: ZoneInfo) -> datetime | None:
-    """Looked at month by month, for two years from now."""
+    """Compare month by month, for two years from now."""
     start = datetime.now(UTC).replace(microsecond=0)
     moments = [start + timedelta(days=30 * month) for month in range(25)]
     try:
         with transaction.atomic():
             rows = fetch("SELECT (given AT TIME ZONE %s) FROM unnest(%s::timestamptz[]) AS given", [name, moments])
     except DatabaseError:
-        # Unknown to PostgreSQL, which needs to know no zone: what it is asked for is in UTC.
+        # PostgreSQL does not know the zone, and does not need to: all values are in UTC.
         return None
     for moment, (local,) in zip(moments, rows, strict=True):
         if moment.astimezone(zone).replace(tzinfo=None) != local:
@@ -91,12 +91,13 @@ def lifecycle(look: Look) -> Iterator[Finding]:
         yield error(
             "lifecycle",
             f"the last run failed in {failed} of {Storage.objects.count()} storages{which}",
-            "Run `manage.py run_lifecycle` by hand: it names them and says why.",
+            "Run `manage.py run_lifecycle` by hand: it names the storages and the reasons.",
         )
     elif not late.exists():
         last = LifecycleRun.objects.order_by("-ended_on").first()
-        when = f"the last one at {last.ended_on:%Y-%m-%d %H:%M} UTC" if last and last.ended_on else "none was due yet"
-        yield ok("lifecycle", f"runs come as they should; {when}")
+        ended = last.ended_on if last else None
+        when = f"the last run ended at {ended:%Y-%m-%d %H:%M} UTC" if ended else "no run was due yet"
+        yield ok("lifecycle", f"regular; {when}")
 
 
 def _names(names: list[str], count: int, look: Look) -> str:
@@ -115,7 +116,7 @@ def tasks(look: Look) -> Iterator[Finding]:
         yield warning(
             "tasks",
             text + which,
-            "Their storages' administrators can give them to others: back office, Tasks, Stuck.",
+            "Administrators of their storages can reassign them: back office, Tasks, Stuck.",
         )
     else:
         yield ok("tasks", text)

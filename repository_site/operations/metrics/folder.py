@@ -18,7 +18,7 @@ from prometheus_client.multiprocess import mark_process_dead
 
 PREFIX = "repository-metrics-"
 IN_MEMORY = Path("/dev/shm")  # noqa: S108  a folder of our own is made in it
-# A server locks its folder right after it has made it. Folders of this age that nobody has locked are left over.
+# A server locks its folder right after it has made it. Older folders without a lock are left over.
 LEFT_OVER_SECONDS = 60
 
 

@@ -77,12 +77,12 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
 
 
 def _is_worker(process: psutil.Process) -> bool:
-    """Of the children of a server, those that listen; there are helpers of multiprocessing, too."""
+    """Return whether a child of a server listens; multiprocessing has helper processes, too."""
     return any(each.status == psutil.CONN_LISTEN for each in process.net_connections("tcp"))
 
 
 def _read_when_possible(server: Server) -> dict[str, float]:
-    """A connection that went to the dead worker is lost."""
+    """Return nothing if the connection went to the dead worker."""
     try:
         return read(server)
     except (OSError, http.client.HTTPException):

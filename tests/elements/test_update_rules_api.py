@@ -1,10 +1,9 @@
-"""Updates of elements, operation 5 (D15, D20): places in the tree, permissions, states, and If-Match."""
+"""Updating elements, operation 5: moves in the tree, permissions, states and concurrent changes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -19,19 +18,9 @@ from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import set_state
-from tests.elements.element_lists import DRAFT
+from tests.elements.expected_elements import DRAFT
 from tests.elements.handbook import ID, wire
-from tests.elements.update_requests import (
-    RESTS,
-    UNKNOWN,
-    Body,
-    UpdateClient,
-    at,
-    extended_handbook,
-    history,
-    order,
-    texts,
-)
+from tests.elements.update_desk import RESTS, UNKNOWN, Body, UpdateDesk, at, extended_handbook, history, order, texts
 from tests.factories import token_for
 from tests.tags import version_tag
 
@@ -45,27 +34,15 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def desk(handbook: Storage, api: ApiClient) -> UpdateClient:
-    return UpdateClient(handbook, api)
+def desk(handbook: Storage, api: ApiClient) -> UpdateDesk:
+    return UpdateDesk(handbook, api)
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """Each look at it comes a second later; the moment is that of none of them."""
-    started = datetime.fromisoformat("2026-07-01T10:00:00.5+00:00")
-    looks = iter(range(1, 10_000))
-    monkeypatch.setattr(timezone, "now", lambda: started + timedelta(seconds=next(looks)))
-    return started
-
-
-# The tree.
-
-
-def children(desk: UpdateClient, name: str) -> list[str]:
+def children(desk: UpdateDesk, name: str) -> list[str]:
     return [each["id"] for each in desk.read(name).get("children", [])]
 
 
-def test_a_move_makes_it_the_last_child_of_another_parent(desk: UpdateClient) -> None:
+def test_a_move_makes_it_the_last_child_of_another_parent(desk: UpdateDesk) -> None:
     [below] = desk.update({"id": ID["invoice"], "rootPath": [{"id": ID["order"]}]})
     assert below["rootPath"] == [wire("order-3"), wire("sales-1"), wire("house")]
     assert (children(desk, "sales"), children(desk, "order")) == ([ID["ship"], ID["order"]], [ID["invoice"]])
@@ -80,7 +57,7 @@ def test_a_move_makes_it_the_last_child_of_another_parent(desk: UpdateClient) ->
     assert history(desk, "invoice-1") == expected
 
 
-def test_a_path_that_is_so_changes_nothing(desk: UpdateClient) -> None:
+def test_an_unchanged_path_changes_nothing(desk: UpdateDesk) -> None:
     before = children(desk, "sales")
     desk.update({"id": ID["invoice"], "rootPath": [wire("sales-1"), wire("house")]}, order(rootPath=[wire("sales-1")]))
     [shown] = desk.update(order(), view="steps")
@@ -90,7 +67,7 @@ def test_a_path_that_is_so_changes_nothing(desk: UpdateClient) -> None:
     assert desk.read("order")["rootPath"] == DRAFT["rootPath"]
 
 
-def test_moves_against_the_tree_are_refused(desk: UpdateClient) -> None:
+def test_moves_against_the_tree_are_refused(desk: UpdateDesk) -> None:
     invoice, inside = {"id": ID["invoice"]}, "{} is the element itself or below it; choose another parent"
     under = "a subProcess cannot be placed below a {}; possible parents: mainProcess or subProcess"
     for parent, type in (("house", "processHouse"), ("anna", "user"), ("check-3", "task")):
@@ -101,7 +78,7 @@ def test_moves_against_the_tree_are_refused(desk: UpdateClient) -> None:
     first = f"elements[0] {ID['invoice']}: rootPath: {inside.format(ID['order'])}."
     desk.refuse(422, circle, first, at("rootPath", inside.format(ID["invoice"]), index=1))
     desk.update(circle[0])
-    # Each move is looked at with the others: what would be a circle by itself need not be one.
+    # Moves are checked together: a cycle after the first move may be resolved by the second.
     swapped = desk.update(order(rootPath=[invoice]), {**invoice, "rootPath": [{"id": ID["sales"]}]})
     assert [each["rootPath"][0]["id"] for each in swapped] == [ID["invoice"], ID["sales"]]
     desk.update({**order(), "rootPath": [{"id": ID["sales"]}]}, {**invoice, "rootPath": [{"id": ID["order"]}]})
@@ -116,11 +93,8 @@ def test_moves_against_the_tree_are_refused(desk: UpdateClient) -> None:
                 token=desk.architect)  # fmt: skip
 
 
-# Who may change what, and when.
-
-
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.ANALYZER, Role.APPROVER])
-def test_changing_needs_a_permission(desk: UpdateClient, role: Role | None) -> None:
+def test_changing_needs_a_permission(desk: UpdateDesk, role: Role | None) -> None:
     token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
     desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
     new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
@@ -129,7 +103,7 @@ def test_changing_needs_a_permission(desk: UpdateClient, role: Role | None) -> N
     desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
 
 
-def test_posting_to_the_address_of_an_element_names_the_right_address(desk: UpdateClient) -> None:
+def test_posting_to_the_address_of_an_element_names_the_right_address(desk: UpdateDesk) -> None:
     response = desk.api.post(
         f"{RESTS}/processes/views/detail/elements/{ID['invoice']}/",
         json.dumps({"elements": [{"id": ID["invoice"]}]}),
@@ -146,7 +120,7 @@ def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Upda
     )
 
 
-def test_authors_and_architects_change_what_has_authors(desk: UpdateClient) -> None:
+def test_only_authors_and_architects_change_elements_with_authors(desk: UpdateDesk) -> None:
     named = {"attributes": {"name": {"1033": "By another"}}}
     task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
     assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
@@ -170,9 +144,9 @@ LATE: Body = {"attributes": {"note": {"1033": "Late"}}, "related": {"watchers": 
 
 
 @pytest.mark.parametrize("version", ["order-2", "ship-1", "loose-1"])
-def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateClient, version: str) -> None:
+def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateDesk, version: str) -> None:
     with tenant_scope(desk.storage):
-        # Being drawn in a draft does not matter to what has versions of its own.
+        # An element with versions does not follow the state of a draft that shows it.
         Shape.objects.create(version_id=ID["order-3"], element_id=ID["ship"], position=9)
     [found] = desk.update({"versionId": ID[version], **LATE})
     assert (found["attributes"]["note"], found["related"]["watchers"]) == ({"1033": "Late"}, [wire("crew")])
@@ -188,7 +162,7 @@ def test_some_properties_can_be_changed_in_a_published_version(desk: UpdateClien
 
 
 @pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
-def test_other_versions_than_drafts_stay_as_they_are(desk: UpdateClient, state: str) -> None:
+def test_only_drafts_can_be_changed(desk: UpdateDesk, state: str) -> None:
     set_state(desk.storage, state, ID["invoice-1"])
     way_out = "create a new version" if state == "expired" else "send it back first"
     problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
@@ -197,7 +171,7 @@ def test_other_versions_than_drafts_stay_as_they_are(desk: UpdateClient, state: 
         desk.refuse(409, [{"versionId": ID["invoice-1"], **LATE}], *problems, token=token)
 
 
-def test_what_lives_in_a_diagram_follows_its_state(desk: UpdateClient) -> None:
+def test_elements_of_a_diagram_follow_its_state(desk: UpdateDesk) -> None:
     named = {"attributes": {"name": {"1033": "Look"}}, "related": {"systems": [{"id": ID["old"]}]}}
     assert desk.update({"id": ID["check-3"], **named})[0]["related"]["systems"] == [wire("old-1")]
     problems = [at("", f"{name} cannot be changed in the state released; create a new version", "check-2")
@@ -208,17 +182,14 @@ def test_what_lives_in_a_diagram_follows_its_state(desk: UpdateClient) -> None:
                 at("", "name cannot be changed in the state inReview; send it back first", "check-3"))  # fmt: skip
 
 
-# Optimistic locking, and other tenants.
-
-
-def test_if_match_refuses_what_was_read_before_another_change(desk: UpdateClient) -> None:
+def test_if_match_refuses_a_stale_version(desk: UpdateDesk) -> None:
     address = f"{RESTS}/processes/views/detail/elements/{ID['order']}"
     first = desk.api.get(address, token=desk.anna)["ETag"]
 
     def change(text: str, tag: str) -> Any:
         return desk.send({"elements": [texts(scope={"1033": text})]}, headers={"If-Match": tag})
 
-    # Of any view: they differ in the last part, which is about reading alone.
+    # Entity tags of all views are valid; they differ in the last part, which is for reading only.
     listed = desk.api.get(address.replace("detail", "list"), token=desk.anna)["ETag"]
     assert (listed != first, version_tag(listed)) == (True, version_tag(first))
     second = change("a", listed)["ETag"]
@@ -241,7 +212,7 @@ def test_if_match_refuses_what_was_read_before_another_change(desk: UpdateClient
     assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})
 
 
-def test_what_another_tenant_has_cannot_be_named(desk: UpdateClient) -> None:
+def test_elements_of_another_tenant_cannot_be_named(desk: UpdateDesk) -> None:
     with tenant_scope(desk.rival):
         type = Element.objects.get(pk=ID["order"]).type
         foreign = Element.objects.create(type=type, creation_id=UUID(UNKNOWN), pk=UUID(UNKNOWN))

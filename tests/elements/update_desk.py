@@ -1,4 +1,4 @@
-"""Requests that update and create elements of the handbook, and checks of their responses."""
+"""A desk for tests that update elements: requests, expected responses, and the extended handbook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.elements.element_lists import in_order
+from tests.elements.expected_elements import in_order
 from tests.elements.handbook import ID, TEMPLATE, wire, write_lines
 from tests.factories import token_for
 
@@ -26,13 +26,12 @@ Body = dict[str, Any]
 RESTS = "/acme/handbook/_api/rest/facets"
 UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
 KINDS = {
-    400: ("error", "inline"),
     401: ("unauthorized", "volatile"),
     403: ("unauthorized", "volatile"),
     409: ("error", "dialog"),
     412: ("error", "dialog"),
-    422: ("error", "inline"),
 }
+KINDS |= {400: ("error", "inline"), 422: ("error", "inline")}
 LABEL = {"1033": "Label"}
 CHOICES = [{"displayNames": LABEL}, *({"key": key, "displayNames": LABEL} for key in ("defined", "isLived"))]
 TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
@@ -47,7 +46,7 @@ def _context(facet: str, *, in_released: bool = False, **more: Any) -> Body:
     return {"displayNames": LABEL, "editableInReleased": in_released, "related": {"facet": facet, **more}}
 
 
-# Attributes of every data type, and contexts of every kind.
+# One attribute of every data type, and related contexts of every kind.
 PROPERTIES = {
     "note": _attribute("SingleLineText", by_culture=True, in_released=True),
     "maturity": _attribute("SelectionValue", selectableValues=CHOICES),
@@ -68,7 +67,7 @@ def extended_template() -> Body:
     template = copy.deepcopy(TEMPLATE)
     template["properties"] |= PROPERTIES
     template["types"]["subProcess"]["properties"] += PROPERTIES
-    # A view without the types between the two.
+    # A view without the type between these two in the tree.
     steps = {"displayNames": LABEL, "key": "Steps", "types": ["processHouse", "subProcess"], "properties": ["name"]}
     template["facets"]["processes"]["views"]["steps"] = steps
     return template
@@ -76,7 +75,7 @@ def extended_template() -> Body:
 
 @contextmanager
 def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """Create acme/handbook and rival/handbook, with the same ids and properties of every kind."""
+    """Create acme/handbook and rival/handbook with the same ids and properties of every kind."""
     template = folder / "template.json"
     template.write_text(json.dumps(extended_template()), encoding="utf-8")
     fields = {"key": "handbook", "template": str(template), "anonymous": "read", "time_zone": "Europe/Berlin"}
@@ -87,8 +86,8 @@ def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[St
         yield storage
 
 
-class UpdateClient:
-    """Client of Anna, the author of the draft `order-3`. A refused request must leave both storages unchanged."""
+class UpdateDesk:
+    """Requests of Anna, the author of the draft `order-3`. Refused requests must not change either storage."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
         self.storage, self.api = storage, api
@@ -103,7 +102,7 @@ class UpdateClient:
         return self.api.post(f"{RESTS}/{facet}/views/{view}/elements/", content, **options)
 
     def update(self, *elements: Body, **options: Any) -> list[Body]:
-        """Return the response, which operation 4 must return as well."""
+        """Update elements, and return the response after comparing it with operation 4."""
         response = self.send({"count": len(elements), "elements": list(elements)}, **options)
         assert response.status_code == 200, response.content
         found: list[Body] = response.json()["elements"]
@@ -121,7 +120,7 @@ class UpdateClient:
         return found
 
     def refuse(self, status: int, body: Any, *errors: str, **options: Any) -> None:
-        """Return the body of the response; `body` may be a list of elements."""
+        """Compare the whole error body. `body` may be a list of elements."""
         before = self.fingerprints()
         if isinstance(body, list):
             body = {"elements": body}
@@ -138,7 +137,7 @@ class UpdateClient:
 
 
 def fingerprint(storage: Storage) -> str:
-    """Return a digest of everything stored about elements."""
+    """Return a digest of all stored rows of elements."""
     tables = (
         f"(SELECT coalesce(string_agg(t::text, ',' ORDER BY t.id), '') FROM elements_{name} t)" for name in TABLES
     )
@@ -148,7 +147,7 @@ def fingerprint(storage: Storage) -> str:
 
 
 def order(**more: Any) -> Body:
-    """Return the draft of order as a client names it."""
+    """Return the draft of order as a client sends it."""
     return {"id": ID["order"], "versionId": ID["order-3"], "type": "subProcess", **more}
 
 
@@ -161,14 +160,14 @@ def at(place: str, text: str, name: str = "order-3", index: int = 0) -> str:
 
 
 def changed(before: Body, after: Body, **attributes: Any) -> Body:
-    """Return the expected element: changed by Anna at the time of the response; None removes an attribute."""
+    """Return the expected element after a change by Anna; None removes an attribute."""
     stamp = {"changedOn": after["attributes"]["changedOn"]}
     merged = {**before["attributes"], **stamp, **attributes}
     found = {key: value for key, value in sorted(merged.items()) if value is not None}
     return {**before, "attributes": found, "related": {**before["related"], "changedBy": [wire("anna")]}}
 
 
-def history(desk: UpdateClient, version: str) -> list[tuple[str, Any, Any]]:
+def history(desk: UpdateDesk, version: str) -> list[tuple[str, Any, Any]]:
     with tenant_scope(desk.storage):
         rows = ElementChange.objects.filter(version_id=ID.get(version, version)).order_by("changed_on")
         return [(row.action, row.before, row.after) for row in rows]

@@ -1,4 +1,4 @@
-"""Reads that have an entity tag, and their headers."""
+"""Addresses of conditional reads, with the form of their entity tags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from tests.elements.handbook import ID
 REST = "/acme/handbook/_api/rest"
 PROCESSES = f"{REST}/facets/processes/views/detail/elements"
 ORDER = f"{PROCESSES}/{ID['order']}"
-# Form of the entity tag of each read: of a list or a part, of a list that may be streamed, of a single element.
+
+
+# Forms of entity tags: of a page or a part, of a list that may be streamed, of a single element.
 STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
 READS = {
     PROCESSES: WHOLE,

@@ -1,4 +1,4 @@
-"""Requests that draw in diagrams of the handbook, and the diagrams as they are read."""
+"""Requests that draw in a diagram, and their expected responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERRORS = {
 
 
 def problems(response: Any, status: int) -> list[str]:
-    """Return the problems of an error body (D3)."""
+    """Return the problems in an error body (D3)."""
     body = response.json()
     assert (response.status_code, (body["type"], body["output"])) == (status, ERRORS[status]), body
     assert list(body) == ["message", "output", "type", "data"]
@@ -52,7 +52,7 @@ def post_body(api: ApiClient, token: str | None, owner: str, body: Any, **more: 
 
 
 def draw(api: ApiClient, token: str, owner: str, *items: Item, **more: Any) -> list[str]:
-    """Return the ids of the shapes; the response has them in the order of the request and nothing else."""
+    """Draw shapes, check the whole response, and return their ids."""
     response = post(api, token, owner, *items, **more)
     assert response.status_code == 200, response.json()
     shapes = [each["id"] for each in response.json()["values"]]
@@ -85,6 +85,12 @@ def one(api: ApiClient, token: str | None, element: str, view: str = "detail") -
 
 def tag(api: ApiClient, token: str, element: str) -> str:
     return version_tag(api.get(part(element, ""), token=token)["ETag"])
+
+
+def made(type: str, element: str, **more: str) -> dict[str, Any]:
+    """Return the identity of a created element, as references have it."""
+    identity = {"facetName": "processes", "id": element, **more, "type": type}
+    return identity if "versionId" in more else {**identity, "creationId": element}
 
 
 def shape(owner: str, shape: str, of: dict[str, Any], name: str, *before: tuple[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
-"""Where the embedded PostgreSQL keeps its things: all of it follows from the data folder alone, so that
-settings can name the socket folder before any server runs."""
+"""The files and folders of the embedded PostgreSQL.
+
+All of them follow from the data folder, so the settings can name the socket folder before a server runs.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ class EmbeddedPostgresError(RuntimeError):
 
 
 @dataclass(frozen=True)  # no slots: cached properties live in __dict__
-class Layout:
-    """The paths that belong to one data folder (which must be absolute and free of symbolic links)."""
+class ServerPaths:
+    """The paths of one data folder, which must be absolute and free of symbolic links."""
 
     data_dir: Path
 
@@ -33,22 +35,22 @@ class Layout:
 
     @cached_property
     def users_lock(self) -> Path:
-        """LOCK_SH: one lease per user; LOCK_EX: the keeper, while it stops the server."""
+        """LOCK_SH: a lease of each user; LOCK_EX: the keeper, while it stops the server."""
         return self.run_dir / "users.lock"
 
     @cached_property
     def start_lock(self) -> Path:
-        """LOCK_EX: the process that makes, starts or repairs the server."""
+        """LOCK_EX: the process that creates, starts or repairs the server."""
         return self.run_dir / "start.lock"
 
     @cached_property
     def keeper_lock(self) -> Path:
-        """LOCK_EX: the keeper, as long as it lives."""
+        """LOCK_EX: the keeper, as long as it runs."""
         return self.run_dir / "keeper.lock"
 
     @cached_property
     def server_lock(self) -> Path:
-        """LOCK_EX: inherited by the postmaster and its children, so held until the last of them is gone."""
+        """LOCK_EX: inherited by the postmaster and its children, so it is held until the last of them has ended."""
         return self.run_dir / "server.lock"
 
     @cached_property
@@ -71,13 +73,13 @@ class Layout:
     @property
     def socket_dir(self) -> Path:
         near = self.run_dir / "socket"
-        # libpq takes a comma for a list of hosts, and the others would need quoting in the configuration.
+        # libpq reads a comma as a list of hosts, and the other characters would need quoting in the configuration.
         plain = not set(str(near)) & set(",'\"\\\n")
         if plain and len(os.fsencode(near / SOCKET_NAME)) <= SOCKET_PATH_LIMIT:
             return near
-        from hashlib import sha256  # loads OpenSSL, which the keeper does without
+        from hashlib import sha256  # loads OpenSSL, which the keeper does not need
 
-        # Not tempfile.gettempdir(): processes with another TMPDIR would look for the socket elsewhere. What lies
-        # under this name already is looked at before use.
+        # Not tempfile.gettempdir(): processes with another TMPDIR would look for the socket elsewhere. A folder that
+        # already exists under this name is checked before use.
         digest = sha256(os.fsencode(self.data_dir)).hexdigest()[:16]
         return Path("/tmp") / f"repository-db-{os.geteuid()}-{digest}"  # noqa: S108

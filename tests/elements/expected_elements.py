@@ -1,4 +1,4 @@
-"""Expected elements of the handbook, and the order of their keys."""
+"""The draft and the published version of the order process in the handbook, as operation 4 returns them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, pages, wire
 NO_END = {"127": "9999-12-31T00:00:00"}
 CHANGED = {"127": "2026-03-02T09:15:20.25"}
 CREATED = {"127": "2026-02-01T09:10:00"}
-# The draft through a view that shows everything, including the order of keys.
+
+
+# The draft in a view with all properties, in the order of the response.
 DRAFT: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -38,7 +40,9 @@ DRAFT: dict[str, Any] = {
     "content": [wire("start-3"), wire("check-3")],
     "rootPath": [wire("sales-1"), wire("house")],
 }
-# The same element for a viewer: the published version, without unpublished parts.
+
+
+# The response to a viewer: the published version, without references to unpublished elements.
 PUBLISHED: dict[str, Any] = {
     "facetName": "processes",
     "id": ID["order"],
@@ -88,7 +92,7 @@ PUBLISHED: dict[str, Any] = {
 
 
 def in_order(value: Any) -> Any:
-    """Return dictionaries as lists of pairs, so that the order of keys counts."""
+    """Return dictionaries as lists of pairs, to compare the order of keys."""
     if isinstance(value, dict):
         return [(key, in_order(each)) for key, each in value.items()]
     return [in_order(each) for each in value] if isinstance(value, list) else value
