@@ -35,7 +35,7 @@ def similar(name: str, known: Collection[str]) -> str:
 def named_target(
     configuration: Configuration, reference: ReferenceInput, targets: Mapping[str, ReferenceTarget]
 ) -> ReferenceTarget:
-    """Return the element that a reference names. Raise a finding when there is none, or not of the type or facet that
+    """Return the element that a reference names. Raise a refusal if there is none, or not of the type or facet that
     the reference says. References lead to elements; the version that they were read with does not matter."""
     named = reference.id or reference.version or ""
     target = targets.get(named)
