@@ -98,7 +98,7 @@ class ElementKey(NamedTuple):
 Items = list[tuple[str | ElementKey, frozenset[int]]]
 
 
-class ModelStorage:
+class WritingModel:
     """One storage: its model, and its API."""
 
     def __init__(self, storage: Storage) -> None:
@@ -235,7 +235,7 @@ class WritingMachine(RuleBasedStateMachine):
         super().__init__()
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
-        self.worlds = {world.name: world for world in map(ModelStorage, self.storages)}
+        self.worlds = {world.name: world for world in map(WritingModel, self.storages)}
 
     def teardown(self) -> None:
         """Compare whole lists of both storages, and check the foreign keys."""
@@ -254,10 +254,10 @@ class WritingMachine(RuleBasedStateMachine):
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
 
-    def world(self, key: ElementKey, elsewhere: bool) -> ModelStorage:
+    def world(self, key: ElementKey, elsewhere: bool) -> WritingModel:
         return self.worlds[next(name for name in self.worlds if (name == key.home) != elsewhere)]
 
-    def send(self, world: ModelStorage, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
+    def send(self, world: WritingModel, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
         """Return the response if the model refuses nothing, else None."""
         others = [each for each in self.worlds.values() if each is not world]
         before = [each.fingerprint() for each in (*others, world)]
@@ -268,7 +268,7 @@ class WritingMachine(RuleBasedStateMachine):
         assert (after[1] == before[1]) is bool(kinds)
         return None if kinds else answer
 
-    def check(self, world: ModelStorage, *ids: str | None) -> None:
+    def check(self, world: WritingModel, *ids: str | None) -> None:
         for id in ids:
             if id is None:
                 continue
@@ -303,7 +303,7 @@ class WritingMachine(RuleBasedStateMachine):
             self.worlds[home], set(), {"type": "system", "attributes": {"name": {"1033": name}}}, by, None
         )
 
-    def created(self, world: ModelStorage, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
+    def created(self, world: WritingModel, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
         type = body["type"]
         answer = self.send(world, kinds, "POST", f"{FACET_OF[type]}/views/detail/elements", {"elements": [body]}, by)
         if answer is None:
@@ -349,7 +349,7 @@ class WritingMachine(RuleBasedStateMachine):
                 known.related["systems"] = [each.id for each in named]
         self.check(world, key.id)
 
-    def problems(self, world: ModelStorage, id: str, body: Body, by: str) -> set[int]:
+    def problems(self, world: WritingModel, id: str, body: Body, by: str) -> set[int]:
         known = world.known.get(id)
         if known is None:
             return {MISSING}
@@ -419,7 +419,7 @@ class WritingMachine(RuleBasedStateMachine):
             *(ElementKey(world.name, each.element, key.id, each.id) for each in owner.shapes if each.id in ids)
         )
 
-    def drawing_problems(self, world: ModelStorage, id: str, items: Items, by: str) -> set[int]:
+    def drawing_problems(self, world: WritingModel, id: str, items: Items, by: str) -> set[int]:
         owner = world.known.get(id)
         if owner is None or owner.type == "system":
             return {MISSING}
