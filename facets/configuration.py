@@ -172,7 +172,7 @@ class Configuration:
 def _similar(name: str, known: Iterable[str]) -> str:
     """Return a hint at similar names, for a misspelt one."""
     folded = {each.casefold(): each for each in known}
-    near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded)]
+    near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded, cutoff=0.7)]
     return " " + _("Similar: %(names)s.") % {"names": ", ".join(near)} if near else ""
 
 

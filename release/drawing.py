@@ -37,10 +37,10 @@ def _lines(cycle: ReleaseCycle) -> Iterator[str]:
         ways.setdefault((each.source, each.target), []).append(label)
     if cycle.takes_effect:
         published = next(each.key for each in cycle.states if each.category is Category.PUBLISHED)
-        ways.setdefault((published, cycle.takes_effect), []).append("validFrom has come")
+        ways.setdefault((published, cycle.takes_effect), []).append("validFrom is reached")
     for state in cycle.states:
         if state.category is Category.PUBLISHED:
-            text = "validUntil has come, or a newer version is released"
+            text = "validUntil is reached, or a newer version is released"
             ways.setdefault((state.key, retired), []).append(text)
     for (source, target), labels in ways.items():
         yield f"    {ids[source]} --> {ids[target]}: {'<br>'.join(labels)}"

@@ -1,4 +1,4 @@
-"""The suite's HTTP client: every answer below `_api` is held against the OpenAPI document, status, headers and body.
+"""The HTTP client of the tests, which validates every response below `_api` against the OpenAPI document.
 
 So is every request that was answered with success: what the service accepts must be described. It also notes which
 operations were called, so that a test can name the ones that no test calls.
@@ -25,7 +25,7 @@ called: set[tuple[str, str]] = set()
 
 
 class ApiClient(Client):
-    """Django's test client, plus `token=` on every call and the check of every answer."""
+    """Django's test client with `token=` on every call and validation of every response."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(raise_request_exception=False, **options)
@@ -38,7 +38,7 @@ class ApiClient(Client):
             headers["Authorization"] = f"Bearer {token}"
         response = super().generic(method, path, *args, headers=headers, **kwargs)
         if response.streaming:
-            # As one piece, so that a test reads it like any other.
+            # Join the pieces, so that tests can read `content`.
             response = _joined(response)
         check_answer(method, path.partition("?")[0], response)
         if response.status_code < 300 or response.status_code == 304:
@@ -86,7 +86,7 @@ def check_answer(method: str, path: str, response: Any) -> None:
         validate(read(content), described["content"][media_type]["schema"])
 
 
-# Of HTTP itself, of our test client, and credentials: nothing that an operation could say more about.
+# Headers of HTTP, of the test client and of credentials, which operations do not declare.
 COMMON_HEADERS = {
     "accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie", "host", "referer",
     "symbio-auth-token", "traceparent", "transfer-encoding", "x-csrftoken", "x-forwarded-for", "x-forwarded-host",
@@ -96,7 +96,7 @@ COMMON_PARAMETERS = {"symbio-auth-token"}
 
 
 def check_request(method: str, path: str, request: HttpRequest, body: bytes) -> None:
-    """Path, parameters, headers and body of a request that the service has accepted."""
+    """Validate path, parameters, headers and body of an accepted request."""
     found = find_operation(method, path) if is_api_path(path) else None
     if found is None:
         return
@@ -107,7 +107,7 @@ def check_request(method: str, path: str, request: HttpRequest, body: bytes) -> 
     assert values is not None
     given = {("path", name.lower()): value for name, value in values.groupdict().items()}
     given |= {("query", name.lower()): value for name, value in request.GET.items() if name not in COMMON_PARAMETERS}
-    # A POST that reads passes over conditions, as HTTP wants it (D136).
+    # A read by POST ignores conditions, as HTTP requires (D136).
     common = COMMON_HEADERS | ({"if-none-match"} if verb == "post" else set())
     given |= {("header", name.lower()): value for name, value in request.headers.items() if name.lower() not in common}
     for key, value in given.items():
@@ -120,7 +120,7 @@ def check_request(method: str, path: str, request: HttpRequest, body: bytes) -> 
 
 
 def _as_typed(text: str, schema: dict[str, Any]) -> Any:
-    """A parameter as the value that its text stands for."""
+    """Return the value of a parameter, parsed from its text."""
     if schema.get("type") == "integer" and re.fullmatch("[0-9]+", text):
         return int(text)
     if schema.get("type") == "boolean" and text.lower() in ("true", "false"):

@@ -35,7 +35,7 @@ class ContentViewSet(ElementWritingViewSet):
     def retrieve(self, request: Request, **names: str) -> Prepared:
         """Return the shapes of the element's diagram in drawing order.
 
-        Each shape has the element that it shows, in `properties` its own id and its predecessors.
+        Each item has the element that the shape shows, and in `properties` the id and the predecessors of the shape.
         """
         view = self.view_of(names)
         self.query(request).finish()

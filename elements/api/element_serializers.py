@@ -119,6 +119,8 @@ class ContentPropertiesSerializer(BodySerializer):
 
 
 class ContentElementSerializer(IdentifiedSerializer):
+    """Shape of a diagram with the element that it shows."""
+
     properties = ContentPropertiesSerializer()
     attributes = attribute_map(required=True)
     related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)

@@ -66,5 +66,7 @@ RELATED = [_FILTER, _SELECT, _EXPAND]
 ONE_RELATED = [_FILTER, _EXPAND]
 PICTURE = [
     OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="Data culture for the names in the diagram."),
-    OpenApiParameter("layoutKey", str, OpenApiParameter.PATH, description=" or ".join(Direction)),
+    OpenApiParameter(
+        "layoutKey", str, OpenApiParameter.PATH, description=f"Direction of the flow: {' or '.join(Direction)}."
+    ),
 ]

@@ -58,7 +58,7 @@ class Polyline:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagramPart:
+class LayoutPart:
     """Layout of a connected part of a diagram from (0, 0): the middles of its figures, its lines and its size."""
 
     middles: list[Point]

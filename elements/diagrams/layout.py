@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from elements.diagrams.effort import Share
-from elements.diagrams.frames import DiagramPart, Frame, Outline, Point, Polyline
+from elements.diagrams.frames import Frame, LayoutPart, Outline, Point, Polyline
 from elements.diagrams.lines import Router
 from elements.diagrams.network import build_network
 from elements.diagrams.order import order_layers
@@ -152,7 +152,7 @@ def _parts(
 
 def _lay_out(
     nodes: Sequence[int], frames: Sequence[Frame], arrows: Sequence[tuple[int, int]], share: Share
-) -> DiagramPart:
+) -> LayoutPart:
     own = [frames[node] for node in nodes]
     network = build_network(len(own), arrows, share)
     rows = order_layers(network, share)

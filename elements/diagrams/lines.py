@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from elements.diagrams.frames import DiagramPart, Frame, Outline, Point, Polyline
+from elements.diagrams.frames import Frame, LayoutPart, Outline, Point, Polyline
 from elements.diagrams.network import Chain, Network
 from elements.diagrams.tracks import MANY, Gap, Net, overlay
 
@@ -49,7 +49,7 @@ class Router:
             axis[node] + (0 if network.is_point(node) else frames[node].after) for node in range(len(network.layer))
         )
 
-    def route(self) -> DiagramPart:
+    def route(self) -> LayoutPart:
         bends = [self._bends(chain) for chain in self.network.chains]
         for gap in self.gaps:
             gap.assign_tracks()
@@ -235,14 +235,14 @@ class Router:
             points += [(self.axis[lane], target_at), (self.axis[chain.target] + side * target.half_across, target_at)]
         return _without_idle(points)
 
-    def _as_part(self, middles: Sequence[int], lines: Sequence[Polyline], length: int) -> DiagramPart:
+    def _as_part(self, middles: Sequence[int], lines: Sequence[Polyline], length: int) -> LayoutPart:
         """Move the part so that it begins at 0."""
         shapes = range(self.network.size)
         first = min(self.axis[node] - self.frames[node].before for node in shapes)
         last = max(self.axis[node] + self.frames[node].after for node in shapes)
         places = [point[0] for line in lines for point in line.points]
         first, last = min((first, *places)), max((last, *places))
-        return DiagramPart(
+        return LayoutPart(
             [(self.axis[node] - first, middles[self.network.layer[node]]) for node in shapes],
             [
                 Polyline(each.source, each.target, each.is_back, tuple((x - first, y) for x, y in each.points))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from elements.diagrams.frames import DiagramPart, Frame, Point
+from elements.diagrams.frames import Frame, LayoutPart, Point
 
 # Distances between parts, and between the shapes of a grid.
 PART_ROOM, GRID_ROOM = 56, 28
@@ -15,7 +15,7 @@ ROW = 1_400
 IN_ROW = 4
 
 
-def pack(parts: Sequence[DiagramPart]) -> tuple[list[Point], int, int]:
+def pack(parts: Sequence[LayoutPart]) -> tuple[list[Point], int, int]:
     """Return the start of each part and the total size: in rows, from the first to the last."""
     area = sum((part.across + PART_ROOM) * (part.along + PART_ROOM) for part in parts)
     limit = max(ROW, math.isqrt(area), *(part.across for part in parts)) if parts else ROW
@@ -31,7 +31,7 @@ def pack(parts: Sequence[DiagramPart]) -> tuple[list[Point], int, int]:
     return places, across, along
 
 
-def grid(frames: Sequence[Frame], *, along_first: bool) -> DiagramPart:
+def grid(frames: Sequence[Frame], *, along_first: bool) -> LayoutPart:
     """Return positions in cells of one size, about as wide as high. `along_first` fills the grid along the flow, from
     left to right if the flow leads there."""
     before = max(frame.before for frame in frames)
@@ -47,4 +47,4 @@ def grid(frames: Sequence[Frame], *, along_first: bool) -> DiagramPart:
         middles.append((before + across * cell_across, above + along * cell_along))
     rows = -(-len(frames) // in_row)
     across, along = (rows, in_row) if along_first else (in_row, rows)
-    return DiagramPart(middles, [], across * cell_across - GRID_ROOM, along * cell_along - GRID_ROOM)
+    return LayoutPart(middles, [], across * cell_across - GRID_ROOM, along * cell_along - GRID_ROOM)

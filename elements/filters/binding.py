@@ -6,7 +6,6 @@ third truth value: every predicate is true or false for an element, and `-ne` is
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +20,7 @@ from elements.filters.syntax import Operator, TextFunction, fold_case, read_id, 
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Unreadable
-from repository_site.core.wording import listed, printable
+from repository_site.core.wording import listed, printable, similar_names
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 ANY_ATTRIBUTE = "attributes"
@@ -391,8 +390,7 @@ class _Binder:
     def unknown_name(self, operand: syntax.Operand) -> Unreadable:
         name = printable(operand.name)
         known = {*FIELDS, *self.vocabulary.attributes, *self.vocabulary.contexts}
-        near = difflib.get_close_matches(name.lower(), {each.lower() for each in known})
-        similar = [each for lower in near for each in sorted(known) if each.lower() == lower]
+        similar = similar_names(name, known)
         hint = f"similar: {', '.join(similar)}" if similar else f"known: the properties of the types, {listed(FIELDS)}"
         return self.wrong(operand.position, f"there is no property {name} here; {hint}")
 

@@ -53,7 +53,7 @@ def html_problem(text: str) -> str | None:
         return None
     try:
         _parser().Parse(f"<root>{markup}</root>", True)
-    except _Refused as problem:
+    except _UnsafeMarkup as problem:
         return str(problem)
     except (expat.ExpatError, ValueError) as problem:
         return _("is not well-formed: %(problem)s") % {"problem": problem}
@@ -65,7 +65,7 @@ def runs_code(address: str) -> bool:
     return CODE_SCHEME.match(IGNORED.sub("", address)) is not None
 
 
-class _Refused(Exception):
+class _UnsafeMarkup(Exception):
     """Well-formed markup that is not accepted."""
 
 
@@ -82,7 +82,7 @@ def _parser() -> expat.XMLParserType:
                 if is_in_style
                 else _("must not contain the element %(name)s")
             )
-            raise _Refused(text % {"name": name[:40]})
+            raise _UnsafeMarkup(text % {"name": name[:40]})
         if element == "style":
             parser.CharacterDataHandler, parser.CommentHandler = styles.append, style_comment
         for attribute, value in attributes.items():
@@ -117,18 +117,18 @@ def _check_attribute(element: str, attribute: str, value: str) -> None:
     if attribute.startswith("xmlns:"):
         return
     if name.startswith("on") or name in REFUSED_ATTRIBUTES:
-        raise _Refused(_("must not contain the attribute %(name)s") % {"name": attribute[:40]})
+        raise _UnsafeMarkup(_("must not contain the attribute %(name)s") % {"name": attribute[:40]})
     if name == "style":
         _check_style(value)
     elif name in ADDRESS_ATTRIBUTES and runs_code(value) and not (element == "img" and PICTURE.match(value)):
         text = _("must not contain an address that runs code, in the attribute %(name)s")
-        raise _Refused(text % {"name": attribute[:40]})
+        raise _UnsafeMarkup(text % {"name": attribute[:40]})
 
 
 def _check_style(text: str) -> None:
     plain = CSS_ESCAPE.sub(_unescaped, CSS_COMMENT.sub("", text))
     if CSS_CODE.search(IGNORED.sub("", plain).lower()):
-        raise _Refused(_("must not contain a style that runs code or loads other styles"))
+        raise _UnsafeMarkup(_("must not contain a style that runs code or loads other styles"))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -138,13 +138,13 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def _check_comment(text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not contain a comment with markup in it; browsers may not treat it as a comment"))
+        raise _UnsafeMarkup(_("must not contain a comment with markup in it; browsers may not treat it as a comment"))
 
 
 def _check_instruction(target: str, text: str) -> None:
     if "<" in text or ">" in text:
-        raise _Refused(_("must not contain a processing instruction with markup in it"))
+        raise _UnsafeMarkup(_("must not contain a processing instruction with markup in it"))
 
 
 def _refuse_cdata() -> None:
-    raise _Refused(_("must not contain a CDATA section; write &lt; and &amp; instead"))
+    raise _UnsafeMarkup(_("must not contain a CDATA section; write &lt; and &amp; instead"))

@@ -13,7 +13,7 @@ from elements.reading.rows import VersionRow, read_references, read_versions
 from elements.writing import statements
 from elements.writing.deciding.rights import Rights, lock_refusal
 from elements.writing.drawing import erase_shape
-from elements.writing.findings import Finding, Findings, conflict, no_element
+from elements.writing.findings import Findings, Refusal, conflict, no_element
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
 from elements.writing.stored import Stored, lock_elements, lock_targets
@@ -101,7 +101,7 @@ def _load(writer: Writer, found: VersionRow, on_locked: OnLocked) -> tuple[Store
     return stored, row
 
 
-def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Finding]:
+def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Refusal]:
     row, rights = deletion.row, Rights(writer, stored)
     if Permission.DELETE not in permissions(writer.caller, deletion.type, rights.authors(row)):
         yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)

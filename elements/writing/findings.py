@@ -37,7 +37,7 @@ def no_element(id: str) -> str:
     return _("There is no element %(id)s.") % {"id": id}
 
 
-class Finding(Exception):
+class Refusal(Exception):
     """One problem. A decision raises it when nothing more can be said about the part of the request in question."""
 
     def __init__(self, kind: FindingKind, place: str, text: str) -> None:
@@ -47,20 +47,20 @@ class Finding(Exception):
         self.text = text
 
 
-def not_found(place: str, text: str) -> Finding:
-    return Finding(FindingKind.NOT_FOUND, place, text)
+def not_found(place: str, text: str) -> Refusal:
+    return Refusal(FindingKind.NOT_FOUND, place, text)
 
 
-def forbidden(place: str, text: str) -> Finding:
-    return Finding(FindingKind.FORBIDDEN, place, text)
+def forbidden(place: str, text: str) -> Refusal:
+    return Refusal(FindingKind.FORBIDDEN, place, text)
 
 
-def conflict(place: str, text: str) -> Finding:
-    return Finding(FindingKind.CONFLICT, place, text)
+def conflict(place: str, text: str) -> Refusal:
+    return Refusal(FindingKind.CONFLICT, place, text)
 
 
-def invalid(place: str, text: str) -> Finding:
-    return Finding(FindingKind.INVALID, place, text)
+def invalid(place: str, text: str) -> Refusal:
+    return Refusal(FindingKind.INVALID, place, text)
 
 
 class Findings:
@@ -72,15 +72,15 @@ class Findings:
     def add(self, kind: FindingKind, place: str, text: str) -> None:
         self._found.append((kind, f"{place}: {text}."))
 
-    def note(self, finding: Finding) -> None:
-        self.add(finding.kind, finding.place, finding.text)
+    def note(self, refusal: Refusal) -> None:
+        self.add(refusal.kind, refusal.place, refusal.text)
 
     def attempt(self, decide: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Return the result of a decision; note its finding and return None when it raises one."""
+        """Return the result of a decision; note its refusal and return None if it raises one."""
         try:
             return decide(*args, **kwargs)
-        except Finding as finding:
-            self.note(finding)
+        except Refusal as refusal:
+            self.note(refusal)
             return None
 
     def __bool__(self) -> bool:

@@ -5,7 +5,6 @@ Read-only fields are accepted and ignored here, so that clients can post back wh
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from elements import derived
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
 from elements.writing.findings import FindingKind, Findings, invalid
-from repository_site.core.wording import GUID, printable
+from repository_site.core.wording import GUID, printable, similar_hint
 
 TEXTS = ("type", "facetName", "state", "stereotype")
 # Read-only fields, ignored on write.
@@ -212,13 +211,8 @@ class InputReader:
 
     def refuse_unknown(self, document: dict[str, Any], place: str) -> None:
         for key in document.keys() - FIELDS:
-            text = f"an element has no field {printable(key, 40)!r}"
-            self.wrong(place, f"{text}; use {INSTEAD[key]}" if key in INSTEAD else text + near_field(key))
+            hint = f"; use {INSTEAD[key]}" if key in INSTEAD else similar_hint(key, FIELDS - SERVER_FIELDS)
+            self.wrong(place, f"an element has no field {printable(key, 40)!r}{hint}")
 
     def wrong(self, place: str, text: str) -> None:
         self.findings.add(FindingKind.UNREADABLE, place, text)
-
-
-def near_field(key: str) -> str:
-    near = difflib.get_close_matches(key, sorted(FIELDS - SERVER_FIELDS), n=1)
-    return f"; similar: {near[0]}" if near else ""

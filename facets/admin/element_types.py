@@ -30,21 +30,7 @@ from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
 class TypeForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {
-        "facet": "facet_id",
-        "displayNames": "display_names",
-        "descriptions": "descriptions",
-        "color": "color",
-        "isVersioned": "release_cycle_id",
-        "releaseCycle": "release_cycle_id",
-        "staticState": "static_state",
-        "hasDiagram": "has_diagram",
-        "livesInDiagrams": "lives_in_diagrams",
-        "elementTypeName": "element_type_name",
-        "entityTypeName": "entity_type_name",
-        "parents": "parents",
-        "insertables": "insertables",
-    }
+    places: ClassVar[dict[str, str]] = {"isVersioned": "release_cycle_id"}
 
     facet_id = RowField(label=_("Facet"))
     release_cycle_id = RowField(

@@ -33,11 +33,7 @@ VIEW_HELPS = {
 
 
 class ViewForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {
-        "displayNames": "display_names",
-        "key": "key",
-        "rootTypes": "is_hierarchical",
-    }
+    places: ClassVar[dict[str, str]] = {"rootTypes": "is_hierarchical"}
 
     facet_id = RowField(
         label=_("Facet"), help_text=_("A view shows types of one facet. You cannot change the facet later.")
@@ -55,7 +51,7 @@ class ViewForm(ConfigurationForm):
 
 
 class ViewTypeForm(PartForm):
-    places: ClassVar[dict[str, str]] = {"properties": "shown", "layouts": "layouts"}
+    places: ClassVar[dict[str, str]] = {"properties": "shown"}
 
     type_id = RowField(label=_("Type"))
     shown = ListField(

@@ -19,7 +19,7 @@ from facets.admin.api_answers import facet_answers, type_answers
 from facets.admin.drafting.model_admin import ConfigurationAdmin
 from facets.admin.drafting.part_tables import PartTable
 from facets.admin.drafting.preview_panel import ApiAnswer
-from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
+from facets.admin.drafting.row_forms import PartForm
 from facets.admin.drafting.row_links import change_link, link
 from facets.admin.facet_views import VIEW_HELPS, VIEW_LABELS
 from facets.configuration import Configuration
@@ -27,16 +27,8 @@ from facets.rows.reading import Row, Rows
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 
-class FacetForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "typeName": "type_name"}
-
-
 class ViewLineForm(PartForm):
-    places: ClassVar[dict[str, str]] = {
-        "displayNames": "display_names",
-        "key": "key",
-        "rootTypes": "is_hierarchical",
-    }
+    places: ClassVar[dict[str, str]] = {"rootTypes": "is_hierarchical"}
 
 
 class ViewLines(PartTable):
@@ -55,7 +47,6 @@ class ViewLines(PartTable):
 
 @admin.register(models.Facet, site=storage_office)
 class FacetAdmin(ConfigurationAdmin):
-    form = FacetForm
     help = _(
         "A facet groups element types, such as processes or users. Each of its views shows some of"
         " these types and their properties, as a list or as a tree."
@@ -103,13 +94,8 @@ class FacetAdmin(ConfigurationAdmin):
         return f'"name": {json.dumps(row.name, ensure_ascii=False)}'
 
 
-class LayoutForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {"displayNames": "display_names"}
-
-
 @admin.register(models.Layout, site=storage_office)
 class LayoutAdmin(ConfigurationAdmin):
-    form = LayoutForm
     help = _("A layout is a way to draw or arrange an element. Each view defines which layouts it offers for a type.")
     fields = ("key", "display_names")
     list_display = ("row_key", "named", "used")

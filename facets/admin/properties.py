@@ -37,10 +37,6 @@ from storage.back_office import storage_office
 
 class PropertyForm(HoldsForm):
     places: ClassVar[dict[str, str]] = {
-        "key": "key",
-        "displayNames": "display_names",
-        "descriptions": "descriptions",
-        "tooltips": "tooltips",
         "attribute.isInvariantCulture": "is_invariant_culture",
         "attribute": "holds",
         "related.relatedTypes": "related_types",
@@ -99,13 +95,6 @@ class PropertyForm(HoldsForm):
 
 
 class ValueForm(PartForm):
-    places: ClassVar[dict[str, str]] = {
-        "key": "key",
-        "displayNames": "display_names",
-        "descriptions": "descriptions",
-        "tooltips": "tooltips",
-    }
-
     def clean_key(self) -> str | None:
         """Store None for the value that means that nothing is selected."""
         return self.cleaned_data["key"] or None

@@ -14,8 +14,6 @@ from facets.admin.property_forms import HoldsForm
 
 class PropertyLineForm(HoldsForm, PartForm):
     places: ClassVar[dict[str, str]] = {
-        "key": "key",
-        "displayNames": "display_names",
         "attribute.isInvariantCulture": "is_invariant_culture",
         "attribute": "holds",
         "related": "holds",

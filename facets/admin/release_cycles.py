@@ -46,8 +46,6 @@ def find_state(draft: Draft, cycle_id: Any, chosen: str) -> Row | None:
 
 
 class CycleForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "takesEffect": "takes_effect"}
-
     takes_effect = OpenRowField(
         label=_("Takes effect automatically"),
         required=False,
@@ -73,13 +71,8 @@ class CycleForm(ConfigurationForm):
             draft.change(models.ReleaseCycle, self.instance.pk, takes_effect=state.key)
 
 
-class StateForm(PartForm):
-    places: ClassVar[dict[str, str]] = {"displayNames": "display_names", "category": "category"}
-
-
 class States(PartTable):
     model = models.CycleState
-    form = StateForm
     columns = ("key", "display_names", "category")
     verbose_name = _("state")
     verbose_name_plural = _("States")
@@ -99,13 +92,7 @@ class States(PartTable):
 
 
 class TransitionForm(PartForm):
-    places: ClassVar[dict[str, str]] = {
-        "displayNames": "display_names",
-        "from": "source_state",
-        "to": "target_state",
-        "task": "task",
-        "endsVersion": "ends_version",
-    }
+    places: ClassVar[dict[str, str]] = {"from": "source_state", "to": "target_state"}
 
     source_state = OpenRowField(label=_("From"))
     target_state = OpenRowField(label=_("To"))

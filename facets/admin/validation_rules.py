@@ -26,15 +26,6 @@ SEVERITY_NAMES = {
 
 
 class RuleForm(ConfigurationForm):
-    places: ClassVar[dict[str, str]] = {
-        "property": "property",
-        "severity": "severity",
-        "messages": "messages",
-        "states": "states",
-        "transitions": "transitions",
-        "perCulture": "per_culture",
-    }
-
     property = RowField(
         label=_("Property"),
         help_text=_("The property that must have a value. The rule does not apply to types without it."),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from enum import Enum
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -17,7 +19,7 @@ from facets.blueprint import definitions as blueprint
 from facets.blueprint.cycles import ReleaseCycle
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts_by_culture
-from facets.models.base import ConfigurationModel
+from facets.models.base import ConfigurationModel, Texts
 from facets.rows.reading import TABLES, Row, Rows, blueprint_of, read_blueprint, read_rows
 from storage.tenancy.bulk import insert_rows, update_rows
 
@@ -67,8 +69,8 @@ def write_rows(before: Rows, after: Rows) -> None:
 
 def _instance(model: type[ConfigurationModel], row: Row) -> ConfigurationModel:
     """Build a model instance from a row; the database fills in the storage."""
-    fields = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
-    return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in fields})
+    columns = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+    return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in columns})
 
 
 def _write(
@@ -168,31 +170,31 @@ def _differs(new: Any, old: Any) -> bool:
     return any(getattr(new, name) != getattr(old, name) for name in names)
 
 
+def _columns(model: type[ConfigurationModel], value: Any) -> dict[str, Any]:
+    """Return the columns of a model that have the name of a field of the value; relations are up to the caller."""
+    plain = {field.name: field for field in model._meta.concrete_fields if not field.is_relation}
+    return {
+        each.name: _stored(plain[each.name], getattr(value, each.name)) for each in fields(value) if each.name in plain
+    }
+
+
+def _stored(field: Any, value: Any) -> Any:
+    if isinstance(field, Texts):
+        return texts_by_culture(value)
+    if isinstance(value, Enum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
     for layout in new.layouts:
-        yield models.Layout(
-            id=ids("layout", layout.key), key=layout.key, display_names=texts_by_culture(layout.display_names)
-        )
+        yield models.Layout(id=ids("layout", layout.key), **_columns(models.Layout, layout))
     for cycle in new.cycles:
         yield from _cycle_rows(cycle, ids)
     for rule in new.rules:
-        yield models.ValidationRule(
-            id=row_id("rule", rule.key),
-            key=rule.key,
-            property=rule.property,
-            severity=rule.severity.value,
-            messages=texts_by_culture(rule.messages),
-            states=list(rule.states),
-            transitions=list(rule.transitions),
-            per_culture=rule.per_culture,
-        )
+        yield models.ValidationRule(id=row_id("rule", rule.key), **_columns(models.ValidationRule, rule))
     for facet in new.facets:
-        yield models.Facet(
-            id=ids("facet", facet.name),
-            name=facet.name,
-            type_name=facet.type_name,
-            display_names=texts_by_culture(facet.display_names),
-        )
+        yield models.Facet(id=ids("facet", facet.name), **_columns(models.Facet, facet))
     for type in new.types:
         yield from _type_rows(type, ids)
     for facet in new.facets:
@@ -202,27 +204,18 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
 
 def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
     cycle_id = ids("cycle", cycle.key)
-    yield models.ReleaseCycle(
-        id=cycle_id, key=cycle.key, display_names=texts_by_culture(cycle.display_names), takes_effect=cycle.takes_effect
-    )
+    yield models.ReleaseCycle(id=cycle_id, **_columns(models.ReleaseCycle, cycle))
     for state in cycle.states:
         yield models.CycleState(
-            id=ids("state", cycle.key, state.key),
-            cycle_id=cycle_id,
-            key=state.key,
-            display_names=texts_by_culture(state.display_names),
-            category=state.category.value,
+            id=ids("state", cycle.key, state.key), cycle_id=cycle_id, **_columns(models.CycleState, state)
         )
     for each in cycle.transitions:
         yield models.Transition(
             id=row_id("transition", cycle.key, each.key),
             cycle_id=cycle_id,
-            key=each.key,
-            display_names=texts_by_culture(each.display_names),
             source_id=ids("state", cycle.key, each.source),
             target_id=ids("state", cycle.key, each.target),
-            task=each.task,
-            ends_version=each.ends_version,
+            **_columns(models.Transition, each),
         )
 
 
@@ -231,18 +224,8 @@ def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[Configuration
     yield models.ElementType(
         id=type_id,
         facet_id=ids("facet", type.facet),
-        key=type.key,
-        display_names=texts_by_culture(type.display_names),
-        descriptions=texts_by_culture(type.descriptions),
-        color=type.color,
-        is_versioned=type.is_versioned,
-        is_architectural=type.is_architectural,
-        has_diagram=type.has_diagram,
-        lives_in_diagrams=type.lives_in_diagrams,
-        element_type_name=type.element_type_name,
-        entity_type_name=type.entity_type_name,
-        static_state=type.static_state,
         release_cycle_id=ids("cycle", type.release_cycle) if type.release_cycle else None,
+        **_columns(models.ElementType, type),
     )
     for key in type.parents:
         yield models.AllowedParent(id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key))
@@ -256,49 +239,28 @@ def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[Configuration
 
 def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Iterable[ConfigurationModel]:
     property_id = ids("property", type_key, value.key)
-    row = models.Property(
-        id=property_id,
-        type_id=ids("type", type_key),
-        key=value.key,
-        display_names=texts_by_culture(value.display_names),
-        descriptions=texts_by_culture(value.descriptions),
-        tooltips=texts_by_culture(value.tooltips),
-        editable_in_released=value.editable_in_released,
-    )
+    columns = _columns(models.Property, value)
     if value.attribute is not None:
-        row.data_type = value.attribute.data_type.value
-        row.is_invariant_culture = value.attribute.is_invariant_culture
+        columns |= _columns(models.Property, value.attribute)
         for choice in value.attribute.selectable_values:
             yield models.SelectableValue(
                 id=row_id("value", type_key, value.key, choice.key or ""),
                 property_id=property_id,
-                key=choice.key,
-                display_names=texts_by_culture(choice.display_names),
-                descriptions=texts_by_culture(choice.descriptions),
-                tooltips=texts_by_culture(choice.tooltips),
+                **_columns(models.SelectableValue, choice),
             )
     if value.related is not None:
-        row.target_facet_id = ids("facet", value.related.facet)
-        row.can_add_new = value.related.can_add_new
-        row.max_occurrence = value.related.max_occurrence
-        row.read_only = value.related.read_only
+        columns |= _columns(models.Property, value.related)
+        columns["target_facet_id"] = ids("facet", value.related.facet)
         for key in value.related.types:
             yield models.RelatedType(
                 id=row_id("relatedType", type_key, value.key, key), property_id=property_id, type_id=ids("type", key)
             )
-    yield row
+    yield models.Property(id=property_id, type_id=ids("type", type_key), **columns)
 
 
 def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[ConfigurationModel]:
     view_id = ids("view", facet.name, view.name)
-    yield models.FacetView(
-        id=view_id,
-        facet_id=ids("facet", facet.name),
-        name=view.name,
-        key=view.key,
-        display_names=texts_by_culture(view.display_names),
-        is_hierarchical=view.is_hierarchical,
-    )
+    yield models.FacetView(id=view_id, facet_id=ids("facet", facet.name), **_columns(models.FacetView, view))
     for shown in view.types:
         path = (facet.name, view.name, shown.type)
         view_type_id = row_id("viewType", *path)
@@ -306,8 +268,7 @@ def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Itera
             id=view_type_id,
             view_id=view_id,
             type_id=ids("type", shown.type),
-            shows_all=shown.shows_all,
-            is_root=shown.is_root,
+            **_columns(models.ViewType, shown),
         )
         for key in shown.properties:
             yield models.ViewProperty(

@@ -53,7 +53,7 @@ PostedTransitionsSerializer = envelope("PostedTransitions", TransitionSerializer
 
 
 class TransitionBodySerializer(BodySerializer):
-    """Optional; an empty body is the same as no field."""
+    """The body is optional."""
 
     comment = serializers.CharField(
         required=False,
@@ -122,7 +122,7 @@ TasksSerializer = envelope("Tasks", ReleaseTaskSerializer)
 
 
 class DecisionBodySerializer(BodySerializer):
-    """Optional; an empty body is the same as no field."""
+    """The body is optional."""
 
     comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 

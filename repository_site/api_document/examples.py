@@ -28,7 +28,7 @@ MESSAGES = {
     "413": "1001 elements are too many for one request. Split it into requests of at most 1000.",
     "415": "The request body must have the Content-Type application/json.",
     "422": "elements[0]: the type subProcess has no such attribute",
-    "429": "Too many requests; try again in 3 second(s).",
+    "429": "Too many requests; try again in 3 seconds.",
     "500": "Internal error. Report the request id 0f2c8c5e-8f2b-4bb4-9e39-5b8c2f1f5a10 to the operator.",
     "503": "Other requests are changing the same elements; send the request again.",
 }

@@ -168,7 +168,7 @@ class AppendOnly(TableOperation):
             f"CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             f" IF TG_OP = 'DELETE' AND current_setting('{REMOVAL_PARAMETER}', true) = OLD.storage_id::text THEN"
             f"  RETURN OLD; END IF;"
-            f" RAISE EXCEPTION 'rows of {table} are only ever added' USING ERRCODE = 'insufficient_privilege';"
+            f" RAISE EXCEPTION 'rows of {table} are append-only' USING ERRCODE = 'insufficient_privilege';"
             f" END $$"
         )
         editor.execute(

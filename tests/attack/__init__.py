@@ -1,4 +1,4 @@
-"""The whole document against a running server, by a fuzzer: schemathesis, with tokens of every role and of another tenant.
+"""Fuzzing of a running server by its OpenAPI document: schemathesis, with tokens of every role and of another tenant.
 
-`make attack` tries everything and notes what it has tried; tests try a part of it with every run.
+`make attack` runs all cases and prints figures; the tests run a part of them.
 """

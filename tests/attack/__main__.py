@@ -1,4 +1,4 @@
-"""`make attack`: the fuzzer with every caller, through all of its phases, and what it has tried as figures."""
+"""`make attack`: run the fuzzer with every caller and all phases, and print figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import django
 
 DEFAULT = 10
-"""Cases an operation and caller, where they are made at random; the others follow from the document."""
+"""Random cases for each operation and caller; the other cases follow from the document."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What is attacked: two storages of one server, whose ids and names tell them apart; and how."""
+"""The attacked server: two storages with distinguishable ids and names, and the run of the fuzzer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tests.release.house import ID, STATES, write_lines
 from tests.server_process import Server
 
 EXAMPLE, OWN, FOREIGN = "00000000-0000-4000-8000-", "22222222-2222-4222-8222-", "11111111-1111-4111-8111-"
-"""How ids begin: those of the examples of the document, which anyone may see, and those of the two storages."""
+"""Prefixes of ids: of the public examples in the document, and of the two storages."""
 OWN_NAME, FOREIGN_NAME = "Erstfirma", "Zweitfirma"
-"""In every name of the one and of the other storage."""
+"""Words in every name of the one and of the other storage."""
 CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "nothing_of_another_tenant",
 )  # fmt: skip
-# In the server's surroundings: fills both storages and tells the tokens.
+# Runs in the environment of the server: fills both storages and prints the tokens.
 FILL = """
 import json, sys
 from elements.transfer.importing import import_elements
-from storage.contexts import find_context
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.access.tokens import issue_token
+from storage.models.roles import Role
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import find_context
 for collection, file in json.loads(sys.stdin.readline()):
     storage = provision_storage(StorageRequest(collection=collection, key="house", template="standard"))
     import_elements(storage, file)
@@ -44,7 +44,7 @@ CALLERS = (
     "nobody", "stranger", "collection", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
 )  # fmt: skip
 OUTSIDERS = ("nobody", "stranger", "collection")
-"""Who has no business in the attacked storage: the token of its collection knows of it, and nothing that is in it."""
+"""Callers without access to the attacked storage. The token of its collection sees the storage, but no content."""
 ADMINISTRATION = "_admin"
 
 
@@ -52,7 +52,7 @@ def _id(storage: str, name: str) -> str:
     return storage + ID[name].removeprefix(EXAMPLE)
 
 
-# By the names of parts of addresses and queries: what there is, and in some places what only the other storage has.
+# Values by parameter name: existing ones, and in some places ids of the other storage.
 KNOWN = {
     "collectionId": ["acme"],
     "facetId": ["processes", "it", "users", "storages"],
@@ -83,7 +83,7 @@ class Outcome:
     cases: int
     wrong: int
     told: str
-    """All that the fuzzer says, when anything is wrong; else empty."""
+    """Output of the fuzzer if it found a problem, otherwise empty."""
     seconds: float
 
 
@@ -92,7 +92,7 @@ def _forbidden(caller: str) -> list[str]:
 
 
 class Battlefield:
-    """A server with two storages: acme/house, which is attacked, and rival/house, of which nothing may be seen."""
+    """A server with two storages: acme/house, which is attacked, and rival/house, which must stay invisible."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -106,8 +106,10 @@ class Battlefield:
         self.document: dict[str, Any] = answer[1]
 
     def attack(self, callers: Sequence[str], phases: str, most: int, *more: str, forbidden: str = "") -> Outcome:
-        """By callers in turn, with `most` cases an operation where they are made at random. No answer may hold what is of
-        the other storage; to who does not belong to the attacked one, none of what is there."""
+        """Run the fuzzer with callers in turn and `most` random cases for each operation.
+
+        No response may contain anything of the other storage, and those to callers without access nothing of this one.
+        """
         storage = ADMINISTRATION if list(callers) == ["collection"] else "house"
         report, document = self.folder / "report.json", self.folder / "document.json"
         document.write_text(json.dumps(self._document_of(storage)), encoding="utf-8")
@@ -145,12 +147,12 @@ class Battlefield:
         return "" if caller == "nobody" else f"Bearer {self.tokens[caller]}"
 
     def _document_of(self, storage: str) -> dict[str, Any]:
-        """The document, with names and ids that exist where it says that any will do: most requests would be 404."""
+        """Return the document with existing names and ids as values; otherwise most requests would be 404."""
         known = {**KNOWN, "storageId": [storage]}
         document: dict[str, Any] = json.loads(json.dumps(self.document).replace(EXAMPLE, OWN))
         paths = document["paths"]
         for path in [each for each in paths if "{storageId}" in each and each.replace("{storageId}", storage) in paths]:
-            # An address that the document has as it is goes before one with a parameter in its place.
+            # A literal address takes precedence over one with a parameter.
             del paths[path]
         operations = [each for path in paths.values() for each in path.values()]
         there = {each["operationId"] for each in operations}

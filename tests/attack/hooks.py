@@ -1,4 +1,4 @@
-"""Loaded by the fuzzer (`SCHEMATHESIS_HOOKS`): who sends each request, and what no answer to them may hold."""
+"""Hooks of the fuzzer (`SCHEMATHESIS_HOOKS`): the caller of each request, and forbidden content of responses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import schemathesis
 AUTHORIZATION = "Authorization"
 GUID = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}")
 FORBIDDEN: dict[str, list[str]] = json.loads(os.environ["ATTACK_CALLERS"])
-"""By the credential of each caller, which is empty for who has none: how ids begin, and words."""
+"""Forbidden prefixes and words by credential; the credential of an anonymous caller is empty."""
 _turns = itertools.cycle(FORBIDDEN)
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
-    """The callers take turns."""
+    """Choose the callers in turn."""
     case.headers = {name: value for name, value in (case.headers or {}).items() if name.title() != AUTHORIZATION}
     if credential := next(_turns):
         case.headers[AUTHORIZATION] = credential
@@ -27,7 +27,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
 
 @schemathesis.check
 def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
-    """What the request names may be named in the answer: "There is no element ..."."""
+    """Ignore names that the request itself contains, as in "There is no element ..."."""
     answer = f"{response.content.decode('utf-8', 'replace')} {response.headers}"
     asked = f"{case.path_parameters} {case.query} {case.headers} {case.body}"
     for each in GUID.findall(asked):

@@ -1,5 +1,4 @@
-"""A part of `make attack` with every run: every operation gets its share of wrong and right requests, by all callers in
-turn."""
+"""A part of `make attack`: valid and invalid requests to every operation, by all callers in turn."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def test_requests_at_random_and_those_that_follow_from_others(battlefield: Battl
 
 
 def test_an_id_that_must_not_be_there_is_noticed(battlefield: Battlefield) -> None:
-    """As if the attacked storage were the other one: lists hold ids of it."""
+    """Swap the storages: the lists then contain ids that must be reported."""
     only = ("--include-operation-id", "listElements", "--seed", "1")
     outcome = battlefield.attack(["nobody", "viewer"], "fuzzing", 30, *only, forbidden=OWN)
     assert f"{OWN} of another storage stands in the answer." in outcome.told

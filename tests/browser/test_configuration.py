@@ -26,7 +26,7 @@ def open_type(visitor: Visitor) -> None:
     visitor.page.wait_for_load_state("networkidle")
 
 
-def test_a_property_is_renamed_and_the_preview_says_what_config_then_answers(visit: NewVisitor) -> None:
+def test_a_property_is_renamed_and_the_preview_shows_the_response(visit: NewVisitor) -> None:
     rita = visit("rita")
     open_type(rita)
     rita.check_accessibility()
@@ -63,7 +63,7 @@ def test_the_order_of_properties_is_changed_by_drag(visit: NewVisitor) -> None:
     assert after == [before[0], before[2], before[1], *before[3:]]
 
 
-def test_a_change_that_would_orphan_content_is_refused_and_keeps_what_was_typed(visit: NewVisitor) -> None:
+def test_a_change_that_would_orphan_content_is_refused_and_input_is_kept(visit: NewVisitor) -> None:
     rita = visit("rita")
     before = properties(rita)
     open_type(rita)

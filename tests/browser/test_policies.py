@@ -55,7 +55,7 @@ def walk(visitor: Visitor, *starts: str, most: int) -> list[str]:
     return seen
 
 
-def test_pages_for_readers_and_signing_in(visit: NewVisitor) -> None:
+def test_reader_pages_and_signing_in(visit: NewVisitor) -> None:
     reader = visit()
     reader.expected |= {404}
     starts = [f"{DEMO}/", "/admin/login/", f"{DEMO}/admin/login/", f"{DEMO}/nothing/", "/nothing/"]
@@ -82,7 +82,7 @@ def test_what_was_smuggled_in_does_not_run(visit: NewVisitor, path: str) -> None
     reader.faults.clear()
 
 
-def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
+def test_the_theme_works(visit: NewVisitor) -> None:
     """The script evaluates the expressions of the theme: menus, theme, side bar, filters, choosing rows."""
     rita = visit("rita", locale="en-GB")  # in a separate browser, which remembers the choice
     page = rita.page
@@ -110,7 +110,7 @@ def test_what_the_theme_does_still_works(visit: NewVisitor) -> None:
     page.locator("#changelist-filter, [x-show=filterOpen]").first.wait_for()
 
 
-def test_expressions_are_understood_as_they_are_or_refused(visit: NewVisitor) -> None:
+def test_expressions_are_evaluated_exactly_or_refused(visit: NewVisitor) -> None:
     rita = visit("rita")
     rita.open(f"{DEMO}/admin/")
 

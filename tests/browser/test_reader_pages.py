@@ -60,7 +60,7 @@ def test_pages_work_without_scripts(visit: NewVisitor) -> None:
     assert reader.page.get_by_role("heading", level=1).is_visible()
 
 
-def test_a_viewer_does_not_see_a_draft(visit: NewVisitor) -> None:
+def test_a_viewer_does_not_see_a_version_in_review(visit: NewVisitor) -> None:
     rita, vera = visit("rita"), visit("vera")
     drafts = rita.page.request.get(
         f"{rita.base}{DEMO}/_api/rest/facets/inputsoutputs/views/detail/elements?$filter=state%20-eq%20inReview"

@@ -43,7 +43,7 @@ def test_warnings_are_shown_and_confirmed(visit: NewVisitor) -> None:
     assert (found["state"], found["attributes"]["version"]["127"]) == ("released", "1.0")
 
 
-def test_a_stuck_task_says_why_and_is_decided_on_behalf(visit: NewVisitor, site: Server, token: str) -> None:
+def test_a_stuck_task_shows_the_reason_and_is_decided_on_behalf(visit: NewVisitor, site: Server, token: str) -> None:
     element = stuck_request(site, token)
     rita = visit("rita")
     rita.open(f"{OFFICE}/")

@@ -9,7 +9,7 @@ from tests.browser.conftest import DEMO, NewVisitor
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 
 
-def test_an_administrator_comes_to_the_overview_of_the_storage(visit: NewVisitor) -> None:
+def test_signing_in_leads_to_the_overview_of_the_storage(visit: NewVisitor) -> None:
     rita = visit()
     rita.sign_in("rita", DEMO)
     assert rita.page.url.endswith("/demo/showcase/admin/")

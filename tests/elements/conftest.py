@@ -1,4 +1,4 @@
-"""Storages full of elements, made once a module: reading does not change them."""
+"""Storages with elements, created once for each module of tests that only read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from repository_site.core import environment
 from storage.models import Storage
 from tests.conftest import StorageMaker
 from tests.elements.handbook import TEMPLATE, write_lines
-
-DEMO = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
+from tests.elements.transfer_files import DEMO
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +22,7 @@ def showcase(filled_storage: StorageMaker) -> Iterator[Storage]:
 
 @pytest.fixture(scope="module")
 def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """acme/handbook, see `handbook.py`; and rival/handbook with the same ids under other names, so that a leak shows."""
+    """acme/handbook, see `handbook.py`, and rival/handbook with the same ids and other names, so that a leak shows."""
     folder = tmp_path_factory.mktemp("handbook")
     template = folder / "template.json"
     template.write_text(json.dumps(TEMPLATE), encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Elements for testing filters against the database: a template with everything in it, rows as plain values, and the wire
-form of a row, written down a second time so that neither the reader nor the compiler is tested against itself."""
+"""Elements for testing filters against the database: a template with everything in it, rows as plain values, and the
+wire form of a row, implemented a second time so that neither the reader nor the compiler is tested against itself."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ RELEASE = [
     context("relBy"),
 ]
 LINKS = [attribute("gotoUrl", "Url", by_culture=True), attribute("authorNote", "SingleLineText", by_culture=True)]
-# One attribute of each data type, called like it. The types do not agree on size, note and held.
+# One attribute of each data type, with its name. The types define size, note and held differently.
 TEMPLATE = {
     "name": "filters",
     "releaseCycles": STANDARD_CYCLES,
@@ -133,7 +133,7 @@ TEMPLATE = {
 
 
 @dataclass
-class Version:
+class FilteredVersion:
     id: UUID
     state: str = ""
     major: int | None = None
@@ -151,11 +151,11 @@ class Version:
 
 @dataclass
 class Thing:
-    """An element; `newest` and `published` are places in its list of versions."""
+    """An element; `newest` and `published` are positions in its list of versions."""
 
     id: UUID
     type: str
-    versions: list[Version]
+    versions: list[FilteredVersion]
     newest: int = -1
     published: int | None = None
     creation_id: UUID | None = None
@@ -165,16 +165,16 @@ class Thing:
         return self.creation_id or self.id
 
     @property
-    def newest_version(self) -> Version:
+    def newest_version(self) -> FilteredVersion:
         return self.versions[self.newest]
 
     @property
-    def published_version(self) -> Version | None:
+    def published_version(self) -> FilteredVersion | None:
         return None if self.published is None else self.versions[self.published]
 
 
 def store(storage: Storage, configuration: Configuration, things: Sequence[Thing]) -> None:
-    """The pointers last, since an element and its versions point to each other."""
+    """Set the pointers last, because an element and its versions point to each other."""
     elements = [(each.id, each.creation, configuration.type_ids[each.type], 0) for each in things]
     versions = [version_row(each, own) for each in things for own in each.versions]
     references = [
@@ -207,7 +207,7 @@ VERSION_COLUMNS = (
 )
 
 
-def version_row(thing: Thing, own: Version) -> list[Any]:
+def version_row(thing: Thing, own: FilteredVersion) -> list[Any]:
     return [
         own.id, thing.id, own.state, category(own.state), own.major, own.minor, own.stereotype,
         to_json(own.attributes).decode(), "",
@@ -217,21 +217,21 @@ def version_row(thing: Thing, own: Version) -> list[Any]:
 
 
 def with_reporting(type: ElementType) -> ElementType:
-    """A type with the attributes that reporting adds (D14)."""
+    """Return a type with the attributes that reporting adds (D14)."""
     extra = (Property(key, (), attribute=Attribute(data_type, True)) for key, data_type in REPORTING.items())
     return replace(type, properties=(*type.properties, *extra))
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Writes wire forms for one audience."""
+class FilterReader:
+    """Builds wire forms for one audience."""
 
     types: dict[str, ElementType]
     zone: ZoneInfo
     sees_drafts: bool
     things: dict[UUID, Thing]
 
-    def wire(self, thing: Thing, own: Version) -> dict[str, Any]:
+    def wire(self, thing: Thing, own: FilteredVersion) -> dict[str, Any]:
         type = self.types[thing.type]
         attributes = {
             each.key: self.attribute(each.key, type, thing, own) for each in type.properties if each.attribute
@@ -250,7 +250,7 @@ class Reader:
         }
         return {key: value for key, value in fields.items() if value}
 
-    def attribute(self, key: str, type: ElementType, thing: Thing, own: Version) -> dict[str, Any]:
+    def attribute(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> dict[str, Any]:
         if key == "gotoUrl":
             facet = {"people": "people", "things, étc.": "things%2C%20%C3%A9tc."}[type.facet]
             return {lcid: f"{ADDRESS}/{lcid}/{facet}/{own.id}" for lcid in CULTURES}
@@ -264,7 +264,7 @@ class Reader:
         value = self.derived(key, type, thing, own)
         return {} if value is None else {"127": value}
 
-    def derived(self, key: str, type: ElementType, thing: Thing, own: Version) -> Any:
+    def derived(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> Any:
         newest, published = thing.newest_version, thing.published_version
         match key:
             case "version":
@@ -288,7 +288,7 @@ class Reader:
     def local(self, instant: datetime) -> str:
         return instant.astimezone(self.zone).replace(tzinfo=None).isoformat()
 
-    def targets(self, key: str, type: ElementType, thing: Thing, own: Version) -> list[UUID]:
+    def targets(self, key: str, type: ElementType, thing: Thing, own: FilteredVersion) -> list[UUID]:
         if key == "releaseHistory":
             seen = (
                 thing.versions
@@ -305,8 +305,8 @@ class Reader:
 
 
 @dataclass
-class World:
-    """Elements in a storage. A rival storage holds the same rows with the same ids, so a leak finds them twice."""
+class FilterWorld:
+    """Elements in a storage. A rival storage has the same rows with the same ids, so a leak finds them twice."""
 
     storage: Storage
     configuration: Configuration
@@ -323,7 +323,7 @@ class World:
     @cached_property
     def wires(self) -> dict[tuple[ZoneInfo, bool], dict[str, WireElement]]:
         by_id = {each.id: each for each in self.things.values()}
-        readers = [Reader(self.types, zone, sees, by_id) for zone in ZONES for sees in (True, False)]
+        readers = [FilterReader(self.types, zone, sees, by_id) for zone in ZONES for sees in (True, False)]
         return {
             (reader.zone, reader.sees_drafts): {
                 str(own.id): reader.wire(each, own) for each in by_id.values() for own in each.versions
@@ -338,7 +338,7 @@ class World:
         return FilterCompiler(self.configuration, zone, ADDRESS, sees_drafts).compile(expression)
 
     def found(self, expression: BoundExpression, zone: ZoneInfo = BERLIN, sees_drafts: bool = True) -> list[str]:
-        """In the scope of the storage."""
+        """Return the ids that a filter finds, in the scope of the storage."""
         condition = self.compiled(expression, zone, sees_drafts)
         with connection.cursor() as cursor:
             cursor.execute(SELECT + condition.sql, condition.parameters)
@@ -349,15 +349,15 @@ class World:
 
 
 @contextmanager
-def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[World]:
-    """In one transaction for a whole module of tests, none of which writes."""
+def filter_world(name: str, things: dict[str, Thing], folder: Path) -> Iterator[FilterWorld]:
+    """One transaction for a whole module of tests, none of which writes."""
     template = folder / "filters.json"
     template.write_text(json.dumps(TEMPLATE), encoding="utf-8")
     with transaction.atomic():
         for collection in ("rival", "acme"):
             storage = StorageFactory.create(collection=collection, key=name, template=str(template))
             store(storage, configuration_of(storage), list(things.values()))
-        yield World(storage, configuration_of(storage), things)
+        yield FilterWorld(storage, configuration_of(storage), things)
         transaction.set_rollback(True)
 
 

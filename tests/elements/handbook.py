@@ -1,7 +1,7 @@
 """A small storage to read, acme/handbook: its template and its elements as transfer lines, with short names for ids.
 
-Two people and a group, three systems, a house of processes: `order` has been expired, released and is in revision, each
-version with a diagram; `invoice` is a draft and nothing else, so nobody but those who see drafts may learn of it.
+It has two people and a group, three systems and a process house. `order` has an expired, a released and a draft
+version, each with a diagram; `invoice` is only a draft, so only callers who see drafts may learn of it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ TEMPLATE: Document = {
             "typeName": "Users",
             "views": {"detail": _view(), "reporting": _view("name")},
         },
-        # Neither detail nor reporting: addresses must find another way.
+        # Neither detail nor reporting: addresses must use another view.
         "cultures": {"displayNames": {"1033": "Cultures"}, "typeName": "Cultures", "views": {"all": _view()}},
         "automation": {"displayNames": {"1033": "Automation"}, "typeName": "Automation", "views": {"detail": _view()}},
     },
@@ -151,7 +151,7 @@ NO_END = {"127": "9999-12-31T00:00:00"}
 
 
 def ref(type: str, name: str) -> Document:
-    """A reference in a transfer line."""
+    """Return a reference in a transfer line."""
     return {"facetName": FACET_OF[type], "id": ID[name], "type": type}
 
 
@@ -254,19 +254,19 @@ LINES: list[Document] = [
 
 
 def write_lines(path: Path, rename: str = "") -> Path:
-    """The file for import. `rename` is put before each name, to tell the elements of another storage apart."""
+    """Write the file to import. `rename` precedes each name, to distinguish the elements of another storage."""
     lines = [json.loads(json.dumps(line)) for line in LINES]
     for line in lines:
         names = line["attributes"]["name"]
         line["attributes"]["name"] = {lcid: f"{rename}{text}" for lcid, text in names.items()}
-    # Written by hand: a float would lose the digits of the cost.
+    # Written by hand, because a float would lose digits of the cost.
     text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     path.write_text(text.replace("1.2345678901234567e+19", "12345678901234567890.125") + "\n", encoding="utf-8")
     return path
 
 
 def wire(name: str, *, view: str = "detail", bare: bool = False) -> Document:
-    """The reference that answers hold to an unversioned element, or to a version such as `order-2`."""
+    """Return the reference of responses to an unversioned element, or to a version such as `order-2`."""
     line = next(each for each in LINES if ID[name] == each.get("versionId", each["id"]))
     keys = ("facetName", "id", "versionId", "creationId", "type", "state", "stereotype")
     found = {key: line[key] for key in keys if key in line}
@@ -277,7 +277,7 @@ def wire(name: str, *, view: str = "detail", bare: bool = False) -> Document:
 
 
 def pages(name: str, facet: str = "processes") -> Document:
-    """The gotoUrl of a version, or of an unversioned element."""
+    """Return the gotoUrl of a version or of an unversioned element."""
     return {lcid: f"{BASE}/{lcid}/{facet}/{ID[name]}" for lcid in ("1031", "1033")}
 
 

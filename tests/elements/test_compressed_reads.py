@@ -17,8 +17,8 @@ from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.elements.handbook import ID
-from tests.elements.test_conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db

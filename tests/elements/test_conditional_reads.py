@@ -1,4 +1,4 @@
-"""Reads with `If-None-Match`: 304 exactly while the answer would be the same."""
+"""Conditional reads with `If-None-Match`: 304 exactly as long as the response would be the same."""
 
 from __future__ import annotations
 
@@ -22,36 +22,12 @@ from repository_site.api_document.document import openapi_document
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.conditional_reads import ORDER, PROCESSES, READS, REST, headers_of
 from tests.elements.handbook import ID
 from tests.factories import token_for
 from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-REST = "/acme/handbook/_api/rest"
-PROCESSES = f"{REST}/facets/processes/views/detail/elements"
-ORDER = f"{PROCESSES}/{ID['order']}"
-# What the tag of each read looks like: of a list or a part, of a list that may be streamed, of a single element.
-STATE, WHOLE, SINGLE = '"[0-9a-f]{32}"', 'W/"[0-9a-f]{32}"', '"[0-9a-f-]{36}[.][0-9]+[.][0-9a-f]{16}"'
-READS = {
-    PROCESSES: WHOLE,
-    f"{PROCESSES}?$filter=StartsWith(name,'o')": WHOLE,
-    f"{PROCESSES}?$pageSize=2": STATE,
-    f"{PROCESSES}?$page=2&$pageSize=2": STATE,
-    f"{PROCESSES}?$pageSelectionKey={ID['order']}": STATE,
-    ORDER: SINGLE,
-    f"{ORDER}?$filter=IsNull(name)": SINGLE,
-    f"{ORDER}/attributes": STATE,
-    f"{ORDER}/attributes/name": STATE,
-    f"{ORDER}/related": STATE,
-    f"{ORDER}/related/systems": STATE,
-    f"{PROCESSES}/{ID['sales']}/children": WHOLE,
-    f"{PROCESSES}/{ID['order-3']}/content": STATE,
-    f"{ORDER}/versions": WHOLE,
-    f"{REST}/facets/processes/reporting": WHOLE,
-    f"{REST}/facets/processes/reporting?$page=1": STATE,
-    f"{REST}/facets/processes/reporting/{ID['order']}": STATE,
-    f"{REST}/diagram/{ID['order-3']}/render/1033/vertical": STATE,
-}
 
 
 @pytest.fixture
@@ -64,10 +40,6 @@ def read(api: ApiClient, address: str, token: str | None, tag: str | None = None
     return api.get(address, token=token, headers=given)
 
 
-def headers_of(response: Any) -> dict[str, str]:
-    return {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
-
-
 def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> None:
     given = {"id": ID[element], "type": type, "attributes": {"name": {"1033": "Other"}}}
     address = f"{REST}/facets/{facet}/views/detail/elements"
@@ -75,7 +47,7 @@ def rename(api: ApiClient, token: str, facet: str, type: str, element: str) -> N
 
 
 @pytest.mark.parametrize("address", READS)
-def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, address: str) -> None:
+def test_an_unchanged_response_is_304(api: ApiClient, architect: str, address: str) -> None:
     first = read(api, address, architect)
     assert (first.status_code, bool(re.fullmatch(READS[address], first["ETag"]))) == (200, True)
     strong = first["ETag"].removeprefix("W/")
@@ -98,7 +70,7 @@ def test_what_has_not_changed_is_not_sent_again(api: ApiClient, architect: str, 
         assert (anew.content, headers_of(anew)) == (first.content, headers_of(first))
 
 
-def test_the_document_names_what_has_a_tag() -> None:
+def test_the_document_declares_the_entity_tags() -> None:
     paths = openapi_document()["paths"].values()
     operations = [operation for path in paths for operation in path.values()]
     assert {each["operationId"] for each in operations if "304" in each["responses"]} == {
@@ -132,10 +104,10 @@ def test_a_change_of_anything_in_the_storage_is_noticed(api: ApiClient, architec
 
 
 @pytest.mark.parametrize("address", [f"{PROCESSES}", f"{PROCESSES}?$pageSize=3", ORDER, f"{ORDER}/versions"])
-def test_what_decides_about_an_answer_decides_about_its_tag(
+def test_the_entity_tag_depends_on_everything_that_the_response_depends_on(
     api: ApiClient, handbook: Storage, architect: str, address: str
 ) -> None:
-    # A token is an element, too: all of them are there before anything is read.
+    # Tokens are elements, too, so create all of them before the first read.
     viewer, administrator = token_for(handbook, Role.VIEWER), token_for(handbook, Role.ADMINISTRATOR)
     answers = [
         read(api, address, architect),
@@ -173,7 +145,7 @@ def test_another_time_zone_is_noticed(api: ApiClient, handbook: Storage, archite
 
 
 def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, settings: ChangedSettings) -> None:
-    """How many there are on a page that nobody has named the size of follows from it."""
+    """The default size of a page depends on this setting."""
     tag = read(api, f"{PROCESSES}?$page=1", architect)["ETag"]
     settings.MAX_PAGE_SIZE = 2
     second = read(api, f"{PROCESSES}?$page=1", architect, tag)
@@ -181,8 +153,8 @@ def test_another_limit_of_pages_is_noticed(api: ApiClient, architect: str, setti
 
 
 @pytest.mark.parametrize("address", READS)
-def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architect: str, address: str) -> None:
-    """But the element that the address names: a tag must not say that there is something where there is nothing."""
+def test_a_304_reads_no_content(api: ApiClient, architect: str, address: str) -> None:
+    """Except for the element in the address: an entity tag must not reveal that it exists."""
     tag = read(api, address, architect)["ETag"]
     with CaptureQueriesContext(connection) as captured:
         assert read(api, address, architect, tag).status_code == 304
@@ -192,11 +164,8 @@ def test_nothing_is_read_for_an_answer_that_is_not_sent(api: ApiClient, architec
     assert sum("elements_contentmark" in each["sql"] for each in captured) == 1
 
 
-# Single elements: one tag for reading and for writing.
-
-
 def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClient, architect: str) -> None:
-    """Its own version stays as it is; what the answer shows of others does not."""
+    """The version itself does not change, but the response shows other elements, too."""
     sales = f"{PROCESSES}/{ID['sales']}?$resources=children"
     first = read(api, sales, architect)
     child = {"type": "subProcess", "rootPath": [{"id": ID["sales"]}], "attributes": {"name": {"1033": "New"}}}
@@ -208,7 +177,7 @@ def test_a_single_element_is_known_only_while_all_of_its_answer_is(api: ApiClien
     assert read(api, sales, architect, second["ETag"]).status_code == 304
 
 
-def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: ApiClient, architect: str) -> None:
+def test_the_entity_tag_of_a_read_is_valid_for_if_match(api: ApiClient, architect: str) -> None:
     tag = read(api, ORDER, architect)["ETag"]
     elsewhere = read(api, ORDER.replace("detail", "list"), architect, **{"api-version": "2.0"})["ETag"]
     rename(api, architect, "it", "system", "crm")
@@ -224,11 +193,11 @@ def test_what_was_read_serves_for_writing_while_the_version_is_the_same(api: Api
     first = change("a", elsewhere)
     assert (first.status_code, first["ETag"]) == (200, f'"{version}.{int(revision) + 1}"')
     assert change("no", tag).status_code == 412
-    # As earlier releases gave them, and as writes answer them.
+    # Entity tags of earlier releases and of writes.
     assert change("b", f'"x", {first["ETag"]}').status_code == 200
 
 
-def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> None:
+def test_the_entity_tag_of_a_write_is_not_valid_for_reads(api: ApiClient, architect: str) -> None:
     body = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "a"}}}]}
     written = api.post(PROCESSES, body, "application/json", token=architect)
     shown = read(api, ORDER, architect, written["ETag"])
@@ -236,11 +205,8 @@ def test_the_tag_of_a_write_is_no_reader_s(api: ApiClient, architect: str) -> No
     assert version_tag(shown["ETag"]) == written["ETag"]
 
 
-# Who learns what.
-
-
 @pytest.mark.parametrize("address", READS)
-def test_who_may_not_read_learns_nothing_by_a_tag(
+def test_an_entity_tag_reveals_nothing_without_permission(
     api: ApiClient, handbook: Storage, architect: str, address: str
 ) -> None:
     viewer = token_for(handbook, Role.VIEWER)
@@ -264,19 +230,16 @@ def test_a_draft_is_not_revealed(api: ApiClient, handbook: Storage, architect: s
     assert version_tag(read(api, ORDER, architect)["ETag"]).startswith(f'"{ID["order-3"]}.')
 
 
-def test_any_is_not_what_is_not_there(api: ApiClient, architect: str) -> None:
+def test_if_none_match_any_is_404_for_unknown_elements(api: ApiClient, architect: str) -> None:
     missing = f"{PROCESSES}?$pageSelectionKey={ID['crm']}"
     assert [read(api, missing, architect, tag).status_code for tag in (None, "*")] == [404, 404]
 
 
 @pytest.mark.parametrize("address", [PROCESSES, ORDER, f"{ORDER}/versions"])
 @pytest.mark.parametrize("header", ["1a2b", '"open', "**", '"a" "b"', "*, *", "w/'a'"])
-def test_what_is_no_list_of_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
+def test_malformed_lists_of_entity_tags(api: ApiClient, architect: str, address: str, header: str) -> None:
     refused = read(api, address, architect, header)
     assert (refused.status_code, "If-None-Match" in refused.json()["message"]) == (400, True)
-
-
-# Streams.
 
 
 def test_a_streamed_list_has_the_same_tag(api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,10 +268,10 @@ def test_a_list_that_is_not_sent_takes_no_place(
     assert statuses == [304, 304, 429]
 
 
-def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_later(
+def test_a_change_during_a_stream_changes_the_next_entity_tag(
     api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tag is that of an earlier state, which never comes back: it can only lead to an answer too many."""
+    """The entity tag belongs to an earlier state that never returns, so at worst it causes one more full response."""
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     client = Client(headers={"Authorization": f"Bearer {architect}"})
     begun: Any = client.get(PROCESSES)
@@ -320,11 +283,8 @@ def test_what_changes_between_the_headers_of_a_stream_and_its_pieces_is_noticed_
     assert read(api, PROCESSES, architect, again["ETag"]).status_code == 304
 
 
-# What no request shows.
-
-
 def test_another_release_of_the_program_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its modules, its style sheets and grammar, its libraries; not what Python makes of the modules."""
+    """Modules, style sheets, the grammar and libraries are part of it; compiled modules are not."""
     monkeypatch.setattr(entity_tags, "PROJECT_DIR", tmp_path)
     seen = set()
     for number, name in enumerate(("requirements.txt", "elements/a.py", "elements/static/a.css", "storage/b.lark")):

@@ -1,4 +1,4 @@
-"""Operation 11, whole: drawing in a diagram (D17), read back with operation 10."""
+"""Drawing in a diagram (operation 11, D17): whole responses, read back with operation 10."""
 
 from __future__ import annotations
 
@@ -18,18 +18,28 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
-from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, ID, NO_END, TYPE_NAMES, wire
-from tests.elements.test_element_parts_api import NOT_THERE, part
+from tests.elements.drawing import (
+    ORDER_3,
+    Item,
+    anchor,
+    content,
+    draw,
+    existing,
+    flow,
+    made,
+    new,
+    one,
+    post,
+    post_body,
+    problems,
+    shape,
+    tag,
+)
+from tests.elements.element_parts import NOT_THERE, part
+from tests.elements.handbook import AUTHOR_NOTE, BASE, ID, NO_END, TYPE_NAMES, wire
 from tests.factories import token_for
-from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-
-Item = dict[str, Any]
-ERRORS = {
-    400: ("error", "inline"), 401: ("unauthorized", "volatile"), 403: ("unauthorized", "volatile"), 404: ("error", "volatile"),
-    409: ("error", "dialog"), 412: ("error", "dialog"), 413: ("error", "volatile"), 422: ("error", "inline"),
-}  # fmt: skip
 NOT_DRAFTS = {"order-1": "expired", "order-2": "released", "ship": "inEffect", "loose": "requestToExpire"}
 
 
@@ -47,104 +57,6 @@ def editor(handbook: Storage) -> str:
 @pytest.fixture
 def architect(handbook: Storage) -> str:
     return token_for(handbook, Role.ARCHITECT)
-
-
-def problems(response: Any, status: int) -> list[str]:
-    """What an error body of D3 tells, problem by problem."""
-    body = response.json()
-    assert (response.status_code, (body["type"], body["output"])) == (status, ERRORS[status]), body
-    assert list(body) == ["message", "output", "type", "data"]
-    texts = [each["error"] for each in body["data"]]
-    assert body["data"] == [{"error": text} for text in texts]
-    assert texts == [body["message"]] or len(texts) > 1
-    return texts
-
-
-def new(index: int, type: str, name: str, *before: int) -> Item:
-    element = {"type": type, "attributes": {"name": {"1033": name}}}
-    return {"shapeInfo": {"index": index, "predecessors": list(before)}, "element": element}
-
-
-def existing(index: int, type: str, name: str, *before: int) -> Item:
-    element = {"type": type, "id": ID.get(name, name)}
-    return {"shapeInfo": {"index": index, "predecessors": list(before)}, "element": element}
-
-
-def anchor(index: int, shape: str, *before: int) -> Item:
-    return {"shapeInfo": {"index": index, "id": ID.get(shape, shape), "predecessors": list(before)}}
-
-
-def post(api: ApiClient, token: str | None, owner: str, *items: Item, **more: Any) -> Any:
-    return post_body(api, token, owner, {"values": list(items)}, **more)
-
-
-def post_body(api: ApiClient, token: str | None, owner: str, body: Any, **more: Any) -> Any:
-    address = part(owner, "content", "diagram")
-    return api.post(address, body, content_type="application/json", token=token, **more)
-
-
-def draw(api: ApiClient, token: str, owner: str, *items: Item, **more: Any) -> list[str]:
-    """The ids of the shapes; the answer holds them in the order of the request and nothing else."""
-    response = post(api, token, owner, *items, **more)
-    assert response.status_code == 200, response.json()
-    shapes = [each["id"] for each in response.json()["values"]]
-    indexes = [item["shapeInfo"]["index"] for item in items]
-    answer = [{"id": shape, "index": index} for shape, index in zip(shapes, indexes, strict=True)]
-    assert response.json() == {"values": answer}
-    assert [str(UUID(shape)) for shape in shapes] == shapes
-    return shapes
-
-
-def content(api: ApiClient, token: str | None, owner: str) -> list[dict[str, Any]]:
-    body = api.get(part(owner, "content", "diagram"), token=token).json()
-    elements: list[dict[str, Any]] = body["elements"]
-    assert body == {"count": len(elements), "elements": elements}
-    return elements
-
-
-def flow(api: ApiClient, token: str | None, owner: str) -> dict[str, list[str]]:
-    """The names in a diagram in their order, each with the names of its predecessors."""
-    found = content(api, token, owner)
-    names = {each["properties"]["shapeId"]: each["attributes"]["name"]["1033"] for each in found}
-    before = [[each["properties"]["shapeId"] for each in shape["properties"]["predecessors"]] for shape in found]
-    return {name: [names[each] for each in shapes] for name, shapes in zip(names.values(), before, strict=True)}
-
-
-def one(api: ApiClient, token: str | None, element: str, view: str = "detail") -> dict[str, Any]:
-    (found,) = api.get(part(element, "", view).removesuffix("/"), token=token).json()["elements"]
-    return dict(found)
-
-
-def tag(api: ApiClient, token: str, element: str) -> str:
-    return version_tag(api.get(part(element, ""), token=token)["ETag"])
-
-
-def made(type: str, element: str, **more: str) -> dict[str, Any]:
-    """An element that an answer has named for the first time, as references to it hold it."""
-    identity = {"facetName": "processes", "id": element, **more, "type": type}
-    return identity if "versionId" in more else {**identity, "creationId": element}
-
-
-def shape(owner: str, shape: str, of: dict[str, Any], name: str, *before: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-    """A shape as operation 10 shows it."""
-
-    def predecessor(shape: str, of: dict[str, Any]) -> dict[str, Any]:
-        address = f"{FACETS}/processes/views/detail/elements/{of.get('versionId', of['id'])}"
-        return {"properties": {"shapeId": shape}, **of, "expandUri": address}
-
-    goto = {lcid: f"{BASE}/{lcid}/processes/{ID[owner]}?shape={shape}" for lcid in ("1031", "1033")}
-    return {
-        "properties": {"predecessors": [predecessor(*each) for each in before], "shapeId": shape},
-        **of,
-        "attributes": {"gotoUrl": goto, "name": {"1033": name}},
-    }
-
-
-ORDER_3 = [
-    shape("order-3", ID["shape-start-3"], wire("start-3", bare=True), "Start"),
-    shape("order-3", ID["shape-check-3"], wire("check-3", bare=True), "Check again",
-          (ID["shape-start-3"], wire("start-3", bare=True))),
-]  # fmt: skip
 
 
 class TestTheThreeUses:
@@ -383,14 +295,14 @@ MALFORMED: dict[str, tuple[Any, str]] = {
 class TestRefused:
     @pytest.fixture(autouse=True)
     def _nothing_changes(self, api: ApiClient, architect: str) -> Any:
-        """Whatever is wrong with one item, none is drawn."""
+        """If one item is invalid, no item is drawn."""
         before = tag(api, architect, "order-3")
         yield
         assert content(api, architect, "order-3") == ORDER_3
         assert tag(api, architect, "order-3") == before
 
     @pytest.mark.parametrize("case", WRONG)
-    def test_against_the_configuration_or_what_is_there(self, api: ApiClient, anna: str, case: str) -> None:
+    def test_items_against_the_configuration_or_the_diagram(self, api: ApiClient, anna: str, case: str) -> None:
         items, expected = WRONG[case]
         texts = problems(post(api, anna, "order", *items, new(99, "task", "Fine")), 422)
         assert len(texts) == len(expected), texts
@@ -446,7 +358,7 @@ class TestRefused:
         assert "diagram" in texts[0]
 
     @pytest.mark.parametrize(("name", "state"), NOT_DRAFTS.items())
-    def test_a_version_that_is_no_draft(self, api: ApiClient, architect: str, name: str, state: str) -> None:
+    def test_only_drafts_can_be_drawn_in(self, api: ApiClient, architect: str, name: str, state: str) -> None:
         before = content(api, architect, name)
         (text,) = problems(post(api, architect, name, new(0, "task", "a")), 409)
         assert state in text
@@ -468,7 +380,7 @@ class TestRefused:
         (text,) = problems(post(api, editor, "house", existing(0, "mainProcess", "sales")), 403)  # architectural
         assert "EditElement" in text
 
-    def test_what_is_not_there(self, api: ApiClient, anna: str) -> None:
+    def test_unknown_parts(self, api: ApiClient, anna: str) -> None:
         for element, status in ((NOT_THERE, 404), ("shape-start-3", 404), ("erp", 404), ("orders", 400)):
             (text,) = problems(post(api, anna, element, new(0, "task", "a")), status)
             assert ID.get(element, element) in text

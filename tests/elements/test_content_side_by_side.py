@@ -1,4 +1,4 @@
-"""Marks of the content, made by several at once: in a file of its own, since its transactions are real ones."""
+"""Marks of the content from concurrent transactions. In a file of its own, because its transactions are real ones."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from elements.models import ContentMark, ElementVersion
 from storage.models import Storage
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
-from tests.elements.test_content_state import state
+from tests.elements.content_states import state
 from tests.factories import StorageFactory
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_change_side_by_side_wait_for_nobody() -> None:
-    """Four states: neither has come into sight, the one, the other, both. All of them differ."""
+def test_concurrent_changes_do_not_wait_for_each_other() -> None:
+    """Four states: neither change is visible, one is, the other is, both are. All of them differ."""
     storage = StorageFactory.create(collection="acme", key="busy")
     touch(storage)
-    first, second = Writer(storage), Writer(storage)
+    first, second = SideWriter(storage), SideWriter(storage)
     seen = [state(storage)]
     first.write()
     second.write()
@@ -43,8 +43,8 @@ def touch(storage: Storage) -> None:
         ElementVersion.objects.update(revision=1)
 
 
-class Writer:
-    """Somebody with a transaction of their own, in a thread of their own."""
+class SideWriter:
+    """A transaction of its own, in a thread of its own."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage

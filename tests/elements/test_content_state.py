@@ -1,4 +1,4 @@
-"""Marks tell states of a storage's content apart: whatever changes, and whoever does it side by side with whom."""
+"""Marks identify states of a storage's content, for every kind of change and for concurrent ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from storage.models.roles import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.content_states import state
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, token_for
 
@@ -23,16 +24,11 @@ pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
 
 
-def state(storage: Storage) -> str:
-    with tenant_scope(storage):
-        return content_state()
-
-
 def process(name: str, **more: Any) -> dict[str, Any]:
     return {"type": "subProcess", "rootPath": [{"id": ID["sales"]}], "attributes": {"name": {"1033": name}}, **more}
 
 
-def test_every_change_makes_another_state_and_reading_makes_none(handbook: Storage, api: ApiClient) -> None:
+def test_every_change_makes_a_new_state_and_reads_do_not(handbook: Storage, api: ApiClient) -> None:
     token = token_for(handbook, Role.ARCHITECT)
     seen = [state(handbook)]
 
@@ -65,7 +61,7 @@ def test_totals_follow_every_change(handbook: Storage, api: ApiClient) -> None:
         assert (total(), total()) == (before + number, before + number)
 
 
-def test_what_is_taken_back_was_never_another_state(handbook: Storage) -> None:
+def test_a_rollback_makes_no_new_state(handbook: Storage) -> None:
     before = state(handbook)
     with tenant_scope(handbook):
         try:
@@ -78,7 +74,7 @@ def test_what_is_taken_back_was_never_another_state(handbook: Storage) -> None:
         assert content_state() == before
 
 
-def test_other_storages_stay_as_they_are(handbook: Storage) -> None:
+def test_other_storages_keep_their_state(handbook: Storage) -> None:
     other = StorageFactory.create(collection="acme", key="other")
     before = state(other)
     with tenant_scope(handbook):

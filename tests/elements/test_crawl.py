@@ -1,4 +1,4 @@
-"""Every address in an answer leads somewhere: the demo storage, walked from its list of facets to its last element."""
+"""Every address in a response works: a walk through the demo storage from its list of facets to its last element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.test import Client
 from storage.access.tokens import issue_token
 from storage.models import Storage
 from storage.models.roles import Role
-from tests.elements.conftest import DEMO
+from tests.elements.transfer_files import DEMO
 from tests.factories import storage_context
 from tests.scale import only_at_full_scale
 
@@ -30,14 +30,14 @@ ELEMENT = re.compile(rf"{API}/facets/\w+/(views/(?P<view>\w+)/elements|reporting
 
 
 class Crawler:
-    """Follows what answers offer, nothing twice. `followed` counts addresses by what they were offered as.
+    """Follows the addresses of responses, each once. `followed` counts them by kind.
 
-    Of the first element of each type all parts are read; of each other one `parts_of_others`, in turn, since all of
-    all would take minutes.
+    Of the first element of each type it reads all parts; of all others `parts_of_others` in turn, because reading all
+    parts of all would take minutes.
     """
 
     def __init__(self, token: str | None = None, parts_of_others: int = 0) -> None:
-        # From an address of its own, so that it has a rate of its own, too.
+        # An address of its own, for a rate limit of its own.
         self.client = Client(REMOTE_ADDR="192.0.2.77", headers={"Authorization": f"Bearer {token}"} if token else {})
         self.offered: deque[tuple[str, str]] = deque()
         self.seen: set[str] = set()
@@ -81,7 +81,7 @@ class Crawler:
         return body
 
     def arrive(self, address: str, identity: str, body: Any) -> None:
-        """The address of an element leads to it, and to no other version of it."""
+        """The address of an element leads to it and to no other version of it."""
         (element,) = body.get("elements") or body["values"]
         assert element.get("versionId", element["id"]) == identity, address
         self.arrived.add(identity)
@@ -95,7 +95,7 @@ class Crawler:
                 self.check_part(element, part, self.read(f"{address}/{part}"))
 
     def check_part(self, element: Any, part: str, body: Any) -> None:
-        """What a part says of its own is what the element says of it."""
+        """A part on its own equals the part of the element."""
         found = body.get("values", body.get("elements"))
         if part in ("attributes", "related"):
             assert found == element.get(part, {})
@@ -124,7 +124,7 @@ def addresses_in(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def ids_of(key: str, *, published: bool = False) -> set[str]:
-    """Of the elements or versions in the demo's file; an element without versions is its own."""
+    """Return the ids of elements or versions in the demo's file; an element without versions is its own version."""
     lines = [orjson.loads(line) for line in DEMO.read_bytes().splitlines()]
     seen = [line for line in lines if not published or line.get("state", "released") in PUBLISHED]
     return {line.get(key, line["id"]) for line in seen}

@@ -1,4 +1,4 @@
-"""Creating elements, operation 5 without an id (D15, D71): whole answers, what is stored, and what is refused."""
+"""Creating elements, operation 5 without an id (D15, D71): whole responses, stored rows, and errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
+from tests.elements.expected_elements import in_order
 from tests.elements.handbook import AUTHOR_NOTE, BASE, FACETS, HTML, ID, NO_END, TYPE_NAMES, wire
-from tests.elements.test_elements_api import in_order
-from tests.elements.test_update_api import RESTS, UNKNOWN, Body, Desk, extended_handbook, fingerprint
+from tests.elements.update_desk import RESTS, UNKNOWN, Body, UpdateDesk, extended_handbook, fingerprint
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +29,8 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def desk(handbook: Storage, api: ApiClient) -> Desk:
-    return Desk(handbook, api)
+def desk(handbook: Storage, api: ApiClient) -> UpdateDesk:
+    return UpdateDesk(handbook, api)
 
 
 def new(type: str, english: str = "New", **more: Any) -> Body:
@@ -38,7 +38,7 @@ def new(type: str, english: str = "New", **more: Any) -> Body:
 
 
 def reference(element: Body, view: str = "detail") -> Body:
-    """As other elements refer to it."""
+    """Return the reference that other elements have to it."""
     keys = ("facetName", "id", "versionId", "creationId", "type", "state", "stereotype")
     found = {key: element[key] for key in keys if key in element}
     address = f"{FACETS}/{found['facetName']}/views/{view}/elements/{found.get('versionId', found['id'])}"
@@ -46,7 +46,7 @@ def reference(element: Body, view: str = "detail") -> Body:
 
 
 def draft(found: Body, type: str, attributes: Body, related: Body, facet: str = "processes") -> Body:
-    """A new version of Anna's; id and moment are the server's."""
+    """Return a new version of Anna, with the id and time that the server chose."""
     pages = {lcid: f"{BASE}/{lcid}/{facet}/{found['versionId']}" for lcid in ("1031", "1033")}
     moment = found["attributes"]["createdOn"]
     given = {
@@ -60,13 +60,13 @@ def draft(found: Body, type: str, attributes: Body, related: Body, facet: str = 
     }  # fmt: skip
 
 
-def created(desk: Desk, element: str) -> list[tuple[Any, Any]]:
+def created(desk: UpdateDesk, element: str) -> list[tuple[Any, Any]]:
     with tenant_scope(desk.storage):
         rows = ElementChange.objects.filter(element_id=element, action="created")
         return [(row.before, row.after) for row in rows]
 
 
-def test_a_child_is_a_draft_of_its_author(desk: Desk) -> None:
+def test_a_child_is_a_draft_of_its_author(desk: UpdateDesk) -> None:
     rival = fingerprint(desk.rival)
     attributes = {"name": {"1031": "Neu", "1033": "New"}, "description": {"1033": "<p>x</p>"}, "cost": {"127": 1}}
     [found] = desk.update(
@@ -91,7 +91,7 @@ def test_a_child_is_a_draft_of_its_author(desk: Desk) -> None:
     assert fingerprint(desk.rival) == rival
 
 
-def test_a_root_shows_in_its_tree(desk: Desk) -> None:
+def test_a_root_shows_in_its_tree(desk: UpdateDesk) -> None:
     [found] = desk.update(new("view", "Another view"), view="tree", token=desk.architect)
     assert in_order(found) == in_order(
         {
@@ -108,7 +108,7 @@ def test_a_root_shows_in_its_tree(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("place", [{}, {"rootPath": []}, {"rootPath": None}])
-def test_what_has_no_parent_is_unfiled(desk: Desk, place: Body) -> None:
+def test_an_element_without_parent_is_unfiled(desk: UpdateDesk, place: Body) -> None:
     [found] = desk.update(new("subProcess", **place))
     assert found == draft(found, "subProcess", {"name": {"1033": "New"}}, {})
     listed = desk.api.get(f"{RESTS}/processes/views/list/elements", token=desk.anna).json()["elements"]
@@ -117,7 +117,7 @@ def test_what_has_no_parent_is_unfiled(desk: Desk, place: Body) -> None:
     assert {each["id"] for each in roots} == {ID["customer-view"], ID["house"]}
 
 
-def test_what_the_client_may_say_and_what_it_may_not(desk: Desk) -> None:
+def test_allowed_and_refused_fields(desk: UpdateDesk) -> None:
     said = {
         "validUntil": {"127": "2030-01-01T00:00:00"},
         "createdOn": {"127": "2000-01-01T00:00:00"},
@@ -128,13 +128,13 @@ def test_what_the_client_may_say_and_what_it_may_not(desk: Desk) -> None:
     values = {"name": {"1033": "New"}, "validUntil": said["validUntil"], "stereotype": {"127": "core"}}
     expected = draft(found, "subProcess", values, {"author": [wire("ben")]})
     assert found == expected | {"stereotype": "core"}
-    # Anna has given it away.
+    # Anna is no longer the author.
     place = f"elements[0] {found['id']}"
     desk.refuse(403, [{"id": found["id"]}],
                 f"{place}: only its authors and architects may change it; this needs the permission EditElement.")  # fmt: skip
 
 
-def test_a_program_is_the_author_of_what_it_makes(desk: Desk) -> None:
+def test_a_token_is_the_author_of_its_elements(desk: UpdateDesk) -> None:
     token = token_for(desk.storage, Role.EDITOR)
     [found] = desk.update(new("mainProcess", rootPath=[{"id": ID["house"]}]), token=token)
     [author] = found["related"]["author"]
@@ -161,11 +161,11 @@ def test_a_program_is_the_author_of_what_it_makes(desk: Desk) -> None:
         (422, new("mainProcess", attributes={"name": {"1033": 5}}), ": name[1033]: must be text."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_made_is_refused(desk: Desk, status: int, element: Body, problem: str) -> None:
+def test_invalid_new_elements_are_refused(desk: UpdateDesk, status: int, element: Body, problem: str) -> None:
     desk.refuse(status, [element], f"elements[0]{problem}", view="list")
 
 
-def test_what_lives_in_diagrams_is_drawn(desk: Desk) -> None:
+def test_elements_of_diagrams_are_created_by_drawing(desk: UpdateDesk) -> None:
     text = "elements[0]: a task is created by drawing it: post it to the content of a diagram."
     desk.refuse(422, [new("task", rootPath=[{"id": ID["order"]}])], text)
     desk.refuse(
@@ -176,7 +176,7 @@ def test_what_lives_in_diagrams_is_drawn(desk: Desk) -> None:
     )
 
 
-def test_making_needs_the_permission(desk: Desk) -> None:
+def test_making_needs_the_permission(desk: UpdateDesk) -> None:
     house, step = new("processHouse"), new("mainProcess", rootPath=[{"id": ID["house"]}])
     desk.refuse(403, [step, house], "elements[1]: creating a processHouse needs the permission NewElement.")
     for role in (Role.VIEWER, Role.ANALYZER, Role.APPROVER):
@@ -184,7 +184,7 @@ def test_making_needs_the_permission(desk: Desk) -> None:
     assert [each["type"] for each in desk.update(house, step, token=desk.architect)] == ["processHouse", "mainProcess"]
 
 
-def test_several_are_made_and_changed_at_once(desk: Desk) -> None:
+def test_several_are_made_and_changed_at_once(desk: UpdateDesk) -> None:
     below = {"rootPath": [{"id": ID["sales"]}]}
     change = {"id": ID["order"], "attributes": {"scope": {"1033": "x"}}}
     found = desk.update(
@@ -200,10 +200,10 @@ def test_several_are_made_and_changed_at_once(desk: Desk) -> None:
     desk.refuse(422, [new("subProcess"), wrong], "elements[1]: count[127]: must be a whole number of up to 64 bits.")
 
 
-# References that make their target.
+# References that create their target.
 
 
-def test_a_reference_makes_its_target(desk: Desk) -> None:
+def test_a_reference_makes_its_target(desk: UpdateDesk) -> None:
     system = new("system", "Made", stereotype="application", attributes={"validFrom": {"127": "2026-01-01T00:00:00"}})
     tools = [{"id": ID["crm"]}, system, {"id": ID["erp"]}]
     [found] = desk.update({"id": ID["order"], "related": {"tools": tools, "watchers": [new("userGroup", "Team")]}})
@@ -220,12 +220,12 @@ def test_a_reference_makes_its_target(desk: Desk) -> None:
         "displayNames": TYPE_NAMES["userGroup"], "attributes": {"name": {"1033": "Team"}},
     }  # fmt: skip
     assert len(created(desk, made["id"])) == len(created(desk, team["id"])) == 1
-    # Posted back it names what was made, and makes nothing more.
+    # Posted back, the reference names the created element and creates nothing.
     before = desk.api.get(f"{RESTS}/it/views/list/elements", token=desk.anna).json()["count"]
     [again] = desk.update({"id": ID["order"], "related": found["related"]})
     assert again["related"] == found["related"]
     assert desk.api.get(f"{RESTS}/it/views/list/elements", token=desk.anna).json()["count"] == before
-    # A new element may bring its targets along.
+    # A new element can create its targets.
     [both] = desk.update(new("subProcess", related={"tools": [new("system", "Own")]}))
     assert [each["type"] for each in both["related"]["tools"]] == ["system"]
 
@@ -251,12 +251,14 @@ def test_a_reference_makes_its_target(desk: Desk) -> None:
          ["nextSteps[0]: creating a processHouse needs the permission NewElement."]),
     ],
 )  # fmt: skip
-def test_targets_that_cannot_be_made_are_refused(desk: Desk, status: int, related: Body, problems: list[str]) -> None:
+def test_targets_that_cannot_be_made_are_refused(
+    desk: UpdateDesk, status: int, related: Body, problems: list[str]
+) -> None:
     place = f"elements[0] {ID['order-3']}"
     desk.refuse(status, [{"versionId": ID["order-3"], "related": related}], *(f"{place}: {each}" for each in problems))
 
 
-def test_a_version_that_cannot_be_changed_gets_no_new_targets(desk: Desk) -> None:
+def test_a_version_that_cannot_be_changed_gets_no_new_targets(desk: UpdateDesk) -> None:
     element = {"versionId": ID["order-2"], "related": {"tools": [new("system")]}}
     problem = f"elements[0] {ID['order-2']}: tools cannot be changed in the state released; create a new version."
     desk.refuse(409, [element], problem)

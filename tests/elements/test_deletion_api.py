@@ -1,4 +1,4 @@
-"""Deleting (D19): elements, drafts, and shapes of diagrams; what is in the way, and what goes along."""
+"""Deleting elements, drafts and shapes (D19): obstacles, and parts that are deleted with them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state
+from tests.elements.drawing import ORDER_3, content, draw, existing, flow, new, one, problems, tag
+from tests.elements.element_parts import NOT_THERE, ORDER_2, RELATED_2, part
 from tests.elements.handbook import ID, LINES, wire
-from tests.elements.test_content_api import ORDER_3, content, draw, existing, flow, new, one, problems, tag
-from tests.elements.test_element_parts_api import NOT_THERE, ORDER_2, RELATED_2, part
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -100,7 +100,7 @@ class TestWhatGoes:
     def test_a_draft_beside_released_versions(
         self, api: ApiClient, handbook: Storage, anna: str, named: str, by_post: bool
     ) -> None:
-        """The element shows its version before again; what lives in the draft's diagram goes, and nothing else."""
+        """The element shows its previous version again. Only elements of the draft's diagram are deleted with it."""
         published, before = one(api, anna, "order-2"), rows(handbook)
         shapes = content(api, anna, "order-2")
         deleted(api, anna, named, by_post=by_post)
@@ -115,7 +115,7 @@ class TestWhatGoes:
         assert rows(handbook) == {name: count - gone_rows[name] for name, count in before.items()}
 
     def test_a_draft_that_is_the_only_version(self, api: ApiClient, handbook: Storage, anna: str) -> None:
-        """With its diagram and what lives there, also when these refer to each other."""
+        """The elements of its diagram are deleted with it, even if they refer to each other."""
         before = rows(handbook)
         (shape,) = draw(api, anna, "invoice", new(0, "subProcess", "Send"))
         (send,) = content(api, anna, "invoice")
@@ -130,7 +130,9 @@ class TestWhatGoes:
         assert rows(handbook) == before
         assert api.get(address("invoice", "children"), token=anna).json() == {"count": 0, "elements": []}
 
-    def test_what_lives_in_a_diagram_goes_with_its_shape(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_of_a_diagram_is_deleted_with_its_shape(
+        self, api: ApiClient, handbook: Storage, anna: str
+    ) -> None:
         items = ({"shapeInfo": {"index": 0, "id": ID["shape-check-3"]}}, new(1, "task", "Book", 0))
         draw(api, anna, "order", *items)
         read = tag(api, anna, "order")
@@ -141,7 +143,7 @@ class TestWhatGoes:
         with tenant_scope(handbook):
             assert not Shape.objects.filter(id=ID["shape-check-3"]).exists()
 
-    def test_what_is_drawn_in_another_version_too_stays(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_in_another_version_stays(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         with tenant_scope(handbook):
             Shape.objects.create(version_id=ID["order-3"], element_id=ID["check-2"], position=7)
         before = content(api, anna, "order-2")
@@ -149,7 +151,7 @@ class TestWhatGoes:
         assert content(api, anna, "order-2") == before
         gone(api, anna, "check-3")
 
-    def test_what_lives_in_a_diagram_and_is_drawn_nowhere(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_an_element_of_a_diagram_without_shapes(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         with tenant_scope(handbook):
             ShapeFlow.objects.filter(shape_id=ID["shape-check-3"]).delete()
             Shape.objects.filter(id=ID["shape-check-3"]).delete()
@@ -164,7 +166,7 @@ class TestWhatGoes:
         deleted(api, anna, "order-3", headers={"If-Match": tag(api, anna, "order-3")})
 
 
-# What is deleted, and what each problem must name.
+# The deleted element, and the words that each problem must contain.
 IN_THE_WAY: dict[str, list[tuple[str, ...]]] = {
     "crm": [("systems", ID["order-2"], ID["check-2"])],
     "crew": [("userGroups", ID["anna"])],
@@ -201,7 +203,7 @@ class TestRefused:
         )
 
     @pytest.mark.parametrize("element", IN_THE_WAY)
-    def test_what_is_in_the_way_is_named(self, api: ApiClient, architect: str, element: str) -> None:
+    def test_obstacles_are_named(self, api: ApiClient, architect: str, element: str) -> None:
         before = api.get(address(element), token=architect).content
         texts = problems(delete(api, architect, element), 409)
         expected = IN_THE_WAY[element]
@@ -210,7 +212,7 @@ class TestRefused:
             assert any(all(each in text for each in mentions) for text in texts), (mentions, texts)
         assert api.get(address(element), token=architect).content == before
 
-    def test_what_lives_in_the_diagram_of_a_released_version(self, api: ApiClient, architect: str) -> None:
+    def test_elements_in_the_diagram_of_a_released_version(self, api: ApiClient, architect: str) -> None:
         for element in ("start-2", "check-2"):
             (text,) = problems(delete(api, architect, element), 409)
             assert "released" in text
@@ -239,21 +241,17 @@ class TestRefused:
         for element in ("customer-view", "house", "order-3", "check-3"):  # architectural, and the author's
             assert "DeleteElement" in problems(delete(api, editor, element), 403)[0]
 
-    def test_nobody_deletes_without_a_credential(self, api: ApiClient, handbook: Storage) -> None:
+    def test_deleting_needs_a_credential(self, api: ApiClient, handbook: Storage) -> None:
         for by_post in (True, False):
             problems(delete(api, None, "english", by_post=by_post), 401)
 
-    def test_roles_that_delete_nothing_are_told_which_permission_is_missing(
-        self, api: ApiClient, handbook: Storage
-    ) -> None:
+    def test_roles_without_permission_get_its_name(self, api: ApiClient, handbook: Storage) -> None:
         for role in (Role.VIEWER, Role.ANALYZER, Role.APPROVER):
             (text,) = problems(delete(api, token_for(handbook, role), "english"), 403)
             assert "DeleteElement" in text
 
     @pytest.mark.parametrize("by_post", [True, False])
-    def test_what_cannot_be_addressed_or_read(
-        self, api: ApiClient, handbook: Storage, anna: str, by_post: bool
-    ) -> None:
+    def test_invalid_addresses_and_requests(self, api: ApiClient, handbook: Storage, anna: str, by_post: bool) -> None:
         for element in (NOT_THERE, "shape-check-3"):
             gone(api, anna, element)
             problems(delete(api, anna, element, by_post=by_post), 404)
@@ -272,9 +270,7 @@ class TestRefused:
 
 
 @pytest.mark.parametrize("role", [*Role, "anna"])
-def test_removable_in_the_info_is_what_deleting_does(
-    api: ApiClient, handbook: Storage, anna: str, role: Role | str
-) -> None:
+def test_element_info_agrees_with_deleting(api: ApiClient, handbook: Storage, anna: str, role: Role | str) -> None:
     token = anna if role == "anna" else token_for(handbook, Role(role))
     removable = set()
     for line in LINES:
@@ -301,7 +297,7 @@ def test_removable_in_the_info_is_what_deleting_does(
 
 
 def erase(api: ApiClient, token: str, owner: str, shape: str, *, by_post: bool = False) -> None:
-    """The answer is exactly what D19 says of deleting."""
+    """Check the response of a deletion (D19)."""
     address = part(owner, f"content/{ID.get(shape, shape)}", "diagram")
     response = api.generic("POST", f"{address}/delete", token=token) if by_post else api.delete(address, token=token)
     assert response.status_code == 200, response.json()
@@ -312,7 +308,7 @@ def erase(api: ApiClient, token: str, owner: str, shape: str, *, by_post: bool =
 
 class TestErasing:
     @pytest.mark.parametrize("by_post", [False, True])
-    def test_what_came_before_comes_before_what_came_after(self, api: ApiClient, anna: str, by_post: bool) -> None:
+    def test_predecessors_are_connected_to_successors(self, api: ApiClient, anna: str, by_post: bool) -> None:
         before = [new(0, "task", "a"), new(1, "task", "b"), new(2, "task", "x", 0, 1)]
         shapes = draw(api, anna, "invoice", *before, new(3, "task", "c", 0, 2), new(4, "task", "d", 2))
         gone, read = content(api, anna, "invoice")[2]["id"], tag(api, anna, "invoice")
@@ -338,7 +334,7 @@ class TestErasing:
         draw(api, anna, "invoice", new(0, "task", "c"))
         assert flow(api, anna, "invoice") == {"b": [], "c": []}
 
-    def test_an_element_with_a_life_of_its_own_stays(self, api: ApiClient, anna: str) -> None:
+    def test_an_independent_element_stays(self, api: ApiClient, anna: str) -> None:
         before = one(api, anna, "ship")
         ships = (existing(0, "subProcess", "ship"), existing(1, "subProcess", "ship", 0))
         first, second, third = draw(api, anna, "invoice", *ships, new(2, "subProcess", "Send", 1))

@@ -1,4 +1,4 @@
-"""`GET rest/diagram/{elementId}/render/{cultureId}/{layoutKey}`, whole: the picture, its headers, who sees what, errors."""
+"""Diagrams as SVG, `rest/diagram/{elementId}/render/{cultureId}/{layoutKey}`: picture, headers, visibility, errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def address(element: str, culture: object = 1033, layout: str = "vertical", stor
 
 
 def drawn(response: Any) -> dict[str, tuple[str, str]]:
-    """What a picture shows: by shape its text, and where it leads to."""
+    """Return text and link of each shape in a picture."""
     assert (response.status_code, response["Content-Type"]) == (200, SVG_TYPE), response.content
     root = ElementTree.fromstring(response.content)
     found = {}
@@ -127,12 +127,12 @@ def test_every_way_to_ask(api: ApiClient, editor: str) -> None:
 @pytest.mark.parametrize(
     "accept", [SVG_TYPE, "image/*", "*/*", "text/html", BROWSER, "", "image/png, image/svg+xml;q=0.5"]
 )
-def test_what_a_client_may_accept(api: ApiClient, editor: str, accept: str) -> None:
+def test_accepted_media_types(api: ApiClient, editor: str, accept: str) -> None:
     assert api.get(address("order-3"), token=editor, headers={"Accept": accept})["Content-Type"] == SVG_TYPE
 
 
 @pytest.mark.parametrize("accept", ["application/json", "image/png", "image/svg+xml;q=0, */*", "text/plain"])
-def test_what_it_may_not(api: ApiClient, editor: str, accept: str) -> None:
+def test_refused_media_types(api: ApiClient, editor: str, accept: str) -> None:
     response = api.get(address("order-3"), token=editor, headers={"Accept": accept})
     assert refused(response, 406) == "Accept: this operation responds with image/svg+xml only."
     assert response["Content-Type"] == "application/json"
@@ -155,7 +155,7 @@ def test_without_any_name_an_element_is_called_by_its_type(api: ApiClient, handb
     assert drawn(api.get(address("order-3", 1031), token=editor))[f"shape-{ID['shape-check-3']}"][0] == "Aufgabe"
 
 
-def test_whoever_sees_drafts_gets_the_newest_version(api: ApiClient, handbook: Storage, editor: str) -> None:
+def test_callers_who_see_drafts_get_the_newest_version(api: ApiClient, handbook: Storage, editor: str) -> None:
     newest = api.get(address("order"), token=editor)
     assert newest.content == api.get(address("order-3"), token=editor).content
     assert list(drawn(newest)) == [f"shape-{ID['shape-start-3']}", f"shape-{ID['shape-check-3']}"]
@@ -273,7 +273,7 @@ def test_the_document_names_the_media_type() -> None:
 def drawn_storage(
     request: pytest.FixtureRequest, filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Storage]:
-    """One process whose diagram has so many tasks, each after the one before."""
+    """Create a process whose diagram is a chain of this many tasks."""
     ids = [f"00000000-0000-00fe-0000-{each:012x}" for each in range(request.param)]
     content = [
         {

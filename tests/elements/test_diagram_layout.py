@@ -1,4 +1,4 @@
-"""The layout of diagrams: what holds for every graph, and small ones as a whole."""
+"""Layout of diagrams: rules for every graph, and small diagrams as a whole."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def task(rank: int) -> Box:
 
 
 def event(rank: int) -> Box:
-    """With a label on its right side."""
+    """Return a box with a label on its right side."""
     return Box(str(rank), rank, 18, 98, 24, 24, 18, 18, Outline.ROUND)
 
 
 def rule(rank: int) -> Box:
-    """With a label below it."""
+    """Return a box with a label below it."""
     return Box(str(rank), rank, 40, 40, 20, 58, 20, 20, Outline.POINTED)
 
 
@@ -55,7 +55,7 @@ def rectangles(boxes: Sequence[Box], layout: DiagramLayout) -> dict[str, Rectang
 
 
 def labels(boxes: Sequence[Box], layout: DiagramLayout, direction: Direction) -> dict[str, Rectangle]:
-    """Where labels stand that are beside the flow."""
+    """Return the areas of labels beside the flow."""
     beside = Outline.ROUND if direction is VERTICAL else Outline.POINTED
     found = {}
     for place, box in zip(layout.shapes, sorted(boxes, key=lambda box: box.rank), strict=True):
@@ -70,7 +70,7 @@ def meet(one: Rectangle, other: Rectangle) -> bool:
 
 
 def check(boxes: Sequence[Box], pairs: Pairs, layout: DiagramLayout, direction: Direction) -> None:
-    """Everything is there, inside, apart, in the direction of the flow, and no arrow runs through a shape."""
+    """Check that everything is inside, separate, in the direction of the flow, and that no arrow crosses a shape."""
     places = rectangles(boxes, layout)
     assert [place.key for place in layout.shapes] == [box.key for box in sorted(boxes, key=lambda box: box.rank)]
     assert {(arrow.source, arrow.target) for arrow in layout.arrows} == set(pairs)
@@ -92,27 +92,27 @@ def check(boxes: Sequence[Box], pairs: Pairs, layout: DiagramLayout, direction: 
 def check_arrow(
     arrow: Arrow, places: dict[str, Rectangle], others: list[Rectangle], layout: DiagramLayout, direction: Direction
 ) -> None:
-    """`others` is what it must not run through."""
+    """Check an arrow. It must not cross `others`."""
     along = 1 if direction is VERTICAL else 0
     if not arrow.is_back:
         assert arrow.points[0][along] < arrow.points[-1][along]
         assert places[arrow.source][along + 2] <= places[arrow.target][along]
     assert len(arrow.points) > 1
     for one, other in pairwise(arrow.points):
-        assert (one[0] == other[0]) != (one[1] == other[1])  # straight, and going somewhere
+        assert (one[0] == other[0]) != (one[1] == other[1])  # straight, and not empty
         line = (*map(min, one, other), *map(max, one, other))
         assert min(line[:2]) >= 0
         assert line[2] <= layout.width
         assert line[3] <= layout.height
         assert not any(line[0] < x2 and x1 < line[2] and line[1] < y2 and y1 < line[3] for x1, y1, x2, y2 in others)
-        # Lines have no width: one that goes straight through must be seen, too.
+        # Lines have no width, so one that goes straight through must count, too.
         middle = ((one[0] + other[0]) / 2, (one[1] + other[1]) / 2)
         assert not any(x1 < middle[0] < x2 and y1 < middle[1] < y2 for x1, y1, x2, y2 in others)
 
 
 @settings(max_examples=80, deadline=None)
 @given(diagrams(), st.sampled_from(Direction))
-def test_what_holds_for_every_diagram(diagram: tuple[list[Box], Pairs], direction: Direction) -> None:
+def test_rules_of_every_layout(diagram: tuple[list[Box], Pairs], direction: Direction) -> None:
     boxes, pairs = diagram
     check(boxes, pairs, arrange(boxes, pairs, direction), direction)
 
@@ -168,8 +168,8 @@ def test_shapes_one_after_the_other() -> None:
     )
 
 
-def test_branches_stand_even_and_join_in_the_middle() -> None:
-    """The shape before and the one after are in the middle of the two between; what shares an end shares a track."""
+def test_branches_are_even_and_join_in_the_middle() -> None:
+    """The shapes before and after are in the middle of the two between; lines with a common end share a track."""
     boxes, pairs = [task(0), task(1), task(2), task(3)], [("0", "1"), ("0", "2"), ("1", "3"), ("2", "3")]
     assert arrange(boxes, pairs, VERTICAL) == DiagramLayout(
         356,
@@ -184,8 +184,8 @@ def test_branches_stand_even_and_join_in_the_middle() -> None:
     )
 
 
-def test_branches_of_branches_stand_even() -> None:
-    """Each shape is in the middle of what it leads to, though one side takes more room than the other."""
+def test_nested_branches_are_even() -> None:
+    """Each shape is in the middle of its successors, although one side takes more room than the other."""
     boxes = [task(rank) for rank in range(7)]
     pairs = [("0", "1"), ("0", "2"), ("2", "3"), ("2", "4"), ("2", "5"), ("4", "6")]
     for direction in Direction:
@@ -212,7 +212,7 @@ def test_a_loop_has_a_lane_beside_its_shapes() -> None:
 
 
 def test_a_label_keeps_a_lane_on_the_other_side() -> None:
-    """The lane of a shape that follows itself comes back to it from the side where no label is."""
+    """The lane of a shape that follows itself returns from the side without a label."""
     layout = arrange([event(0)], [("0", "0")], VERTICAL)
     check([event(0)], [("0", "0")], layout, VERTICAL)
     (arrow,) = layout.arrows
@@ -221,8 +221,8 @@ def test_a_label_keeps_a_lane_on_the_other_side() -> None:
     assert arrow.points[-1] == (place.x - 18, place.y)
 
 
-def test_lines_that_change_places_do_not_lie_on_each_other() -> None:
-    """Else they would look like two straight ones."""
+def test_lines_that_swap_positions_do_not_overlap() -> None:
+    """Otherwise they would look like two straight lines."""
     boxes, pairs = [task(0), task(1), task(2), task(3)], [("0", "2"), ("0", "3"), ("1", "2"), ("1", "3")]
     layout = arrange(boxes, pairs, VERTICAL)
     check(boxes, pairs, layout, VERTICAL)
@@ -231,26 +231,26 @@ def test_lines_that_change_places_do_not_lie_on_each_other() -> None:
     assert len({arrow[1][1] for arrow in (arrows["0", "3"], arrows["1", "2"])}) == 2
 
 
-def test_a_way_past_something_leaves_the_others_straight() -> None:
+def test_a_bypass_leaves_other_lines_straight() -> None:
     boxes, pairs = [rule(0), task(1), rule(2)], [("0", "1"), ("1", "2"), ("0", "2")]
     layout = arrange(boxes, pairs, VERTICAL)
     assert len({place.x for place in layout.shapes}) == 1
 
 
-def test_a_start_stands_right_before_what_it_leads_to() -> None:
+def test_a_start_is_right_before_its_successor() -> None:
     boxes, pairs = [task(rank) for rank in range(5)], [("0", "1"), ("1", "2"), ("2", "3"), ("4", "3")]
     places = {place.key: place.y for place in arrange(boxes, pairs, VERTICAL).shapes}
     assert places["4"] == places["2"]
 
 
-def test_shapes_without_arrows_stand_in_a_grid_row_by_row() -> None:
+def test_shapes_without_arrows_form_a_grid() -> None:
     boxes = [task(rank) for rank in range(6)]
     for direction in Direction:
         places = [(place.x, place.y) for place in arrange(boxes, [], direction).shapes]
         assert places == [(80, 25), (268, 25), (456, 25), (644, 25), (80, 103), (268, 103)]
 
 
-def test_parts_stand_side_by_side() -> None:
+def test_unconnected_parts_are_side_by_side() -> None:
     boxes, pairs = [task(rank) for rank in range(5)], [("0", "1"), ("2", "3")]
     places = {place.key: (place.x, place.y) for place in arrange(boxes, pairs, VERTICAL).shapes}
     assert places == {"0": (80, 25), "1": (80, 119), "2": (296, 25), "3": (296, 119), "4": (512, 25)}
@@ -258,7 +258,7 @@ def test_parts_stand_side_by_side() -> None:
     assert turned == {"0": (80, 25), "1": (284, 25), "2": (80, 131), "3": (284, 131), "4": (80, 237)}
 
 
-def test_nothing_and_what_is_not_there() -> None:
+def test_an_empty_diagram_and_unknown_predecessors() -> None:
     assert arrange([], [("0", "1")], VERTICAL) == DiagramLayout(0, 0, (), ())
     assert arrange([task(0)], [("0", "9"), ("9", "0")], VERTICAL).arrows == ()
 
@@ -293,7 +293,7 @@ def test_a_thousand_shapes(kind: str) -> None:
     boxes = [(task, event, rule)[rank % 3](rank) for rank in range(1_000)]
     began = time.process_time()
     layout = arrange(boxes, pairs, VERTICAL)
-    # About one second where nothing else runs.
+    # About one second on an idle machine.
     assert time.process_time() - began < 6
     assert len(layout.shapes) == 1_000
     assert len(layout.arrows) == len(set(pairs))

@@ -1,4 +1,4 @@
-"""Diagrams as SVG: whole small pictures, texts, colours, and that nothing in a name can break out of it."""
+"""Diagrams as SVG: whole small pictures, texts, colours, and names that cannot break out of it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_nothing_to_draw() -> None:
     ]
 
 
-def test_a_picture_alone_brings_its_style_and_is_an_image_unless_it_has_links() -> None:
+def test_a_standalone_picture_has_its_style_and_is_an_image_without_links() -> None:
     alone = parsed(picture([shape(0)]))
     assert alone.get("role") == "img"
     assert alone.findtext(f"{SVG}style") == STYLE_SHEET.read_text(encoding="utf-8").strip()
@@ -148,7 +148,7 @@ def test_the_same_diagram_is_the_same_text() -> None:
             random.shuffle(shapes)
             random.shuffle(pairs)
             assert picture(shapes, pairs, direction=direction) == first
-        # Whole numbers: no float that another machine might round otherwise.
+        # Integers only: another machine might round floats differently.
         drawn = first.partition("</style>")[2].replace('"1.5"', "").replace('"0.7"', "")
         assert not re.search(r"\d\.\d", drawn)
 
@@ -157,13 +157,13 @@ def test_the_same_diagram_is_the_same_text() -> None:
 @given(st.integers(0, 0xFFFFFF).map("#{:06X}".format))
 @example("#767676")
 @example("#FFFF00")
-def test_every_colour_is_read_and_seen(color: str) -> None:
+def test_every_colour_is_readable_and_visible(color: str) -> None:
     for ground in (tint(color), color):
         assert contrast(text_on(ground), ground) >= 4.5
     assert contrast(line_color(color), "#FFFFFF") >= 3
 
 
-def test_a_colour_that_is_none() -> None:
+def test_an_invalid_colour() -> None:
     root = parsed(
         draw(TEXTS, [DrawableShape("s", 0, FigureKind.PROCESS, "A", "B", 'red" onload="x')], [], Direction.VERTICAL)
     )

@@ -1,4 +1,4 @@
-"""Operation 12, whole: what an element is to a view, and what the caller may do with it, role by role (D20)."""
+"""Element info, operation 12: permissions and capabilities by role (D20), as whole responses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.element_parts import NOT_THERE, part, refused
 from tests.elements.handbook import ID
-from tests.elements.test_element_parts_api import NOT_THERE, part, refused
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ PERMISSIONS = {
 }
 ALL = list(PERMISSIONS.values())
 FLAGS = {"C": "isCurrentCopyable", "I": "isCurrentInsertable", "M": "isCurrentMovable", "R": "isCurrentRemovable"}
-# Which facet and view a test reads an element through.
+# The facet and view that a test reads an element through.
 PLACES = {"english": ("cultures", "all"), "ben": ("users", "detail"), "erp": ("it", "detail"), "crm": ("it", "detail")}
 
 
@@ -36,7 +36,7 @@ def architect(handbook: Storage) -> str:
 
 
 def info(api: ApiClient, address: str, token: str | None = None, **headers: str) -> Any:
-    """The one value of the answer."""
+    """Return the only value of the response."""
     response = api.get(address, token=token, headers=headers)
     assert (response.status_code, response["api-version"]) == (200, "1.0")
     (value,) = response.json()["values"]
@@ -150,7 +150,7 @@ def test_an_element_that_lives_in_a_diagram_is_known_by_its_shape(api: ApiClient
 
 
 @pytest.mark.parametrize(("name", "shape"), [("ship", "shape-ship-2"), ("sales", "shape-sales")])
-def test_an_element_with_a_life_of_its_own_is_also_known_by_its_shapes(api: ApiClient, name: str, shape: str) -> None:
+def test_an_independent_element_lists_its_shapes(api: ApiClient, name: str, shape: str) -> None:
     found = info(api, part(name, "info"))
     assert found["entityIds"] == [ID[f"{name}-1"], ID[shape]]
     assert found["shapeId"] == found["id"] == ID[f"{name}-1"]
@@ -246,7 +246,7 @@ OTHERS = [
         *OTHERS,
     ],
 )
-def test_what_each_role_may_do(
+def test_permissions_of_each_role(
     api: ApiClient,
     handbook: Storage,
     roles: list[Role],
@@ -260,7 +260,7 @@ def test_what_each_role_may_do(
     found = info(api, part(element, "info", view, facet), token)
     assert found["permissions"] == [PERMISSIONS[letter] for letter in permissions]
     assert found["hasEditPermission"] is ("E" in permissions)
-    # Below an element that cannot be changed there may still be place for children.
+    # An element that cannot be changed can still get children.
     collection = "None" if "I" in capabilities else lock
     assert (found["readOnlyContext"], found["readOnlyCollectionContext"]) == (lock, collection)
     assert (found["isReadOnly"], found["isReadOnlyCollection"]) == (lock != "None", collection != "None")
@@ -268,12 +268,12 @@ def test_what_each_role_may_do(
 
 
 def token_of_anna(storage: Storage) -> str:
-    """Roles that the token has and the user has not do not count."""
+    """Roles of the token that the user does not have are ignored."""
     return token_for(storage, Role.EDITOR, Role.ARCHITECT, user_id=UUID(ID["anna"]))
 
 
 @pytest.mark.parametrize("element", ["order-1", "order-3", "invoice", "retired"])
-def test_what_a_viewer_does_not_see_has_no_info(api: ApiClient, handbook: Storage, element: str) -> None:
+def test_a_viewer_gets_no_info_about_drafts(api: ApiClient, handbook: Storage, element: str) -> None:
     refused(api.get(part(element, "info"), token=token_for(handbook, Role.VIEWER)), 404, ID[element])
     refused(api.get(part(element, "info")), 404, ID[element])
 
@@ -285,7 +285,7 @@ def test_an_anonymous_caller_is_a_viewer(api: ApiClient, handbook: Storage) -> N
 
 
 def test_a_user_whom_no_role_is_granted_may_not_even_look(api: ApiClient, handbook: Storage) -> None:
-    """Ben has no role attribute; nobody may look at this storage without one."""
+    """Ben has no role attribute, and the storage does not allow anonymous access."""
     Storage.objects.filter(id=handbook.id).update(anonymous_access="none")
     response = api.get(part("order", "info"), token=token_for(handbook, Role.EDITOR, user_id=UUID(ID["ben"])))
     body = response.json()

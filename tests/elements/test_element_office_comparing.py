@@ -38,7 +38,7 @@ def test_words_that_differ_are_marked() -> None:
     assert marks(found.new) == [("Check ", SAME), ("every", ADDED), (" order.", SAME)]
 
 
-def test_what_was_rewritten_is_one_piece() -> None:
+def test_a_rewritten_passage_is_one_piece() -> None:
     found = compare_texts("alpha beta gamma", "one two three")
     assert marks(found.old) == [("alpha beta gamma", REMOVED)]
     assert marks(found.new) == [("one two three", ADDED)]
@@ -93,7 +93,7 @@ def test_lists(old: str, new: str, left: list[Mark], right: list[Mark], mark: Ma
     assert found.mark is mark
 
 
-def test_diagrams_are_compared_by_what_the_shapes_stand_for() -> None:
+def test_diagrams_are_compared_by_the_elements_of_their_shapes() -> None:
     start, check, end = (
         Drawn("1", "Start", "event"),
         Drawn("2", "Check", "task", frozenset("1")),
@@ -127,7 +127,7 @@ def test_diagrams_are_compared_by_what_the_shapes_stand_for() -> None:
         (DataType.FILES, [{"address": "ä"}], '[\n  {\n    "address": "ä"\n  }\n]'),
     ],
 )
-def test_values_stand_in_forms_and_come_back(data_type: DataType, value: Any, typed: Any) -> None:
+def test_values_survive_a_form(data_type: DataType, value: Any, typed: Any) -> None:
     assert typed_value(data_type, value) == typed
     back = read_typed(data_type, typed)
     assert back == (
@@ -137,7 +137,7 @@ def test_values_stand_in_forms_and_come_back(data_type: DataType, value: Any, ty
     assert read_typed(data_type, typed_value(data_type, None)) is None
 
 
-def test_browsers_write_some_things_otherwise() -> None:
+def test_browsers_write_some_values_differently() -> None:
     assert posted_text(DataType.DATE_TIME, "2026-12-31T10:00") == "2026-12-31T10:00:00"
     assert posted_text(DataType.DATE_TIME, "2026-12-31T10:00:00.500") == "2026-12-31T10:00:00.5"
     assert posted_text(DataType.MULTI_LINE_TEXT, "a\r\nb\rc") == "a\nb\nc"
@@ -145,7 +145,7 @@ def test_browsers_write_some_things_otherwise() -> None:
     assert not same_typed("b", "a")
 
 
-def test_what_cannot_be_read_is_handed_on_for_the_domain_to_refuse() -> None:
+def test_the_domain_refuses_texts_that_cannot_be_parsed() -> None:
     assert read_typed(DataType.INTEGER, "many") == "many"
     assert read_typed(DataType.DECIMAL, "Infinity") == "Infinity"
     assert read_typed(DataType.INTEGER, str(2**63)) == Decimal(2**63)

@@ -233,7 +233,7 @@ def kept(storage: Storage) -> list[Any]:
         ("a-files", json.dumps([FILE]), "files", "127", [FILE]),
     ],
 )
-def test_what_is_typed_is_what_the_api_answers(
+def test_the_api_returns_the_typed_values(
     office: Office, wire: Api, field: str, typed: Any, attribute: str, culture: str, expected: Any
 ) -> None:
     before = wire.element("thing")["attributes"]
@@ -245,7 +245,7 @@ def test_what_is_typed_is_what_the_api_answers(
     assert changed == set()
 
 
-def test_a_form_that_is_sent_back_as_it_came_changes_nothing(office: Office, workshop: Storage) -> None:
+def test_an_unchanged_form_changes_nothing(office: Office, workshop: Storage) -> None:
     """Browsers write some values differently from how they are stored."""
     values = {
         "a-text-1031": "Zwei\r\nZeilen\r\n", "a-colors": ["blue", "red"], "a-flag": "false", "a-cost": "12.50",
@@ -261,7 +261,7 @@ def test_a_form_that_is_sent_back_as_it_came_changes_nothing(office: Office, wor
     assert kept(workshop) == before
 
 
-def test_what_is_emptied_is_removed(office: Office, wire: Api) -> None:
+def test_an_emptied_field_removes_the_value(office: Office, wire: Api) -> None:
     values = {"a-text-1033": "Text", "a-count": "1", "a-colors": ["red"], "a-flag": "true", "stereotype": "special"}
     assert save(office, "thing", **values).status_code == 302
     assert wire.element("thing")["stereotype"] == "special"
@@ -273,7 +273,7 @@ def test_what_is_emptied_is_removed(office: Office, wire: Api) -> None:
     assert "stereotype" not in after
 
 
-def test_only_what_was_changed_is_sent(office: Office, workshop: Storage) -> None:
+def test_only_changed_values_are_sent(office: Office, workshop: Storage) -> None:
     """A value that the configuration no longer allows, or that a form cannot show exactly, stays until a user changes it."""
     odd = {"color": {"127": "purple"}, "count": {"127": "many"}, "text": {"1033": "one\r\ntwo\r"}}
     with tenant_scope(workshop):
@@ -288,7 +288,7 @@ def test_only_what_was_changed_is_sent(office: Office, workshop: Storage) -> Non
     assert change.after == {"attributes": {"name[1033]": "Renamed"}}
 
 
-def test_references_keep_the_order_they_were_given(office: Office, wire: Api) -> None:
+def test_references_keep_their_order(office: Office, wire: Api) -> None:
     both = [ID["part-2"], ID["part"]]
     assert save(office, "other", **{"r-parts": ",".join(both)}).status_code == 302
     assert [each["id"] for each in wire.element("other")["related"]["parts"]] == both
@@ -297,7 +297,7 @@ def test_references_keep_the_order_they_were_given(office: Office, wire: Api) ->
     assert "parts" not in wire.element("other").get("related", {})
 
 
-def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> None:
+def test_another_parent_moves_an_element(office: Office, wire: Api) -> None:
     assert save(office, "thing", parent=ID["shelf"]).status_code == 302
     assert [each["id"] for each in wire.element("thing")["rootPath"]] == [ID["shelf"]]
     assert save(office, "thing", parent="").status_code == 302
@@ -309,7 +309,7 @@ def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> Non
     [
         ({"a-name-1033": "two\nlines"}, "a-name-1033", "Must be a single line."),
         ({"a-markup-1033": "<p>open"}, "a-markup-1033", "Is not well-formed"),
-        ({"a-markup-1031": "<script>x</script>"}, "a-markup-1031", "Must not hold the element script"),
+        ({"a-markup-1031": "<script>x</script>"}, "a-markup-1031", "Must not contain the element script"),
         ({"a-color": "pink"}, "a-color", "Must be one of red, green, blue."),
         ({"a-colors": ["red", "pink"]}, "a-colors", "Must be one of red, green, blue."),
         ({"a-flag": "perhaps"}, "a-flag", "Must be true or false."),
@@ -321,18 +321,18 @@ def test_an_element_is_moved_by_another_parent(office: Office, wire: Api) -> Non
         ({"a-moment": "noon"}, "a-moment", "Must be a date-time such as"),
         ({"a-validFrom": "2026-03-29T02:30:00"}, "a-validFrom", "Does not exist in Europe/Berlin"),
         ({"a-home": "javascript:alert(1)"}, "a-home", "Must not be an address that runs code."),
-        ({"a-files": "[{"}, "a-files", "This is no JSON"),
-        ({"a-files": '[{"title": "x"}]'}, "a-files", "Must hold files with an address and texts only."),
+        ({"a-files": "[{"}, "a-files", "Invalid JSON"),
+        ({"a-files": '[{"title": "x"}]'}, "a-files", "Must contain files with an address; all fields must be text."),
         ({"r-parts": f"{ID['part']},{ID['part-2']},{ID['part']}"}, "r-parts", "3 references; at most 2 are possible."),
         ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
         ({"parent": ID["part"]}, "parent", "A thing cannot be placed below a part; possible parents: box or thing."),
-        ({"parent": ID["thing"]}, "parent", "Is below the element itself, or is the element."),
+        ({"parent": ID["thing"]}, "parent", "is the element itself or below it; choose another parent."),
         ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
     ],
 )
-def test_what_is_refused_is_told_at_its_field_and_nothing_is_lost(
+def test_problems_are_shown_at_their_fields_and_input_is_kept(
     office: Office, workshop: Storage, typed: dict[str, Any], place: str, words: str
 ) -> None:
     before = kept(workshop)
@@ -343,7 +343,7 @@ def test_what_is_refused_is_told_at_its_field_and_nothing_is_lost(
     assert kept(workshop) == before
     shown = page.partition(f'id="errors-{place}"')[2].partition("</div>")[0]
     assert words.lower() in shown.lower(), main_text(response)[:600]
-    assert "Nothing was saved. What you typed is still here." in main_text(response)
+    assert "Nothing was saved. Your input is kept." in main_text(response)
     returned = form_data(response)
     assert {key: returned.get(key) for key in data if key not in typed} == {
         key: value for key, value in data.items() if key not in typed
@@ -352,14 +352,14 @@ def test_what_is_refused_is_told_at_its_field_and_nothing_is_lost(
         assert returned[key] == value
 
 
-def test_every_problem_is_told_at_once(office: Office) -> None:
+def test_all_problems_are_shown_at_once(office: Office) -> None:
     response = save(office, "thing", **{"a-count": "many", "a-flag": "perhaps", "a-day": "soon"})
     assert response.status_code == 422
     for field in ("a-count", "a-flag", "a-day"):
         assert f'id="errors-{field}"' in response.content.decode()
 
 
-def test_who_is_second_keeps_what_was_typed_and_sees_what_is_stored(
+def test_the_second_user_keeps_their_input_and_sees_the_stored_values(
     office: Office, wire: Api, workshop: Storage
 ) -> None:
     data = office.form(edit("thing"))
@@ -387,7 +387,7 @@ def test_who_is_second_keeps_what_was_typed_and_sees_what_is_stored(
     assert after["count"] == {"127": 7}
 
 
-def test_what_a_published_version_leaves_open_can_be_changed_and_nothing_else(office: Office, wire: Api) -> None:
+def test_only_open_properties_of_a_released_version_can_be_changed(office: Office, wire: Api) -> None:
     data = office.form(edit("gone"))
     assert {key for key in data if key.startswith(("a-", "r-", "parent", "stereo"))} == {"a-note"}
     assert office.post(edit("gone"), {**data, "a-note": "Noted", "a-name-1033": "Sneaked in"}).status_code == 302
@@ -395,7 +395,7 @@ def test_what_a_published_version_leaves_open_can_be_changed_and_nothing_else(of
     assert (after["note"], after["name"]["1033"]) == ({"127": "Noted"}, "Gone")
 
 
-def test_an_author_changes_their_element_and_no_other_editor_does(workshop: Storage, office: Office) -> None:
+def test_authors_but_not_other_editors_change_their_element(workshop: Storage, office: Office) -> None:
     assert save(office, "thing", **{"r-author": ID["anna"]}).status_code == 302
     anna, ben = (Office(workshop, Role.EDITOR, user_id=ID[name]) for name in ("anna", "ben"))
     assert ben.post(edit("thing"), {"a-name-1033": "Ben was here", "read": "{}"}).status_code == 403
@@ -413,7 +413,7 @@ def test_a_form_without_its_token_is_refused(office: Office) -> None:
     assert strict.post(f"{office.base}{edit('thing')}", {"a-name-1033": "x"}).status_code == 403
 
 
-def test_a_new_element_is_made_where_it_was_asked_for(office: Office, wire: Api, workshop: Storage) -> None:
+def test_a_new_element_is_created_below_its_parent(office: Office, wire: Api, workshop: Storage) -> None:
     path = f"elements/element/add/?parent={ID['box']}"
     chosen = main_text(office.get(path))
     assert "Below Box" in chosen
@@ -434,7 +434,7 @@ def test_a_new_element_is_made_where_it_was_asked_for(office: Office, wire: Api,
         assert ElementChange.objects.get(version_id=made).action == ElementChange.Action.CREATED
 
 
-def test_a_new_element_that_is_refused_keeps_what_was_typed(office: Office, workshop: Storage) -> None:
+def test_a_refused_new_element_keeps_the_input(office: Office, workshop: Storage) -> None:
     before = kept(workshop)
     form = office.form("elements/element/add/?type=thing")
     response = office.post("elements/element/add/?type=thing", {**form, "a-name-1033": "New", "a-count": "many"})
@@ -443,7 +443,7 @@ def test_a_new_element_that_is_refused_keeps_what_was_typed(office: Office, work
     assert kept(workshop) == before
 
 
-def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Office) -> None:
+def test_roles_decide_which_types_can_be_created(workshop: Storage, office: Office) -> None:
     editor = Office(workshop, Role.EDITOR)
     assert "Box" in main_text(office.get("elements/element/add/"))
     assert "Box" not in main_text(editor.get("elements/element/add/"))
@@ -451,7 +451,7 @@ def test_what_may_be_made_follows_from_the_roles(workshop: Storage, office: Offi
     assert editor.post("elements/element/add/?type=box", {"a-name-1033": "x"}).status_code == 404
 
 
-def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, workshop: Storage) -> None:
+def test_obstacles_to_deleting_are_listed_by_name(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
     assert "This element cannot be deleted: other elements refer to it: parts of Other" in text
     response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
@@ -460,9 +460,9 @@ def test_what_is_in_the_way_of_deleting_is_told_with_names(office: Office, works
         assert Element.objects.filter(id=ID["part"]).exists()
 
 
-def test_what_nothing_holds_is_deleted_after_a_question(office: Office, workshop: Storage) -> None:
+def test_an_element_without_obstacles_is_deleted_after_confirmation(office: Office, workshop: Storage) -> None:
     path = f"elements/element/{ID['part-2']}/delete/"
-    assert "The element goes for good" in main_text(office.get(path))
+    assert "The element is deleted permanently" in main_text(office.get(path))
     assert office.post(path, {"revision": "9"}).status_code == 412
     assert office.post(path, {"revision": "0"}).status_code == 302
     assert office.get(path).status_code == 404

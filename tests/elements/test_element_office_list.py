@@ -40,11 +40,11 @@ def rows(office: Office, query: str = "") -> list[str]:
     return names_of(response)
 
 
-def test_every_element_once_by_name_without_what_lives_in_diagrams(office: Office) -> None:
+def test_every_element_is_listed_once_without_diagram_elements(office: Office) -> None:
     assert rows(office) == EVERYTHING
 
 
-def test_a_row_says_what_an_element_is_and_who_maintains_it(office: Office) -> None:
+def test_a_row_shows_type_state_and_authors(office: Office) -> None:
     text = main_text(office.get(f"{LIST}?q=every"))
     assert "Handle every order Sub process Processes In process 2.1 Anna Berg" in text
 
@@ -89,7 +89,7 @@ def test_filters(office: Office, query: str, expected: list[str]) -> None:
     assert rows(office, query) == expected
 
 
-def test_mine_is_what_names_the_user_of_the_account(handbook: Storage) -> None:
+def test_the_filter_me_finds_elements_of_the_own_user(handbook: Storage) -> None:
     anna = Office(handbook, Role.ANALYZER, Role.EDITOR, user_id=ID["anna"])
     with tenant_scope(handbook):
         version = ElementVersion.objects.get(id=ID["anna"])
@@ -98,7 +98,7 @@ def test_mine_is_what_names_the_user_of_the_account(handbook: Storage) -> None:
     assert rows(anna, "author=me") == ["Handle every order"]
 
 
-def test_validity_is_that_of_the_published_version(office: Office, handbook: Storage) -> None:
+def test_validity_is_that_of_the_released_version(office: Office, handbook: Storage) -> None:
     with tenant_scope(handbook):
         ElementVersion.objects.filter(id=ID["order-2"]).update(valid_until="2999-01-01T00:00Z")
         ElementVersion.objects.filter(id=ID["erp-1"]).update(valid_from="2998-01-01T00:00Z")
@@ -106,7 +106,7 @@ def test_validity_is_that_of_the_published_version(office: Office, handbook: Sto
     assert "2999-01-01" in main_text(office.get(f"{LIST}?q=every"))
 
 
-def test_filters_that_are_on_can_be_taken_off(office: Office) -> None:
+def test_active_filters_can_be_removed(office: Office) -> None:
     page = office.get(f"{LIST}?facet=processes&state=inProcess").content.decode()
     assert re.findall(r'<li><span>([^<]*)<strong>([^<]*)</strong></span><a href="([^"]*)"', page) == [
         ("Facet: ", "Processes", "?state=inProcess"),
@@ -129,15 +129,13 @@ def test_filters_that_are_on_can_be_taken_off(office: Office) -> None:
         (ID["start-2"], []),
     ],
 )  # fmt: skip
-def test_search_finds_beginnings_first_then_what_holds_the_text_in_any_language(
+def test_search_finds_beginnings_first_then_words_in_any_language(
     office: Office, text: str, expected: list[str]
 ) -> None:
     assert rows(office, f"q={text}") == expected
 
 
-def test_pages_go_on_while_there_is_more_and_search_goes_over_its_parts(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_continue_over_the_parts_of_a_search(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ElementAdmin, "list_per_page", 5)
     whole, searched = rows_of_pages(office, ""), rows_of_pages(office, "q=e")
     assert whole == EVERYTHING
@@ -156,13 +154,13 @@ def rows_of_pages(office: Office, query: str) -> list[str]:
     raise AssertionError("the pages never end")
 
 
-def test_the_other_tenant_with_the_same_ids_has_a_list_of_its_own(handbook: Storage, office: Office) -> None:
+def test_the_other_tenant_with_the_same_ids_has_its_own_list(handbook: Storage, office: Office) -> None:
     rival = Storage.objects.get(collection__key="rival", key="handbook")
     assert rows(Office(rival, Role.ANALYZER)) == sorted((f"Rival {name}" for name in EVERYTHING), key=str.casefold)
     assert Office(rival, Role.ANALYZER).get(f"/acme/handbook/admin/{LIST}").status_code == 404
 
 
-def test_who_may_not_make_elements_is_not_offered_to(handbook: Storage, office: Office) -> None:
+def test_adding_is_offered_only_with_permission(handbook: Storage, office: Office) -> None:
     add = "/acme/handbook/admin/elements/element/add/"
     assert add not in office.get(LIST).content.decode()
     assert add in Office(handbook, Role.EDITOR).get(LIST).content.decode()

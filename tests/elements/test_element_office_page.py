@@ -31,7 +31,7 @@ def page_of(name: str) -> str:
     return f"elements/element/{ID[name]}/change/"
 
 
-def test_the_head_says_what_it_is_and_where_it_stands(office: Office) -> None:
+def test_the_head_shows_type_state_and_path(office: Office) -> None:
     text = office.element(ID["order"])
     assert "Tree House Sales Handle every order Sub process In process Version 2.1 Edit Add below" in text
     assert "Read-only" not in text
@@ -51,13 +51,13 @@ def test_a_version_is_picked_by_its_id(office: Office) -> None:
 
 
 @pytest.mark.parametrize("id", ["nonsense", "00000000-0000-4000-8000-ffffffffffff"])
-def test_what_is_not_there_is_not_found(office: Office, id: str) -> None:
+def test_unknown_elements_are_not_found(office: Office, id: str) -> None:
     assert office.get(f"elements/element/{id}/change/").status_code == 404
     assert office.get(f"elements/element/{id}/edit/").status_code == 404
     assert office.get(f"elements/element/{id}/delete/").status_code == 404
 
 
-def test_links_lead_to_the_page_for_readers_and_to_the_api(office: Office, handbook: Storage) -> None:
+def test_links_lead_to_the_reader_page_and_to_the_api(office: Office, handbook: Storage) -> None:
     page = office.get(f"{page_of('order')}?version={ID['order-2']}").content.decode()
     api = f"{BASE}/_api/rest/facets/processes/views/detail/elements/{ID['order-2']}"
     assert f'href="{BASE}/1033/processes/{ID["order-2"]}"' in page
@@ -65,7 +65,7 @@ def test_links_lead_to_the_page_for_readers_and_to_the_api(office: Office, handb
     assert office.get(api.removeprefix("http://testserver")).json()["count"] == 1
 
 
-def test_attributes_stand_side_by_side_with_what_is_missing_marked(office: Office) -> None:
+def test_attributes_are_shown_by_culture_with_missing_values_marked(office: Office) -> None:
     text = office.element(ID["order"], version=ID["order-2"])
     assert "Attribute German English default" in text
     assert "Label name Auftrag abwickeln Handle order" in text
@@ -130,7 +130,7 @@ def test_two_versions_side_by_side(office: Office) -> None:
     assert "<del>CRM</del>" in page
 
 
-def test_a_copy_of_the_same_is_no_difference(office: Office, handbook: Storage) -> None:
+def test_an_identical_copy_has_no_differences(office: Office, handbook: Storage) -> None:
     """Elements of diagrams differ in each version but have the same creation id (D11)."""
     with tenant_scope(handbook):
         for version, target in (("order-2", "check-2"), ("order-3", "check-3")):
@@ -146,7 +146,7 @@ def test_any_two_versions_can_be_picked(office: Office) -> None:
     assert "Label (English) changed Take order Handle every order" in text
 
 
-def test_the_record_tells_what_was_before_and_after(office: Office, handbook: Storage) -> None:
+def test_the_history_shows_values_before_and_after(office: Office, handbook: Storage) -> None:
     assert "This element has not been changed since it was imported." in office.element(ID["order"], tab="record")
     data = office.form(f"elements/element/{ID['order']}/edit/")
     office.post(f"elements/element/{ID['order']}/edit/", {**data, "a-scope-1033": "All of it", "r-owner": ID["ben"]})
@@ -186,9 +186,7 @@ def test_the_other_tenant_with_the_same_ids_shows_its_own(handbook: Storage, off
         (Role.ADMINISTRATOR, "check-3", ""),
     ],
 )
-def test_why_it_is_read_only_is_said_and_nothing_is_offered(
-    handbook: Storage, role: Role, name: str, words: str
-) -> None:
+def test_the_page_explains_why_an_element_is_read_only(handbook: Storage, role: Role, name: str, words: str) -> None:
     office = Office(handbook, role)
     page = office.get(page_of(name))
     assert words in main_text(page)
@@ -201,7 +199,7 @@ def test_why_it_is_read_only_is_said_and_nothing_is_offered(
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.APPROVER])
-def test_who_may_not_change_anything_is_refused(handbook: Storage, role: Role) -> None:
+def test_changes_without_permission_are_refused(handbook: Storage, role: Role) -> None:
     office = Office(handbook, role)
     for path in (
         f"elements/element/{ID['invoice']}/edit/",
@@ -230,7 +228,7 @@ def test_the_tree_opens_level_by_level_by_links_alone(office: Office) -> None:
     assert re.search(r"Sales .* ship .* Invoice .* Handle every order", office.page(both))
 
 
-def test_adding_below_is_offered_where_the_caller_may(handbook: Storage, office: Office) -> None:
+def test_adding_below_is_offered_with_permission(handbook: Storage, office: Office) -> None:
     path = f"elements/tree/?facet=processes&open={ID['house']},{ID['sales']}"
     add = f"{office.base}elements/element/add/?type="
     assert f"{add}mainProcess&amp;parent={ID['house']}" in office.get(path).content.decode()

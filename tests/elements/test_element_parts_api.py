@@ -1,9 +1,8 @@
-"""Operations 6 to 10 and 13, whole: attributes, related contexts, children, content and versions of an element."""
+"""Parts of an element, operations 6 to 10 and 13: attributes, related contexts, children, content and versions."""
 
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
@@ -12,84 +11,28 @@ from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.handbook import AUTHOR_NOTE, BASE, HTML, ID, IMAGE, NO_END, TYPE_NAMES, pages, wire
+from tests.elements.element_parts import (
+    FOUNDED,
+    HISTORY,
+    ORDER_2,
+    ORDER_3,
+    RELATED_2,
+    RELATED_3,
+    RELEASED,
+    SYSTEMS,
+    found,
+    part,
+    refused,
+)
+from tests.elements.handbook import AUTHOR_NOTE, BASE, ID, TYPE_NAMES, pages, wire
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
-
-CREATED, CHANGED = {"127": "2026-02-01T09:10:00"}, {"127": "2026-03-02T09:15:20.25"}
-FOUNDED = {"127": "2026-01-05T08:00:00"}
-RELEASED = {"relOn": {"127": "2026-02-10T12:00:00"}, "validFrom": {"127": "2026-02-10T00:00:00"}}
-ORDER_2 = {
-    "changedOn": CHANGED,
-    "cost": {"127": 12345678901234567890.125},
-    "count": {"127": 3},
-    "createdOn": CREATED,
-    "description": {"1033": f"{HTML}<p>From order to invoice.</p>"},
-    "dueDate": {"127": "2026-12-31"},
-    "gotoUrl": pages("order-2"),
-    "images": {"127": [IMAGE]},
-    "isReleased": {"127": True},
-    "name": {"1031": "Auftrag\nabwickeln", "1033": "Handle order"},
-    "relOn": {"127": "2026-02-20T10:00:00"},
-    "scope": {"1033": "Whole company"},
-    "state1": {"127": "released"},
-    "validFrom": {"127": "2026-02-20T00:00:00"},
-    "validUntil": NO_END,
-    "version": {"127": "2.0"},
-}
-ORDER_3 = {
-    "authorNote": AUTHOR_NOTE,
-    "changedOn": CHANGED,
-    "createdOn": CREATED,
-    "gotoUrl": pages("order-3"),
-    "isReleased": {"127": False},
-    "name": {"1033": "Handle every order"},
-    "state1": {"127": "inProcess"},
-    "validUntil": NO_END,
-    "version": {"127": "2.1"},
-}
-HISTORY = [wire("order-1"), wire("order-2")]
-SYSTEMS = [wire("crm-1"), wire("erp-2"), wire("old-1")]
-RELATED_2 = {
-    "changedBy": [wire("anna")],
-    "createdBy": [wire("anna")],
-    "owner": [wire("anna")],
-    "relBy": [wire("ben")],
-    "releaseHistory": HISTORY,
-    "systems": SYSTEMS,
-}
-RELATED_3 = {
-    "author": [wire("anna")],
-    "changedBy": [wire("token")],
-    "createdBy": [wire("anna")],
-    "releaseHistory": HISTORY,
-    "systems": [wire("erp-2")],
-}
-NOT_THERE = "00000000-0000-4000-8000-00000000ffff"
-
-
-def part(element: str, rest: str, view: str = "detail", facet: str = "processes", **query: str) -> str:
-    asked = f"?{urlencode({f'${name}': value for name, value in query.items()})}" if query else ""
-    return f"/acme/handbook/_api/rest/facets/{facet}/views/{view}/elements/{ID.get(element, element)}/{rest}{asked}"
 
 
 @pytest.fixture
 def editor(handbook: Storage) -> str:
     return token_for(handbook, Role.EDITOR)
-
-
-def found(response: Any) -> list[str]:
-    return [each.get("versionId", each["id"]) for each in response.json()["elements"]]
-
-
-def refused(response: Any, status: int, *mentions: str) -> None:
-    """The error body of D3, whose one problem names what is wrong."""
-    body = response.json()
-    assert (response.status_code, body["type"]) == (status, "error")
-    assert body["output"] == ("inline" if status == 400 else "volatile")
-    assert body["data"] == [{"error": body["message"]}]
-    assert all(each in body["message"] for each in mentions), body["message"]
 
 
 class TestAttributes:
@@ -142,7 +85,7 @@ class TestOneAttribute:
     def test_unknown_ones_and_contexts_are_not_there(self, api: ApiClient, name: str) -> None:
         refused(api.get(part("order", f"attributes/{name}")), 404, "subProcess", name)
 
-    def test_a_filter_that_does_not_match_leaves_nothing(self, api: ApiClient) -> None:
+    def test_a_filter_without_match_returns_an_empty_list(self, api: ApiClient) -> None:
         body = api.get(part("order", "attributes/scope", filter="count -eq 4")).json()
         assert body == {"count": 0, "values": {}}
 
@@ -199,7 +142,7 @@ class TestOneContext:
         body = api.get(part("order-2", "related/systems", "list"), token=editor).json()
         assert body == {"count": 1, "values": {"systems": SYSTEMS}}
 
-    def test_what_is_innermost_carries_attributes_and_no_address(self, api: ApiClient) -> None:
+    def test_innermost_references_have_attributes_and_no_address(self, api: ApiClient) -> None:
         response = api.get(part("order", "related/owner", expandRelated="owner"))
         culture = {"lcid": {"127": "1031"}, "name": {"1031": "Deutsch", "1033": "German"}}
         crew = {"name": {"1031": "Mannschaft", "1033": "Crew"}}
@@ -224,7 +167,7 @@ class TestOneContext:
         assert body == {"count": 0, "values": {}}
 
     def test_filter_knows_the_types_that_derived_contexts_lead_to(self, api: ApiClient, editor: str) -> None:
-        """A token may be who has changed something; the history of a system consists of systems."""
+        """`changedBy` can be a token; the history of a system consists of systems."""
         body = api.get(part("order", "related/changedBy", filter="name -eq Nightly"), token=editor).json()
         assert body == {"count": 1, "values": {"changedBy": [wire("token")]}}
         history = {"count": 1, "values": {"releaseHistory": [wire("erp-1")]}}
@@ -275,7 +218,7 @@ class TestChildren:
     def test_none(self, api: ApiClient, editor: str, element: str) -> None:
         assert api.get(part(element, "children"), token=editor).json() == {"count": 0, "elements": []}
 
-    def test_what_lives_in_the_diagram_is_content_and_no_child(
+    def test_elements_of_the_diagram_are_content_and_not_children(
         self, api: ApiClient, handbook: Storage, editor: str
     ) -> None:
         with tenant_scope(handbook):
@@ -287,7 +230,7 @@ class TestChildren:
 
 
 def shape(name: str, element: str, names: dict[str, str], *before: tuple[str, str], **more: Any) -> dict[str, Any]:
-    """A shape of the diagram of order-2."""
+    """Return a shape of the diagram of order-2."""
     goto = {lcid: f"{BASE}/{lcid}/processes/{ID['order-2']}?shape={ID[name]}" for lcid in ("1031", "1033")}
     return {
         "properties": {
@@ -306,7 +249,7 @@ class TestContent:
     before_check = [("shape-start-2", "start-2"), ("shape-invoice-2", "invoice-1")]
     after_check = ("shape-check-2", "check-2")
 
-    def test_shapes_in_their_order_with_what_precedes_each(self, api: ApiClient, editor: str) -> None:
+    def test_shapes_in_order_with_their_predecessors(self, api: ApiClient, editor: str) -> None:
         check = shape("shape-check-2", "check-2", self.checked, *self.before_check, related={"systems": SYSTEMS[:2]})
         ship = shape("shape-ship-2", "ship-1", {"1033": "ship"}, self.after_check)
         invoice = shape("shape-invoice-2", "invoice-1", {"1033": "Invoice"}, self.after_check)
@@ -433,98 +376,3 @@ class TestVersions:
         }
         none = api.get(part("order", "versions", filter="state -eq inReview"), token=editor)
         assert none.json() == {"count": 0, "elements": []}
-
-
-# How each part is asked for: its api-version, its name for lists, the parameters it takes.
-SELECTED = ("$filter", "$select", "$expandRelated")
-PARTS = {
-    "attributes": ("1.0", ("$filter", "$select")),
-    "attributes/name": ("1.0", ("$filter",)),
-    "related": ("1.0", SELECTED),
-    "related/systems": ("1.0", ("$filter", "$expandRelated")),
-    "children": ("4.0", ()),
-    "content": ("2.0", ()),
-    "versions": ("4.0", (*SELECTED, "$resources")),
-}
-EVERY = ("$filter", "$select", "$expandRelated", "$resources", "$page", "$pageSize", "$pageSelectionKey", "$top")
-NOT_TAKEN = [(rest, name) for rest, (_, taken) in PARTS.items() for name in EVERY if name not in taken]
-READ_BY_POST = [rest for rest in PARTS if rest != "content"]
-every_part = pytest.mark.parametrize("rest", PARTS)
-
-
-@every_part
-def test_every_spelling_of_an_address_answers_alike(api: ApiClient, editor: str, rest: str) -> None:
-    plain = api.get(part("order", rest), token=editor)
-    assert (plain.status_code, plain["api-version"]) == (200, PARTS[rest][0])
-    assert plain["Content-Type"] == "application/json"
-    assert plain["Cache-Control"] == "private, no-cache"
-    for address in (
-        part("order", f"{rest}/"),
-        part("order-3", rest),
-        part(ID["order"].upper(), rest),
-        part(ID["order-3"].upper(), rest),
-        part("order", rest, "DETAIL", "Processes"),
-    ):
-        assert api.get(address, token=editor).content == plain.content, address
-    head = api.head(part("order", rest), token=editor)
-    assert (head.status_code, head.content, head["api-version"]) == (200, b"", PARTS[rest][0])
-
-
-@pytest.mark.parametrize("rest", READ_BY_POST)
-def test_post_without_a_body_reads_and_with_one_is_refused(api: ApiClient, editor: str, rest: str) -> None:
-    for address in (part("order", rest), part("order", f"{rest}/")):
-        response = api.generic("POST", address, token=editor)
-        assert (response.status_code, response.content) == (200, api.get(address, token=editor).content)
-    body = {"elements": [{"id": ID["order"]}]}
-    refused(api.post(part("order", rest), body, content_type="application/json", token=editor), 400, "body")
-
-
-@every_part
-def test_a_wrong_method_is_told_which_are_right(api: ApiClient, editor: str, rest: str) -> None:
-    allowed = "GET, HEAD, POST"
-    for method in (api.put, api.patch, api.delete):
-        response = method(part("order", rest), token=editor)
-        refused(response, 405, allowed)
-        assert response["Allow"] == allowed
-
-
-@pytest.mark.parametrize(("rest", "name"), NOT_TAKEN)
-def test_parameters_without_effect_are_refused_naming_those_there_are(api: ApiClient, rest: str, name: str) -> None:
-    refused(api.get(f"{part('order', rest)}?{name}=1"), 400, name, *PARTS[rest][1])
-
-
-@pytest.mark.parametrize(("rest", "name"), [(rest, name) for rest, (_, taken) in PARTS.items() for name in taken])
-def test_parameters_that_name_what_is_not_there_are_refused(api: ApiClient, rest: str, name: str) -> None:
-    wrong = "colour -eq 'red'" if name == "$filter" else "colour"
-    refused(api.get(f"{part('order', rest)}?{urlencode({name: wrong})}"), 400, "colour")
-
-
-@every_part
-def test_what_is_not_there(api: ApiClient, handbook: Storage, editor: str, rest: str) -> None:
-    refused(api.get(part("order", rest, facet="recipes")), 404, "recipes")
-    refused(api.get(part("order", rest, "gallery")), 404, "gallery")
-    refused(api.get(part(NOT_THERE, rest)), 404, NOT_THERE)
-    refused(api.get(part("erp", rest), token=editor), 404, ID["erp"])  # of another facet
-    refused(api.get(part("check-3", rest, "list"), token=editor), 404, ID["check-3"])  # of a type not in the view
-    refused(api.get(part("shape-check-3", rest), token=editor), 404, ID["shape-check-3"])  # a shape is no element
-    for hidden in ("invoice", "order-1", "order-3", "retired"):
-        refused(api.get(part(hidden, rest)), 404, ID[hidden])
-    for no_guid in ("orders", "1", ID["order"][:-1], ID["order"].replace("-", ""), f"{{{ID['order']}}}"):
-        refused(api.get(part(no_guid, rest), token=editor), 400, no_guid)
-
-
-@every_part
-def test_older_api_versions(api: ApiClient, handbook: Storage, rest: str) -> None:
-    label = PARTS[rest][0]
-    newest = api.get(part("order", rest)).json()
-    for version in ("1.0", "2.0", "3.0", "4.0"):
-        by_header = api.get(part("order", rest), headers={"api-version": version})
-        by_query = api.get(f"{part('order', rest)}?api-version={version}")
-        assert by_query.content == by_header.content
-        if version > label:
-            refused(by_header, 400, version, label)
-            continue
-        name = "values" if label == "4.0" and version < "4.0" else list(newest)[1]
-        assert by_header.json() == {"count": newest["count"], name: list(newest.values())[1]}
-        assert by_header["api-version"] == by_query["api-version"] == version
-    refused(api.get(part("order", rest), headers={"api-version": "1.5"}), 400, "1.5", "1.0", label)

@@ -1,4 +1,4 @@
-"""Lists of elements and single elements, operations 3 and 4: whole answers (D6 to D10)."""
+"""Lists of elements and single elements, operations 3 and 4: whole responses (D6 to D10)."""
 
 from __future__ import annotations
 
@@ -11,104 +11,17 @@ from pytest_django import Settings
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
-from tests.elements.handbook import AUTHOR_NOTE, BASE, HTML, ID, TYPE_NAMES, pages, wire
+from tests.elements.expected_elements import DRAFT, PUBLISHED, in_order
+from tests.elements.handbook import AUTHOR_NOTE, BASE, ID, TYPE_NAMES, wire
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views"
-NO_END = {"127": "9999-12-31T00:00:00"}
-CHANGED = {"127": "2026-03-02T09:15:20.25"}
-CREATED = {"127": "2026-02-01T09:10:00"}
 
 
 @pytest.fixture
 def editor(handbook: Storage) -> str:
     return token_for(handbook, Role.EDITOR)
-
-
-# The version in revision, through a view that shows everything: order of keys and all.
-DRAFT: dict[str, Any] = {
-    "facetName": "processes",
-    "id": ID["order"],
-    "versionId": ID["order-3"],
-    "type": "subProcess",
-    "state": "inProcess",
-    "displayNames": {"1031": "Teilprozess", "1033": "Sub process"},
-    "attributes": {
-        "authorNote": AUTHOR_NOTE,
-        "changedOn": CHANGED,
-        "createdOn": CREATED,
-        "gotoUrl": pages("order-3"),
-        "isReleased": {"127": False},
-        "name": {"1033": "Handle every order"},
-        "state1": {"127": "inProcess"},
-        "validUntil": NO_END,
-        "version": {"127": "2.1"},
-    },
-    "related": {
-        "author": [wire("anna")],
-        "changedBy": [wire("token")],
-        "createdBy": [wire("anna")],
-        "releaseHistory": [wire("order-1"), wire("order-2")],
-        "systems": [wire("erp-2")],
-    },
-    "content": [wire("start-3"), wire("check-3")],
-    "rootPath": [wire("sales-1"), wire("house")],
-}
-# What a viewer gets for the same element: the published version, without what is not published.
-PUBLISHED: dict[str, Any] = {
-    "facetName": "processes",
-    "id": ID["order"],
-    "versionId": ID["order-2"],
-    "type": "subProcess",
-    "state": "released",
-    "displayNames": {"1031": "Teilprozess", "1033": "Sub process"},
-    "attributes": {
-        "changedOn": CHANGED,
-        "cost": {"127": 12345678901234567890.125},
-        "count": {"127": 3},
-        "createdOn": CREATED,
-        "description": {"1033": f"{HTML}<p>From order to invoice.</p>"},
-        "dueDate": {"127": "2026-12-31"},
-        "gotoUrl": pages("order-2"),
-        "images": {
-            "127": [
-                {
-                    "address": "a1",
-                    "fullAddress": "https://x.example/a1",
-                    "mimeType": "image/png",
-                    "protocol": "https",
-                    "title": "Board",
-                }
-            ]
-        },
-        "isReleased": {"127": True},
-        "name": {"1031": "Auftrag\nabwickeln", "1033": "Handle order"},
-        "relOn": {"127": "2026-02-20T10:00:00"},
-        "scope": {"1033": "Whole company"},
-        "state1": {"127": "released"},
-        "validFrom": {"127": "2026-02-20T00:00:00"},
-        "validUntil": NO_END,
-        "version": {"127": "2.0"},
-    },
-    "related": {
-        "changedBy": [wire("anna")],
-        "createdBy": [wire("anna")],
-        "owner": [wire("anna")],
-        "relBy": [wire("ben")],
-        "releaseHistory": [wire("order-2")],
-        "systems": [wire("erp-1")],
-    },
-    "content": [wire("start-2"), wire("check-2"), wire("ship-1")],
-    "rootPath": [wire("sales-1"), wire("house")],
-}
-
-
-def in_order(value: Any) -> Any:
-    """Dictionaries as lists of pairs, so that the order of keys counts, too."""
-    if isinstance(value, dict):
-        return [(key, in_order(each)) for key, each in value.items()]
-    return [in_order(each) for each in value] if isinstance(value, list) else value
 
 
 def element(api: ApiClient, name: str, query: str = "", view: str = "detail", **options: Any) -> Any:
@@ -119,7 +32,7 @@ def element(api: ApiClient, name: str, query: str = "", view: str = "detail", **
     return found["elements"][0]
 
 
-def test_who_sees_drafts_reads_the_newest_version(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_callers_who_see_drafts_read_the_newest_version(handbook: Storage, api: ApiClient, editor: str) -> None:
     assert in_order(element(api, "order", token=editor)) == in_order(DRAFT)
 
 
@@ -136,17 +49,17 @@ def test_decimals_keep_every_digit(handbook: Storage, api: ApiClient) -> None:
 def test_a_version_is_addressed_by_its_own_id(handbook: Storage, api: ApiClient, editor: str) -> None:
     released = element(api, "order-2", token=editor)
     assert (released["versionId"], released["state"]) == (ID["order-2"], "released")
-    # Read by somebody who sees drafts, what it refers to is shown in its newest version.
+    # For a caller who sees drafts, references show the newest version of their target.
     assert released["related"]["systems"] == [wire("crm-1"), wire("erp-2"), wire("old-1")]
     assert released["related"]["releaseHistory"] == [wire("order-1"), wire("order-2")]
     assert released["content"] == [wire("start-2"), wire("check-2"), wire("ship-1"), wire("invoice-1")]
     assert element(api, "order-1", token=editor)["attributes"]["validUntil"] == {"127": "2026-02-20T00:00:00"}
-    # For a viewer it is the published version or none.
+    # For a viewer, references show the published version, or nothing.
     assert element(api, "order-2") == PUBLISHED
 
 
 @pytest.mark.parametrize("name", ["order-1", "order-3", "invoice", "invoice-1", "retired", "retired-1", "start-3"])
-def test_what_is_not_published_does_not_exist_for_a_viewer(handbook: Storage, api: ApiClient, name: str) -> None:
+def test_unpublished_elements_do_not_exist_for_a_viewer(handbook: Storage, api: ApiClient, name: str) -> None:
     hidden = api.get(f"{PROCESSES}/detail/elements/{ID[name]}")
     assert hidden.status_code == 404
     assert hidden.json() == {
@@ -217,7 +130,7 @@ def names(answer: Any) -> list[str]:
 
 
 def test_a_flat_view_lists_every_element_of_its_types_by_name(handbook: Storage, api: ApiClient, editor: str) -> None:
-    """Letter case does not count, but the name of the version that the caller reads does."""
+    """The order ignores letter case, and follows the name in the version that the caller sees."""
     assert names(api.get(f"{PROCESSES}/list/elements", token=editor)) == [
         "Handle every order", "Invoice", "Loose end", "Retired", "Sales", "ship",
     ]  # fmt: skip
@@ -240,7 +153,7 @@ def test_a_view_shows_its_properties_and_follows_its_types(handbook: Storage, ap
         "content": [wire("start-3"), wire("check-3")],
         "rootPath": [wire("sales-1", view="list")],
     }
-    # Tree: children in their order, with addresses into this view; the diagram's elements are no children.
+    # Tree: children in order, with addresses in this view. Elements of the diagram are not children.
     assert element(api, "sales", view="tree", token=editor)["children"] == [
         wire("ship-1", view="tree"), wire("invoice-1", view="tree"), wire("order-3", view="tree"),
     ]  # fmt: skip
@@ -264,7 +177,7 @@ def test_select_restricts_attributes_and_contexts_only(handbook: Storage, api: A
     assert only_contexts == {**without, "related": {"systems": [wire("erp-2")]}}
 
 
-def test_select_may_name_what_the_view_does_not_show(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_select_can_name_properties_outside_the_view(handbook: Storage, api: ApiClient, editor: str) -> None:
     found = element(api, "order", "?$select=%20systems%20,authorNote", view="list", token=editor)
     assert (found["attributes"], found["related"]) == ({"authorNote": AUTHOR_NOTE}, {"systems": [wire("erp-2")]})
 
@@ -279,7 +192,7 @@ def test_select_may_name_what_the_view_does_not_show(handbook: Storage, api: Api
         ("children", set()),
     ],
 )
-def test_resources_restrict_what_comes_with_the_identity(
+def test_resources_restrict_the_parts_of_an_element(
     handbook: Storage, api: ApiClient, editor: str, resources: str, kept: set[str]
 ) -> None:
     identity = {"facetName", "id", "versionId", "type", "state"}
@@ -297,7 +210,9 @@ def test_versions_are_a_resource_on_request(handbook: Storage, api: ApiClient, e
     assert element(api, "house", "?$resources=versions", view="tree") == wire("house", bare=True)
 
 
-def test_expanding_a_context_shows_what_its_targets_refer_to(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_expanding_a_context_shows_the_references_of_its_targets(
+    handbook: Storage, api: ApiClient, editor: str
+) -> None:
     found = element(api, "order-2", "?$select=systems,owner&$expandRelated=systems,owner", token=editor)
     assert in_order(found["related"]) == in_order(
         {
@@ -458,7 +373,7 @@ def test_other_unknown_parameters_are_ignored(handbook: Storage, client: Client)
     assert client.get(f"{element}?page=1").json() == client.get(element).json()
 
 
-def test_every_problem_of_the_parameters_is_told_at_once(handbook: Storage, api: ApiClient) -> None:
+def test_all_invalid_parameters_are_reported_at_once(handbook: Storage, api: ApiClient) -> None:
     answer = api.get(f"{PROCESSES}/tree/elements?$select=nothing&$page=0&$pageSize=x&$filter=(&$top=1")
     assert answer.status_code == 400
     assert answer.json()["message"] == "5 parameters are invalid."
@@ -473,7 +388,7 @@ def test_a_parameter_without_a_value_counts_as_not_given(handbook: Storage, api:
     assert api.get(address + empty).content == api.get(address).content
 
 
-def test_a_request_that_takes_too_long_is_told_to_ask_for_less(
+def test_a_statement_timeout_asks_for_a_smaller_request(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.STATEMENT_TIMEOUT = 1

@@ -1,4 +1,4 @@
-"""Random filters over random elements: the database finds what the plain reading of the rules says (D13)."""
+"""Random filters over random elements: the database finds the same elements as the evaluation in Python (D13)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.elements.filter_world import (
     STATES,
     TEMPLATE,
     ZONES,
+    FilteredVersion,
+    FilterWorld,
     Thing,
-    Version,
-    World,
     filter_world,
     identity,
     quoted,
@@ -45,7 +45,7 @@ TEXTS = [
 NUMBERS = [0, 1, -1, 12, 2**63 - 1, -(2**63), Decimal("0.1"), Decimal("0.10"), Decimal("1E+20"), Decimal("-0.0"), Decimal("1.00000000000000000000000000001")]  # fmt: skip
 DAYS = ["2026-01-02", "2026-03-29", "0001-01-01", "9999-12-31"]
 MOMENTS = ["2026-01-02T00:00:00", "2026-03-29T02:30:00", "2026-01-02T03:04:05.5", "2026-01-02T03:04:05.1234567", "2026-01-02T03:04:05.123456", "9999-12-31T23:59:59.9999999"]  # fmt: skip
-# Around the changes of the clocks in all zones, and far away.
+# Around the clock changes of all zones, and far away.
 INSTANTS = [
     *(datetime(2026, month, day, hour, minute, tzinfo=UTC) for month, day, hours in [(3, 29, (0, 1, 2)), (10, 25, (0, 1)), (11, 1, (5, 6)), (3, 8, (6, 7)), (4, 4, (14, 15))] for hour in hours for minute in (0, 30)),
     *(datetime(2026, 10, 25, 0, 59, 59, 999999, tzinfo=UTC), datetime(2026, 1, 2, 3, 4, 5, 1, tzinfo=UTC), datetime(2011, 12, 30, 9, 59, tzinfo=UTC), datetime(2011, 12, 30, 10, 0, tzinfo=UTC)),
@@ -63,12 +63,12 @@ VALUES: dict[DataType, list[Any]] = {
     DataType.DATE_TIME: MOMENTS,
     DataType.FILES: [[], FILES[:1], FILES],
 }
-# What no configuration allows now, but perhaps an earlier one did.
+# Values that no current configuration allows, but an earlier one may have.
 LEFT_OVER: list[Any] = [None, 5, "x", [], ["s", 3], {}, True, "2026-01-02T00:00:00"]
 
 
 class Maker:
-    """Random elements; the same seed makes the same."""
+    """Return random elements; the same seed gives the same ones."""
 
     def __init__(self, seed: int) -> None:
         self.types = {each.key: each for each in read_template(TEMPLATE).types}
@@ -82,7 +82,7 @@ class Maker:
         pick, id = self.random, self.ids[number]
         type = self.types[pick.choice(["box", "box", "box", "bag", "bag", "dot", "person"])]
         if not type.is_versioned:
-            # A state that is left over from a time when the type had versions.
+            # A state from a time when the type had versions.
             [state] = self.states(1) if pick.random() < 0.2 else [""]
             own = self.version(id, type, state)
             return Thing(id, type.key, [own], published=0, creation_id=pick.choice(self.ids))
@@ -94,7 +94,7 @@ class Maker:
         return Thing(id, type.key, versions, pick.randrange(len(versions)), published)
 
     def states(self, number: int) -> list[str]:
-        """Of the versions of one element: one of them is open at most, and one published."""
+        """Return states of the versions of one element: at most one is open, and one published."""
         found: list[str] = []
         free = ["", *STATES]
         while len(found) < number:
@@ -103,10 +103,10 @@ class Maker:
             free = [each for each in free if not any({each, state} <= alone for alone in (OPEN, PUBLISHED))]
         return found
 
-    def version(self, id: UUID, type: ElementType, state: str, place: int = 0) -> Version:
+    def version(self, id: UUID, type: ElementType, state: str, place: int = 0) -> FilteredVersion:
         pick = self.random
         major = pick.choice([None, 0, 1, 2, 10])
-        return Version(
+        return FilteredVersion(
             id,
             state=state,
             major=major,
@@ -155,7 +155,7 @@ ORDERS = [each for each in Operator if each is not Operator.IN]
 
 
 def operands(vocabulary: Vocabulary) -> list[tuple[str, ValueKind]]:
-    """Everything that can be asked for, with the kind of literal that fits."""
+    """Return all possible operands, with the kind of literal that fits."""
     found = [("id", ValueKind.ID), ("versionId", ValueKind.ID), ("creationId", ValueKind.ID)]
     found += [(name, ValueKind.TEXT) for name in ("type", "state", "stereotype", "facetName")]
     found += [("attributes", kind) for kind in ValueKind if kind is not ValueKind.ID]
@@ -200,7 +200,7 @@ def expressions(known: list[tuple[str, ValueKind]]) -> st.SearchStrategy[str]:
 @pytest.fixture(scope="module")
 def random_world(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+) -> Iterator[FilterWorld]:
     with (
         django_db_blocker.unblock(),
         filter_world("random", Maker(1).things(), tmp_path_factory.mktemp("random")) as world,
@@ -208,7 +208,7 @@ def random_world(
         yield world
 
 
-def test_random_filters_find_what_the_rules_say(random_world: World) -> None:
+def test_random_filters_agree_with_the_evaluation(random_world: FilterWorld) -> None:
     matched = 0
 
     @settings(max_examples=scaled(2000), deadline=None, database=None)
@@ -224,4 +224,4 @@ def test_random_filters_find_what_the_rules_say(random_world: World) -> None:
     assert found == {"", *STATES}
     with tenant_scope(random_world.storage):
         check()
-    assert matched > scaled(800)  # else the filters are too easy
+    assert matched > scaled(800)  # otherwise the filters are too easy

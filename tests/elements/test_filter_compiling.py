@@ -1,4 +1,4 @@
-"""Filters in the database (D13): hand-picked elements, and what each filter finds among them."""
+"""Filters in the database (D13): selected elements, and the matches of each filter."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.elements.filter_world import (
     BERLIN,
     NEW_YORK,
     SELECT,
+    FilteredVersion,
+    FilterWorld,
     Thing,
-    Version,
-    World,
     filter_world,
     identity,
     quoted,
@@ -32,8 +32,8 @@ from tests.elements.filter_world import (
 pytestmark = pytest.mark.django_db
 
 
-def version(name: str, **fields: Any) -> Version:
-    return Version(identity(name), **fields)
+def version(name: str, **fields: Any) -> FilteredVersion:
+    return FilteredVersion(identity(name), **fields)
 
 
 def local(text: str, zone: ZoneInfo = BERLIN, fold: int = 0) -> datetime:
@@ -101,7 +101,7 @@ HAND_PICKED = {
                     "Files": {"127": []},
                     "Integer": {"127": None},
                     "Boolean": {"127": True},
-                    # Left over from earlier configurations.
+                    # Values from earlier configurations.
                     "Decimal": {"127": "1"},
                     "Date": {"127": "soon"},
                     "gone": {"127": "Zebra"},
@@ -129,7 +129,9 @@ HAND_PICKED = {
 
 
 @pytest.fixture(scope="module")
-def picked(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def picked(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FilterWorld]:
     with django_db_blocker.unblock(), filter_world("picked", HAND_PICKED, tmp_path_factory.mktemp("picked")) as world:
         yield world
 
@@ -137,7 +139,7 @@ def picked(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pyte
 ALL = "anna bag ben blank dot full full-old"
 BOXES = "blank full full-old"
 CASES = [
-    # Texts: by code point; -eq looks at letter case, functions do not.
+    # Texts compare by code point; -eq is case-sensitive, functions are not.
     ("SingleLineText -eq 'Zebra'", "full"),
     ("SingleLineText -eq 'zebra'", ""),
     ("SingleLineText -ne 'Zebra'", "anna bag ben blank dot full-old"),
@@ -163,7 +165,7 @@ CASES = [
     ("Contains(Html, 'ÜBER')", "full"),
     ("Contains(Url, 'EXAMPLE')", "full"),
     ("SelectionValue -in ('s', 'm')", "full"),
-    # Keys and files: one is enough.
+    # Keys and files: one match is enough.
     ("MultiSelectionValue -eq 's'", "full"),
     ("MultiSelectionValue -eq 'm'", ""),
     ("MultiSelectionValue -ge 't'", ""),
@@ -172,7 +174,7 @@ CASES = [
     ("Contains(Files, 'PLAN')", "full"),
     ("EndsWith(Files, '.png')", "full"),
     ("Contains(Files, 'hidden')", ""),
-    # Numbers, exactly.
+    # Numbers compare exactly.
     ("Integer -eq 0", "full"),
     ("Integer -le 0.0", "full"),
     ("Integer -lt 0", ""),
@@ -181,12 +183,12 @@ CASES = [
     ("Decimal -eq 0.1000000000000000000000000000000000000001", "full"),
     ("Decimal -in (1, 100000000000000000000000000000000000000.1e-39)", "full"),
     ("Decimal -lt 1e999 AND Decimal -gt -1e999 AND Decimal -ge 1e-999", "full"),
-    # Truth.
+    # Truth values.
     ("Boolean -eq false", "full"),
     ("Boolean -eq true", "blank"),
     ("Boolean -ne true", "anna bag ben dot full full-old"),
     ("Boolean -in (true, false)", "blank full"),
-    # Date-times that are stored.
+    # Stored date-times.
     ("Date -eq 2026-12-31", "full"),
     ("Date -lt 2026-12-31T00:00:00.0000001", ""),
     ("Date -lt 2026-12-31T00:00:00.000001", "full"),
@@ -194,7 +196,7 @@ CASES = [
     ("DateTime -gt 2026-12-31T00:00:00.123455", "full"),
     ("DateTime -gt 2026-12-31", "full"),
     ("DateTime -in (2026-12-31, '2026-12-31T00:00:00.1234560')", "full"),
-    # Types that do not agree.
+    # Types with different definitions.
     ("size -gt 11", "full"),
     ("size -eq 's'", "bag"),
     ("note -eq 'n'", "bag full"),
@@ -286,7 +288,7 @@ CASES = [
     ("attributes -lt 2020-01-01T00:00:00.000001", "full-old"),
     ("Contains(attributes, 'architekten')", "full"),
     ("IsNull(attributes)", ""),
-    # Local times: microseconds, the far end, the hour that comes twice.
+    # Local times: microseconds, the far end, the hour that occurs twice.
     ("changedOn -eq 2026-03-02T09:15:20.000001", "full"),
     ("changedOn -gt 2026-03-02T09:15:20", "full"),
     ("changedOn -gt 2026-03-02T09:15:20.000001", ""),
@@ -299,14 +301,14 @@ CASES = [
     ("relOn -eq 2026-10-25T02:30:00 AND validFrom -eq 2026-10-25T02:30:00", "full"),
     ("relOn -lt 2026-10-25T02:30:00.000001 AND validFrom -ge 2026-10-25T02:30:00", "full"),
     ("relOn -in (2026-10-25T02:30:00, 2026-01-01)", "full"),
-    # A time that clocks never show lies between those that they do.
+    # A time that clocks never show is between the times that they show.
     ("changedOn -lt 2026-03-29T02:30:00 AND relOn -gt 2026-03-29T02:30:00", "full"),
     ("changedOn -eq 2026-03-29T02:30:00", ""),
 ]
 
 
 @pytest.mark.parametrize(("filter", "names"), CASES)
-def test_what_is_found(picked: World, filter: str, names: str) -> None:
+def test_matches(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression) == ids
@@ -323,12 +325,12 @@ def test_what_is_found(picked: World, filter: str, names: str) -> None:
         (f"createdBy -eq {BEN}", ""),
         ("IsNull(createdBy)", ALL),
         ("NOT IsNull(changedBy)", "full"),
-        # Whether there are authors is told to everybody.
+        # All callers may learn whether there are authors.
         ("NOT IsNull(authorNote)", "full"),
         (f"releaseHistory -eq {HAND_PICKED['full'].id}", "full full-old"),
     ],
 )
-def test_readers_without_drafts_find_no_hidden_targets(picked: World, filter: str, names: str) -> None:
+def test_readers_without_drafts_find_no_hidden_targets(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression, sees_drafts=False) == ids
@@ -345,14 +347,14 @@ def test_readers_without_drafts_find_no_hidden_targets(picked: World, filter: st
         ("relOn -ge 2026-11-01T01:30:00", ""),
     ],
 )
-def test_local_times_are_those_of_the_zone(picked: World, filter: str, names: str) -> None:
+def test_local_times_are_those_of_the_zone(picked: FilterWorld, filter: str, names: str) -> None:
     expression, ids = picked.read(filter), sorted(str(identity(name)) for name in names.split())
     with tenant_scope(picked.storage):
         assert picked.found(expression, NEW_YORK) == ids
     assert picked.expected(expression, NEW_YORK) == ids
 
 
-def test_one_statement_that_postgres_can_plan(picked: World) -> None:
+def test_one_statement_that_postgres_can_plan(picked: FilterWorld) -> None:
     together = picked.read(" OR ".join(f"({filter})" for filter, _ in CASES[:70]))
     with tenant_scope(picked.storage), connection.cursor() as cursor:
         with CaptureQueriesContext(connection) as captured:
@@ -364,7 +366,7 @@ def test_one_statement_that_postgres_can_plan(picked: World) -> None:
             cursor.execute("EXPLAIN " + SELECT + condition.sql, condition.parameters)
 
 
-def test_nothing_of_a_filter_or_the_configuration_stands_in_the_sql(picked: World) -> None:
+def test_the_sql_contains_nothing_of_a_filter_or_the_configuration(picked: FilterWorld) -> None:
     filters = (
         "Contains({0}, {1}) OR {0} -eq {1} OR {0}[1031] -gt {1} OR IsNull({0}) OR owner -eq {2} OR Decimal -gt 4711"
     )
@@ -380,7 +382,7 @@ def test_nothing_of_a_filter_or_the_configuration_stands_in_the_sql(picked: Worl
 
 @pytest.mark.long
 def test_letter_case_is_folded_as_python_does() -> None:
-    """Every character there is finds itself, and a letter finds exactly those that fold to it."""
+    """Every character finds itself, and a letter finds exactly the letters that fold to it."""
     characters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
     cased = [each for each in characters if each.lower() != each or each.upper() != each]
     plain = sorted(set(characters) - set(cased))

@@ -1,4 +1,4 @@
-"""Local times in filters: when clocks of a zone show them, also where the clocks are set forward or back."""
+"""Local times in filters: when the clocks of a zone show them, also where clocks are set forward or back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.elements.filter_world import BERLIN, NEW_YORK, ZONES
         (ZoneInfo("America/Juneau"), "1867-10-18T18:00:00", ["1867-10-18T02:57:41", "1867-10-19T02:57:41"], 2),
     ],
 )
-def test_when_clocks_show_a_time(zone: ZoneInfo, text: str, instants: list[str], count: int) -> None:
+def test_instants_of_a_local_time(zone: ZoneInfo, text: str, instants: list[str], count: int) -> None:
     moment = datetime.fromisoformat(text)
     found = [each.astimezone(UTC).replace(tzinfo=None).isoformat() for each in instants_of(zone, moment)]
     later = spans_from(zone, moment)

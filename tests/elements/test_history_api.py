@@ -1,4 +1,4 @@
-"""The record of changes, `.../elements/{id}/history`: who, when, in which request, and what was before and after."""
+"""The change history, `.../elements/{id}/history`: author, time, request, and values before and after."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from storage.models import ApiToken, Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.drawing import anchor, content, draw, new, one, post, problems
+from tests.elements.element_parts import NOT_THERE, part
 from tests.elements.handbook import FACETS, ID, wire
-from tests.elements.test_content_api import anchor, content, draw, new, one, post, problems
-from tests.elements.test_element_parts_api import NOT_THERE, part
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def anna(handbook: Storage) -> str:
 
 
 def update(api: ApiClient, token: str, *elements: dict[str, Any] | str, **more: Any) -> Any:
-    """Texts are taken as they are, so that numbers keep their digits."""
+    """Send a text unchanged, so that numbers keep their digits."""
     texts = [each if isinstance(each, str) else json.dumps(each) for each in elements]
     body = f'{{"elements": [{", ".join(texts)}]}}'
     response = api.post(PROCESSES, body, content_type="application/json", token=token, **more)
@@ -53,7 +53,7 @@ def last_token(storage: Storage) -> ApiToken:
 
 
 def change(storage: Storage, response: Any, version: str, action: str, moment: str, **values: Any) -> dict[str, Any]:
-    """A change as it is told, made by anna in the request that was answered by `response`."""
+    """Return the expected entry of a change that Anna made with the request of `response`."""
     return {
         "versionId": ID.get(version, version),
         "action": action,
@@ -71,7 +71,7 @@ def changed_on(api: ApiClient, token: str, element: str) -> str:
 
 
 class TestWhatIsTold:
-    def test_nothing_of_what_was_never_changed(self, api: ApiClient, anna: str) -> None:
+    def test_an_unchanged_element_has_no_history(self, api: ApiClient, anna: str) -> None:
         assert history(api, anna, "order") == []
 
     def test_creating(self, api: ApiClient, handbook: Storage, anna: str) -> None:
@@ -127,7 +127,7 @@ class TestWhatIsTold:
         assert [f'"after":{{"attributes":{{"cost[127]":{value}}}}}' in text for value in (LONG, "0.10")] == [True, True]
         assert f'"before":{{"attributes":{{"cost[127]":{LONG}}}}}' in text
 
-    def test_posting_back_what_was_read_replaces_nothing(self, api: ApiClient, handbook: Storage, anna: str) -> None:
+    def test_posting_back_an_element_changes_nothing(self, api: ApiClient, handbook: Storage, anna: str) -> None:
         response = update(api, anna, one(api, anna, "order-3"))
         moment = changed_on(api, anna, "order")
         expected = change(handbook, response, "order-3", "updated", moment, before={}, after={})
@@ -208,13 +208,13 @@ class TestWhatIsTold:
 
 
 def recorded(storage: Storage, element: str) -> list[dict[str, Any]]:
-    """What is on record of deletions; of an element that is gone nothing can be asked."""
+    """Return the stored history of deletions, since the API has no history of a deleted element."""
     with tenant_scope(storage):
         found = ElementChange.objects.filter(element_id=ID.get(element, element), action="deleted")
         return [dict(each.before) for each in found]
 
 
-def test_who_a_token_of_its_own_and_the_id_of_the_request(api: ApiClient, handbook: Storage) -> None:
+def test_changes_by_a_token_have_caller_and_request_id(api: ApiClient, handbook: Storage) -> None:
     token = token_for(handbook, Role.ARCHITECT)
     stored = last_token(handbook)
     response = update(
@@ -262,7 +262,7 @@ def test_without_a_page_the_first_hundred(api: ApiClient, handbook: Storage, ann
     assert len(history(api, anna, "order", "?$page=2")) == 1
 
 
-def test_who_may_read_it(api: ApiClient, handbook: Storage, anna: str) -> None:
+def test_access_needs_the_role_analyzer(api: ApiClient, handbook: Storage, anna: str) -> None:
     update(api, anna, {"id": ID["order"], "attributes": {"scope": {"1033": "Secret"}}})
     problems(api.get(part("order", "history"), token=token_for(handbook, Role.VIEWER)), 403)
     problems(api.get(part("order", "history")), 401)

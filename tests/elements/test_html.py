@@ -1,4 +1,4 @@
-"""Html attributes (D16): what readers' browsers may get, and what is refused. Nothing is ever changed."""
+"""Html attributes (D16): markup that readers' browsers may get, and markup that is refused. Nothing is ever changed."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from elements.values.html import DECLARATION, html_problem, html_value, runs_cod
         "<p>&lt;script&gt;alert(1)&lt;/script&gt; as text</p>",
     ],
 )
-def test_what_is_taken(markup: str) -> None:
+def test_accepted_markup(markup: str) -> None:
     assert html_problem(DECLARATION + markup) is None
 
 
 @pytest.mark.parametrize(
     ("markup", "problem"),
     [
-        # code as such
+        # code itself
         ("<script>alert(1)</script>", "the element script"),
         ("<p><ScRiPt src='//evil.example/x.js'/></p>", "the element ScRiPt"),
         ("<h:script xmlns:h='http://www.w3.org/1999/xhtml'>alert(1)</h:script>", "the element h:script"),
         ("<svg><script>alert(1)</script></svg>", "the element script"),
         ("<style><script/></style>", "the element script here"),
-        # other documents, and what changes the meaning of this one
+        # other documents, and markup that changes the meaning of this one
         ("<iframe src='https://evil.example'/>", "the element iframe"),
         ("<iframe srcdoc='&lt;script>alert(1)&lt;/script>'/>", "the element iframe"),
         ("<object data='x.swf'/>", "the element object"),
@@ -80,13 +80,13 @@ def test_what_is_taken(markup: str) -> None:
         ("<p style='-moz-binding: url(x.xml#y)'>x</p>", "a style that runs code"),
         ("<style>@import 'https://evil.example/x.css';</style>", "a style that runs code"),
         ("<style>b { beh<!-- -->avior: url(x.htc) }</style>", "a style that runs code"),
-        # what XML and a browser read differently
+        # markup that XML and browsers read differently
         ("<!--><img src='x' onerror='alert(1)'>-->", "a comment with markup"),
         ("<style><!-- </style><img src='x' onerror='alert(1)'/> --></style>", "a comment with markup"),
         ("<style>a</style><!-- <b> -->", "a comment with markup"),
         ("<![CDATA[><img src='x' onerror='alert(1)'>]]>", "a CDATA section"),
         ("<?x ><img src='x' onerror='alert(1)'> ?>", "a processing instruction with markup"),
-        # no markup at all
+        # not markup at all
         ("<p>x", "is not well-formed"),
         ("</root><script/><root>", "is not well-formed"),
         ("<p onclick=alert(1)>x</p>", "is not well-formed"),
@@ -97,12 +97,12 @@ def test_what_is_taken(markup: str) -> None:
         ("a \x01 b", "is not well-formed"),
     ],
 )  # fmt: skip
-def test_what_is_refused(markup: str, problem: str) -> None:
+def test_refused_markup(markup: str, problem: str) -> None:
     assert problem in (html_problem(DECLARATION + markup) or "taken")
 
 
 @pytest.mark.parametrize("text", ["<p>x</p>", "", "<?xml-stylesheet href='x'?><p/>", "x <?xml version='1.0'?>"])
-def test_without_a_declaration_it_is_added_or_asked_for(text: str) -> None:
+def test_a_missing_declaration_is_added_or_required(text: str) -> None:
     assert html_problem(text) == "must start with an XML declaration"
     assert html_value(text) == DECLARATION + text
 
@@ -122,6 +122,6 @@ def test_addresses(address: str, runs: bool) -> None:
 
 
 @given(st.text(alphabet="<>/!-?[]CDATA&;'\"= psonx:", max_size=60))
-def test_any_text_is_taken_or_refused(text: str) -> None:
+def test_any_text_is_accepted_or_refused(text: str) -> None:
     problem = html_problem(DECLARATION + text)
     assert problem is None or problem.startswith(("must not contain", "is not well-formed"))

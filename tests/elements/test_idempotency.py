@@ -15,9 +15,9 @@ from storage.models.answered_requests import AnsweredRequest
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.drawing import content, new, one, problems
+from tests.elements.element_parts import part
 from tests.elements.handbook import ID
-from tests.elements.test_content_api import content, new, one, problems
-from tests.elements.test_element_parts_api import part
 from tests.factories import token_for
 from tests.tags import version_tag
 

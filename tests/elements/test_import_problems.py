@@ -211,7 +211,7 @@ def test_files_that_cannot_be_read_or_written(house: Storage, tmp_path: Path) ->
             run(*words)
 
 
-class TestSummary:
+class TestProblemSummary:
     def test_groups_problems_of_a_kind(self) -> None:
         problems = [f"line {number}: {guid(number)}: unknown type 'x{number}'" for number in range(1, 9)]
         problems.insert(3, "line 4: expected a JSON object")

@@ -1,4 +1,4 @@
-"""What elements refer to is kept between requests, and answers are what they would be without that."""
+"""Targets of references are cached between requests, and responses equal those without the cache."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def read(api: ApiClient, address: str, token: str | None, **headers: str) -> byt
 
 
 def change(handbook: Storage) -> None:
-    """A mark of its own, so that something can be kept."""
+    """A mark of its own, so that there is something to cache."""
     with tenant_scope(handbook):
         Element.objects.filter(id=ID["order"]).update(position=7)
 
 
 @pytest.mark.parametrize("address", READS)
-def test_answers_are_the_same_from_what_is_kept(
+def test_responses_from_the_cache_are_the_same(
     handbook: Storage, api: ApiClient, architect: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For each audience and each address of the storage its own."""
+    """Each audience and each address of the storage has its own cache entry."""
     change(handbook)
     tokens = [architect] if "reporting" in address else [architect, None]
     asked = [(token, host) for token in tokens for host in ("a", "b")]
@@ -79,7 +79,7 @@ def test_answers_are_the_same_from_what_is_kept(
     assert len(set(fresh)) == len(asked)
 
 
-def test_targets_are_looked_for_once_in_a_state(handbook: Storage, api: ApiClient, architect: str) -> None:
+def test_targets_are_read_once_in_a_state(handbook: Storage, api: ApiClient, architect: str) -> None:
     def looked() -> int:
         with CaptureQueriesContext(connection) as captured:
             read(api, PROCESSES, architect)
@@ -91,7 +91,7 @@ def test_targets_are_looked_for_once_in_a_state(handbook: Storage, api: ApiClien
     assert [looked(), looked()] == [1, 0]
 
 
-def test_a_change_of_a_target_is_seen_at_once(handbook: Storage, api: ApiClient, architect: str) -> None:
+def test_a_change_of_a_target_is_visible_at_once(handbook: Storage, api: ApiClient, architect: str) -> None:
     change(handbook)
     address = f"{PROCESSES}/{ID['order']}/related"
     before = read(api, address, architect)
@@ -103,8 +103,8 @@ def test_a_change_of_a_target_is_seen_at_once(handbook: Storage, api: ApiClient,
     assert b"another kind" in after
 
 
-def test_without_a_state_nothing_is_kept(handbook: Storage, api: ApiClient, architect: str) -> None:
-    """Writes answer what they have written, and see what nobody else may see yet."""
+def test_without_a_state_nothing_is_cached(handbook: Storage, api: ApiClient, architect: str) -> None:
+    """Writes return what they have written, and see changes that nobody else may see yet."""
     given: dict[str, Any] = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "wide"}}}]}
     response = api.post(PROCESSES, given, "application/json", token=architect)
     assert response.status_code == 200, response.content
@@ -116,10 +116,10 @@ def test_without_a_state_nothing_is_kept(handbook: Storage, api: ApiClient, arch
         assert names.read([ID["order"]]) != first
 
 
-def test_a_stream_keeps_what_it_reads_for_the_state_that_it_reads(
+def test_a_stream_caches_for_the_state_that_it_reads(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody changes a target after the headers were made and before the first piece is read."""
+    """A target changes after the headers were built and before the first piece is read."""
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     change(handbook)
     read(api, PROCESSES, architect)
@@ -139,10 +139,10 @@ def weight() -> int:
     return sum(len(each.found) + sum(map(len, each.texts.values())) for each in identities.shelf.states)
 
 
-def test_no_more_is_kept_than_is_allowed(
+def test_the_cache_keeps_its_limit(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for what the last request has added."""
+    """Except for what the last request has added."""
     for most in (8, 24):
         monkeypatch.setattr(identities, "MOST_KEPT", most)
         identities.shelf.clear()
@@ -166,7 +166,7 @@ def test_states_without_any_targets_are_forgotten_as_well(
     assert len(identities.shelf.states) == 5
 
 
-def test_addresses_are_not_kept_without_end(
+def test_the_number_of_cached_addresses_is_limited(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(identities, "MOST_WAYS", 2)

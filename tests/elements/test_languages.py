@@ -1,4 +1,4 @@
-"""What domain code says: pages translate it for who reads them, the API answers it in English."""
+"""Messages of domain code: pages translate them for their readers, the API returns them in English."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 VERSION = ID["order-2"]
 
 
-def test_the_api_says_in_english_what_is_wrong(handbook: Storage, api: ApiClient) -> None:
+def test_the_api_reports_problems_in_english(handbook: Storage, api: ApiClient) -> None:
     address = f"/acme/handbook/_api/rest/facets/processes/views/detail/elements/{VERSION}/delete"
     token = token_for(handbook, Role.ARCHITECT)
     response = api.generic("POST", address, token=token, headers={"Accept-Language": "de"})
@@ -25,7 +25,7 @@ def test_the_api_says_in_english_what_is_wrong(handbook: Storage, api: ApiClient
     assert response.json()["message"] == f"{VERSION}: it has been released; let it expire instead."
 
 
-def test_a_page_says_the_same_in_the_language_of_its_reader(handbook: Storage) -> None:
+def test_a_page_reports_problems_in_its_language(handbook: Storage) -> None:
     office = Office(handbook, Role.ARCHITECT, language="de")
     with tenant_scope(handbook):
         revision = ElementVersion.objects.get(id=VERSION).revision

@@ -1,4 +1,4 @@
-"""Patterns of names agree with Python about which letters are the same."""
+"""Patterns of names agree with Python about letters that differ only in case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = ["part", "Strasse", "Straße", "offline", "box ~ crate", "a.b-c[d]{e}(f)
 
 
 def spellings(name: str) -> set[str]:
-    """Some of those that are the name when case is ignored: as it is, in capitals, and with each letter replaced."""
+    """Return some spellings of a name that differ in case: as it is, in capitals, and with each letter replaced."""
     folded = name.casefold()
     found = {name, name.upper(), name.lower(), name.swapcase(), folded}
     for start, length in product(range(len(folded)), (1, 2, 3)):
@@ -24,7 +24,7 @@ def spellings(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pattern_takes_what_is_the_name_and_nothing_else(name: str) -> None:
+def test_a_pattern_matches_exactly_the_spellings_of_a_name(name: str) -> None:
     pattern = pattern_of([name])
     validator = Draft202012Validator({"type": "string", "pattern": pattern})
     others = {f"{name}\n", f" {name}", f"{name}x", name[1:], f"{name[:-1]}ﬀ", "", *NAMES}
@@ -34,12 +34,12 @@ def test_a_pattern_takes_what_is_the_name_and_nothing_else(name: str) -> None:
         assert validator.is_valid(text) == is_same, text
 
 
-def test_patterns_of_ordinary_names_can_be_read() -> None:
+def test_patterns_of_ordinary_names_are_readable() -> None:
     assert pattern_of(["part", "box"]) == r"^(?:[pP][aA][rR][tT]|[bB][oO][xX])(?![\s\S])"
     assert pattern_of(["ss"]) == r"^(?:(?:[sSſ][sSſ]|[ßẞ]))(?![\s\S])"
 
 
-def test_a_pattern_of_one_letter_again_and_again_stays_small() -> None:
+def test_a_pattern_of_a_repeated_letter_stays_small() -> None:
     pattern = pattern_of(["s" * 100])
     assert len(pattern) < 50_000
     assert re.search(pattern, "ß" * 49 + "sS")

@@ -1,4 +1,4 @@
-"""Pages far down a list are found from milestones, and hold what they would hold without any."""
+"""Pages far down a list are found from milestones, and equal those found without."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_pages_in_any_order_make_up_the_whole_list(api: ApiClient, architect: st
             pages = random.sample(range(1, count + 3), count + 2)
             found = {page: read(api, token, f"{narrowed}$page={page}&$pageSize={size}") for page in pages}
             assert [each for page in sorted(found) for each in found[page]] == whole
-            # Everything that was kept has to be found anew.
+            # Forget all cached values.
             make(api, architect, "alike", "a new first one")
 
 
 @pytest.mark.usefixtures("few_steps")
-def test_the_way_is_gone_once(api: ApiClient, architect: str) -> None:
+def test_milestones_are_found_once(api: ApiClient, architect: str) -> None:
     make(api, architect, *(f"name {number}" for number in range(20)))
 
     def ways(page: int) -> list[str]:
@@ -84,7 +84,7 @@ def test_the_way_is_gone_once(api: ApiClient, architect: str) -> None:
 
 
 @pytest.mark.usefixtures("few_steps")
-def test_behind_the_end_nothing_is_looked_for(api: ApiClient, architect: str) -> None:
+def test_pages_after_the_end_need_no_search(api: ApiClient, architect: str) -> None:
     make(api, architect, *(f"name {number}" for number in range(20)))
     read(api, architect, "$page=1&$pageSize=2")
     with CaptureQueriesContext(connection) as captured:
@@ -92,8 +92,8 @@ def test_behind_the_end_nothing_is_looked_for(api: ApiClient, architect: str) ->
     assert not [each for each in captured if "sort_name" in each["sql"]]
 
 
-def test_an_index_leads_to_a_milestone(handbook: Storage) -> None:
-    """Under row-level security, though what comes first is told by columns of two tables."""
+def test_an_index_serves_milestones(handbook: Storage) -> None:
+    """Row-level security must not prevent it, although columns of two tables decide about the order."""
     some = selection.of_types(Audience(sees_drafts=True), [ID["sales"]])
     rest = some.matching(selection.Milestone(7, "order", ID["sales"]).and_after)
     with tenant_scope(handbook), connection.cursor() as cursor:

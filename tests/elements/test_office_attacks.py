@@ -19,7 +19,7 @@ from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.office import Office, main_text
-from tests.elements.test_people_office import ARCHITECT, OFFICE, TEAM, USERS, form_of
+from tests.elements.people_forms import ARCHITECT, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, token_for
 from tests.storage.office import signed_in
 
@@ -45,7 +45,7 @@ class TestRolesOfUsers:
         assert api.post(API, body, "application/json", token=token_for(showcase, Role.ADMINISTRATOR)).status_code == 200
         assert user_with(showcase, ARCHITECT).attributes[name] == {"127": True}
 
-    def test_nobody_makes_a_user_with_roles_either(self, showcase: Storage, api: ApiClient) -> None:
+    def test_only_administrators_create_users_with_roles(self, showcase: Storage, api: ApiClient) -> None:
         made = {"type": "user", "attributes": {"name": {"1033": "Me again"}, "roleAdministrator": {"127": True}}}
         assert (
             api.post(
@@ -109,11 +109,11 @@ def test_the_sign_in_page_does_not_name_a_storage(storage: Storage, other_storag
         "tree/?facet=%00&open=%00",
     ],
 )
-def test_garbage_is_no_error_of_ours(showcase: Storage, path: str) -> None:
+def test_garbage_does_not_cause_server_errors(showcase: Storage, path: str) -> None:
     assert Office(showcase, *Role).get(f"elements/{path}").status_code < 500
 
 
-def test_members_that_are_no_ids(showcase: Storage) -> None:
+def test_members_that_are_not_ids(showcase: Storage) -> None:
     office = Office(showcase, *Role)
     response = office.post("elements/usergroup/add/", {"name_1033": "Group", "members": ["zz"]})
     assert response.status_code == 200
@@ -125,16 +125,16 @@ def test_a_form_that_says_it_has_read_something_endless(showcase: Storage) -> No
 
 
 @pytest.mark.parametrize("typed", ["1e999999999", "1e-999999", "1_000", "１２", "NaN", "Infinity", "0x10", "1" * 500])
-def test_what_is_no_number_goes_to_the_domain_as_it_was_typed(typed: str) -> None:
+def test_a_text_that_is_not_a_number_stays_a_text(typed: str) -> None:
     assert read_typed(DataType.DECIMAL, typed) == typed
 
 
-def test_files_that_are_no_json() -> None:
+def test_files_that_are_not_json() -> None:
     with pytest.raises(NoJson):
         read_typed(DataType.FILES, "[" * 100_000)
 
 
-def test_a_user_who_is_saved_unchanged_is_unchanged(showcase: Storage) -> None:
+def test_saving_an_unchanged_user_changes_nothing(showcase: Storage) -> None:
     office = Office(showcase, *Role)
     before, groups = user_with(showcase, ARCHITECT), groups_in(showcase)
     page = office.get(f"elements/user/{USER}/change/").content.decode()
@@ -157,7 +157,7 @@ def test_a_text_of_several_lines_is_saved_unchanged(showcase: Storage, api: ApiC
     assert (after.revision, after.attributes["name"]) == (before.revision, before.attributes["name"])
 
 
-def test_a_user_whom_an_account_is_cannot_be_deleted(showcase: Storage, api: ApiClient) -> None:
+def test_a_user_of_an_account_cannot_be_deleted(showcase: Storage, api: ApiClient) -> None:
     made = {"type": "user", "attributes": {"name": {"1033": "Boss"}, "roleAdministrator": {"127": True}}}
     answer = api.post(API, {"elements": [made]}, "application/json", token=token_for(showcase, Role.ADMINISTRATOR))
     boss = answer.json()["elements"][0]["id"]

@@ -1,4 +1,4 @@
-"""Versions in a release cycle that is not the standard one (D21): its states mean what the configuration says they do."""
+"""Versions in a release cycle other than the standard one (D21): the configuration gives its states their meaning."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_states_of_other_cycles_are_unknown(small: Storage, tmp_path: Path) -> N
     ]
 
 
-def test_a_new_element_begins_in_the_first_state_of_its_cycle(api: ApiClient, small: Storage) -> None:
+def test_a_new_element_starts_in_the_first_state_of_its_cycle(api: ApiClient, small: Storage) -> None:
     editor = token_for(small, Role.EDITOR)
 
     def create(**more: Any) -> Any:

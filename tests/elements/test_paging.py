@@ -26,7 +26,7 @@ from tests.factories import token_for
 pytestmark = pytest.mark.django_db
 LIST = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
 HOST = f"{FACETS}/processes/views/list/elements"
-# What a caller who sees drafts gets, in order.
+# Elements for a caller who sees drafts, in order.
 EVERY = ["order", "invoice", "loose", "retired", "sales", "ship"]
 
 
@@ -79,10 +79,10 @@ def test_a_page_size_alone_means_the_first_page(handbook: Storage, api: ApiClien
     ("key", "number"),
     [("order", 1), ("order-2", 1), ("order-3", 1), ("retired", 2), ("sales-1", 3), ("ship", 3), ("house", None)],
 )
-def test_the_page_with_a_certain_element(
+def test_the_page_of_a_given_element(
     handbook: Storage, api: ApiClient, editor: str, key: str, number: int | None
 ) -> None:
-    """By the id of the element or of one of its versions; a key overrides the number of a page."""
+    """By the id of the element or of one of its versions; a key overrides the page number."""
     query = f"$pageSelectionKey={ID[key].upper()}&$pageSize=2&$page=9"
     if number is None:
         missing = api.get(f"{LIST}?{query}", token=editor)
@@ -93,7 +93,7 @@ def test_the_page_with_a_certain_element(
         assert "$pageSelectionKey" not in header
 
 
-def test_links_are_addresses_also_where_names_are_not(handbook: Storage, api: ApiClient) -> None:
+def test_links_quote_names(handbook: Storage, api: ApiClient) -> None:
     """The long s is a small s in another letter case."""
     address = LIST.replace("processes", "proce\u017f\u017fes")
     assert api.get(f"{address}?$pageSize=4")["Link"].startswith(
@@ -101,11 +101,11 @@ def test_links_are_addresses_also_where_names_are_not(handbook: Storage, api: Ap
     )
 
 
-def test_a_key_alone_uses_the_usual_page_size(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_a_key_alone_uses_the_default_page_size(handbook: Storage, api: ApiClient, editor: str) -> None:
     assert page(api, editor, f"$pageSelectionKey={ID['ship']}")[0] == EVERY
 
 
-def test_pages_of_a_filtered_list_count_what_matches(handbook: Storage, api: ApiClient, editor: str) -> None:
+def test_pages_of_a_filtered_list_count_matches(handbook: Storage, api: ApiClient, editor: str) -> None:
     found, total, header = page(api, editor, "$filter=Contains(name,'e')&$page=2&$pageSize=2")
     assert (found, total) == (["loose", "retired"], "5")
     assert f'<{HOST}?$filter=Contains%28name,%27e%27%29&$page=3&$pageSize=2>; rel="next"' in header
@@ -113,7 +113,7 @@ def test_pages_of_a_filtered_list_count_what_matches(handbook: Storage, api: Api
     assert hidden.status_code == 404
 
 
-def test_a_viewer_counts_what_a_viewer_sees(handbook: Storage, api: ApiClient) -> None:
+def test_totals_of_a_viewer_count_visible_elements(handbook: Storage, api: ApiClient) -> None:
     answer = api.get(f"{LIST}?$pageSize=2")
     assert (answer["X-Total-Count"], answer.json()["count"]) == ("4", 2)
     assert api.get(f"{LIST}?$pageSelectionKey={ID['invoice']}").status_code == 404
@@ -166,7 +166,7 @@ def test_a_long_list_is_not_read_for_its_headers(
     assert (answer.status_code, answer.content, answer["Content-Type"]) == (200, b"", "application/json")
 
 
-def test_a_list_that_empties_before_it_is_written_is_empty(
+def test_a_list_that_becomes_empty_before_it_is_written(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
@@ -174,17 +174,17 @@ def test_a_list_that_empties_before_it_is_written_is_empty(
     assert api.get(LIST).json() == {"count": 0, "elements": []}
 
 
-def test_there_are_places_for_few_long_lists_at_once(
+def test_the_number_of_concurrent_long_lists_is_limited(
     handbook: Storage, api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each holds a connection while its client reads; the others must go on being served."""
+    """Each stream uses a connection while its client reads; other requests must still be served."""
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     begun = [Stream(iter([b"x"])) for _ in range(settings.POOL_SIZE // 2)]
     refused = api.get(LIST, token=editor)
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
     assert refused.json()["message"] == "Too many whole lists are being read; read pages with $page, or retry later."
     assert api.get(f"{LIST}?$pageSize=1", token=editor).status_code == 200
-    # A client that went away before it had read anything, one that read to the end, and one in the middle.
+    # A client that left before it had read anything, one that read to the end, and one in the middle.
     begun[0].close()
     assert api.get(LIST, token=editor).json()["count"] == 6
     assert list(begun[1]) == [b"x"]
@@ -203,7 +203,7 @@ def test_there_are_places_for_few_long_lists_at_once(
 def test_memory_does_not_grow_with_the_length_of_a_list(
     filled_storage: StorageMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coding: str, least: int
 ) -> None:
-    """Of a long list no more is held than of its first pieces: what was written must not be kept."""
+    """A long list uses no more memory than its first pieces: written pieces are released."""
     lines = tmp_path / "lines.ndjson"
     lines.write_bytes(b"".join(sample_lines(80)))
     monkeypatch.setattr(reading_viewset, "BATCH", 5)

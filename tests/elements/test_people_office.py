@@ -18,16 +18,13 @@ from storage.models import Storage, StorageMembership
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
+from tests.elements.people_forms import ARCHITECT, GROUPS, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import checked_roles, errors, member, signed_in
 
 pytestmark = pytest.mark.django_db
-OFFICE = "/demo/showcase/admin/elements/"
-USERS, GROUPS = f"{OFFICE}user/", f"{OFFICE}usergroup/"
-ARCHITECT = UUID("ef48fe82-0c34-5db0-b13f-8aa83b9d648b")
 AUDITOR = UUID("fac4d8a8-3006-5a09-a585-dfaf3f8364fe")
 FORMER = UUID("12f6b6b4-2305-5412-bfb5-85ed7355c624")
-TEAM = UUID("59c49bf6-8215-591d-8cd5-17fc279c4107")
 READERS = UUID("1370be45-82e6-540a-b1ff-91c1e505e03e")
 SPY = UUID("00000000-0000-4000-8000-000000000077")
 
@@ -53,22 +50,11 @@ def attributes(storage: Storage, element: UUID) -> dict[str, Any]:
         return found
 
 
-def form_of(page: str) -> dict[str, Any]:
-    """Return the values that a browser would send."""
-    fields: dict[str, Any] = {}
-    for name, value in re.findall(r'<input type="(?:text|hidden|number)" name="(\w+)" value="([^"]*)"', page):
-        fields[name] = value
-    for name, text in re.findall(r'<textarea name="(\w+)"[^>]*>\s*(.*?)</textarea>', page, re.DOTALL):
-        fields[name] = text
-    fields.pop("csrfmiddlewaretoken", None)
-    return {**fields, "roles": checked_roles(page), "groups": re.findall(r'<option value="([\w-]+)" selected', page)}
-
-
 def rows(page: str) -> list[str]:
     return re.findall(rf'href="{OFFICE}user(?:group)?/([\w-]{{36}})/change/', page)
 
 
-def test_the_list_says_who_is_who(browser: Client, showcase: Storage) -> None:
+def test_the_list_shows_users_with_roles_and_groups(browser: Client, showcase: Storage) -> None:
     issue_token(storage_context(showcase), "Her script", [Role.EDITOR], user_id=ARCHITECT)
     anna = StaffAccountFactory.create(username="anna")
     StorageMembership.objects.create(account=anna, storage=showcase, roles=["editor"], user_id=ARCHITECT)
@@ -128,7 +114,7 @@ def test_a_user_is_changed_as_the_api_would(browser: Client, showcase: Storage) 
     }
 
 
-def test_an_empty_text_removes_and_what_is_not_said_stays_unsaid(browser: Client, showcase: Storage) -> None:
+def test_an_empty_text_removes_the_value_and_unset_values_stay_unset(browser: Client, showcase: Storage) -> None:
     made = browser.post(f"{USERS}add/", {"name_1033": "New", "name_1031": "", "roles": ["viewer"]})
     user = UUID(made["Location"].split("/")[-3])
     assert attributes(showcase, user) == {"name": {"1033": "New"}, "roleViewer": {"127": True}}
@@ -144,7 +130,7 @@ def test_an_empty_text_removes_and_what_is_not_said_stays_unsaid(browser: Client
     assert "firstName" not in attributes(showcase, user)
 
 
-def test_problems_stand_at_their_fields_and_nothing_is_lost(browser: Client, showcase: Storage) -> None:
+def test_problems_are_shown_at_their_fields_and_input_is_kept(browser: Client, showcase: Storage) -> None:
     given = {"name_1033": "", "firstName_127": "two\nlines", "roles": ["editor"]}
     page = browser.post(f"{USERS}add/", given).content.decode()
     assert errors(page) == ["This field is required."]
@@ -155,7 +141,7 @@ def test_problems_stand_at_their_fields_and_nothing_is_lost(browser: Client, sho
         assert not Element.objects.filter(newest__sort_name="new").exists()
 
 
-def test_a_change_of_somebody_else_is_noticed(browser: Client, showcase: Storage) -> None:
+def test_a_concurrent_change_is_noticed(browser: Client, showcase: Storage) -> None:
     address = f"{USERS}{AUDITOR}/change/"
     mine, theirs = (form_of(browser.get(address).content.decode()) for _ in range(2))
     browser.post(address, theirs | {"lastName_127": "Theirs"})
@@ -166,7 +152,7 @@ def test_a_change_of_somebody_else_is_noticed(browser: Client, showcase: Storage
     assert attributes(showcase, AUDITOR)["lastName"] == {"127": "Mine"}
 
 
-def test_who_would_shut_themselves_out_is_warned_first(showcase: Storage) -> None:
+def test_users_who_would_lose_their_own_access_are_warned(showcase: Storage) -> None:
     account = StaffAccountFactory.create()
     admin = UUID("5e2fb998-9616-58b7-9888-009dd6036e20")
     StorageMembership.objects.create(account=account, storage=showcase, roles=["administrator"], user_id=admin)
@@ -179,7 +165,7 @@ def test_who_would_shut_themselves_out_is_warned_first(showcase: Storage) -> Non
     assert attributes(showcase, admin)["roleAdministrator"] == {"127": False}
 
 
-def test_groups_are_listed_made_and_filled(browser: Client, showcase: Storage) -> None:
+def test_groups_are_listed_created_and_filled(browser: Client, showcase: Storage) -> None:
     page = browser.get(GROUPS).content.decode()
     assert len(rows(page)) == 4
     assert "Process architect, Quality manager, Repository administrator" in page
@@ -195,7 +181,7 @@ def test_groups_are_listed_made_and_filled(browser: Client, showcase: Storage) -
         assert groups_of([ARCHITECT]) == {ARCHITECT: [TEAM]}
 
 
-def test_a_member_who_is_nobody_makes_nothing(browser: Client, showcase: Storage) -> None:
+def test_an_unknown_member_is_refused(browser: Client, showcase: Storage) -> None:
     page = browser.post(f"{GROUPS}add/", {"name_1033": "Ghosts", "members": [str(SPY)]}).content.decode()
     assert "there is no such element" in page
     with tenant_scope(showcase):
@@ -203,7 +189,7 @@ def test_a_member_who_is_nobody_makes_nothing(browser: Client, showcase: Storage
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.EDITOR, Role.ARCHITECT])
-def test_other_roles_may_look_and_change_nothing(browser: Client, showcase: Storage, role: Role) -> None:
+def test_other_roles_can_see_but_not_change(browser: Client, showcase: Storage, role: Role) -> None:
     looking = member(showcase, role)
     issue_token(storage_context(showcase), "Secret script", [Role.EDITOR], user_id=AUDITOR)
     given = form_of(browser.get(f"{USERS}{AUDITOR}/change/").content.decode())

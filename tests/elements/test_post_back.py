@@ -1,6 +1,6 @@
-"""What was read can be posted back (D15): every element version of the demo storage, and through every view.
+"""Clients can post back what they have read (D15): every element version of the demo storage, through every view.
 
-Nothing may change but changedOn and changedBy: the rows of the tables are compared, and the answers.
+Nothing may change except changedOn and changedBy; the test compares the rows of the tables and the responses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAY_CHANGE = ["changed_on", "changed_by_id", "revision"]
 Wire = dict[str, Any]
 
 
-class Client:
+class PostBackClient:
     """Sees everything, and keeps every digit: numbers are read as decimals and written as they were read."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
@@ -48,14 +48,14 @@ class Client:
         return elements_of(response)
 
     def walk(self, path: str, found: list[Wire]) -> Iterator[Wire]:
-        """Elements of a tree with all below them."""
+        """Return the elements of a tree."""
         for each in found:
             yield each
             if "children" in each:
                 yield from self.walk(path, self.read(f"{path}/{each.get('versionId', each['id'])}/children"))
 
     def views(self) -> list[tuple[str, bool]]:
-        """Their paths, and whether they are hierarchical."""
+        """Return the paths of the views, and whether they are hierarchical."""
         names = [each["name"] for each in self.read("")]
         found = [(f"/{facet}/views", each) for facet in names for each in self.read(f"/{facet}/views")]
         return [(f"{path}/{each['name']}/elements", each["isHierarchical"]) for path, each in found]
@@ -68,7 +68,7 @@ def elements_of(response: Any) -> list[Wire]:
 
 
 def without_change(element: Wire) -> Wire:
-    """Apart from who changed it, and when."""
+    """Return an element without the time and author of its change."""
     attributes = {name: values for name, values in element.get("attributes", {}).items() if name != "changedOn"}
     related = {name: targets for name, targets in element.get("related", {}).items() if name != "changedBy"}
     return {**element, "attributes": attributes, "related": related}
@@ -86,7 +86,7 @@ def stored_rows(storage: Storage) -> dict[str, list[str]]:
 
 
 def paths_of_versions(storage: Storage) -> dict[str, list[str]]:
-    """All versions of all elements, by the path of their facet's detail view."""
+    """Return all versions of all elements, by the path of their facet's detail view."""
     found: dict[str, list[str]] = {}
     with tenant_scope(storage):
         rows = ElementVersion.objects.order_by("id").values_list("id", "element__type__facet__name")
@@ -96,12 +96,12 @@ def paths_of_versions(storage: Storage) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def client(showcase: Storage, api: ApiClient) -> Client:
-    return Client(showcase, api)
+def client(showcase: Storage, api: ApiClient) -> PostBackClient:
+    return PostBackClient(showcase, api)
 
 
 @pytest.mark.long
-def test_every_version_can_be_posted_back(client: Client) -> None:
+def test_every_version_can_be_posted_back(client: PostBackClient) -> None:
     step = 1 if IS_FULL else PART
     paths = {path: versions[::step] for path, versions in paths_of_versions(client.storage).items()}
     before = stored_rows(client.storage)
@@ -121,7 +121,7 @@ def test_every_version_can_be_posted_back(client: Client) -> None:
 
 @pytest.mark.long
 @only_at_full_scale
-def test_what_any_view_shows_can_be_posted_back(client: Client) -> None:
+def test_elements_of_every_view_can_be_posted_back(client: PostBackClient) -> None:
     before = stored_rows(client.storage)
     posted, views = 0, client.views()
     for path, is_hierarchical in views:

@@ -1,7 +1,7 @@
-"""Every operation costs the same number of statements, with ten elements and with a thousand.
+"""Every operation needs the same number of statements, with ten elements and with a thousand.
 
-The numbers stand in `query_counts.json`, so that a change of them shows in review. To write them anew after a change
-that is meant: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_query_counts.py"`.
+`query_counts.json` has the numbers, so that a change of them shows in review. To update them after an intended change:
+`WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_query_counts.py"`.
 """
 
 from __future__ import annotations
@@ -68,12 +68,13 @@ def path_of(address: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the first request in a state of the storage has it; later ones need not ask for what they refer to."""
+    """Start like the first request in a state of the storage; later ones find the targets of references in the
+    cache."""
     monkeypatch.setattr(identities, "MOST_KEPT", 0)
 
 
 def drawn(lines: Iterable[bytes], count: int) -> Iterator[bytes]:
-    """The sample with a diagram of `count` tasks, each after the one before, for its first process."""
+    """Return the sample with a diagram of `count` tasks, one after the other, for its first process."""
     tasks = [
         {"facetName": "processes", "id": f"00000000-0000-00fe-0000-{each:012x}", "type": "task"}
         for each in range(count)
@@ -108,7 +109,7 @@ def sample(
 
 
 def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Django's own client: holding answers of this size against the document takes too long.
+    # Django's own client, because validating responses of this size against the API document takes too long.
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
     monkeypatch.setattr("elements.api.reading_viewset.BATCH", 5_000)
     client.get("/acme/sample/_api/rest/facets")  # reads the configuration, once
@@ -122,10 +123,11 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
     assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
 
 
-def test_every_statement_goes_by_an_index(sample: Storage) -> None:
-    """Under row-level security a condition that is not leakproof cannot use one, and would read all tenants' rows.
+def test_every_statement_uses_an_index(sample: Storage) -> None:
+    """Under row-level security, a condition that is not leakproof cannot use an index and would read the rows of all
+    tenants.
 
-    A small table is read as a whole because that is quicker; told not to, the planner does it only when it must.
+    Reading a small table as a whole is quicker; with sequential scans disabled, the planner does it only if it must.
     """
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
     looked_at = 0
@@ -144,7 +146,7 @@ def test_every_statement_goes_by_an_index(sample: Storage) -> None:
 
 
 def test_every_operation_is_counted() -> None:
-    """A new operation of these apps must join the list."""
+    """New operations of these apps must join the list."""
     from elements.api.urls import urlpatterns
 
     known = {name.partition(",")[0] for name in OPERATIONS}

@@ -55,7 +55,7 @@ def test_the_app_address_leads_to_the_language_of_the_reader(handbook: Storage) 
     assert german.get(ROOT, headers={"Accept-Language": "en"})["Location"] == f"{ROOT}/1031/"
 
 
-def test_the_start_page_has_the_facets_that_hold_something(handbook: Storage) -> None:
+def test_the_start_page_lists_facets_with_elements(handbook: Storage) -> None:
     page = page_of(Client(), "/1033/")
     assert page.lines == [
         "handbook",
@@ -98,7 +98,7 @@ def test_a_tree_opens_level_by_level(handbook: Storage) -> None:
     assert labels == ["Close House", "Close Sales"]
 
 
-def test_who_sees_drafts_finds_them_in_the_tree(handbook: Storage) -> None:
+def test_the_tree_shows_versions_in_process_to_those_who_may_see_them(handbook: Storage) -> None:
     page = page_of(staff(handbook, Role.ANALYZER), f"/1033/processes/?open={ID['sales']}")
     assert page.lines[-3:] == [
         "ship Sub process In effect",
@@ -107,7 +107,7 @@ def test_who_sees_drafts_finds_them_in_the_tree(handbook: Storage) -> None:
     ]
 
 
-def test_a_list_goes_by_the_names_of_its_language(handbook: Storage) -> None:
+def test_a_list_is_ordered_by_the_names_of_its_language(handbook: Storage) -> None:
     client = Client()
     page = page_of(client, "/1033/processes/?as=list")
     assert page.lines[page.lines.index("Show") + 1 :] == [
@@ -128,7 +128,7 @@ def test_a_list_goes_by_the_names_of_its_language(handbook: Storage) -> None:
     assert users.lines[-3:] == ["Anna Berg User", "Ben Cole User", "Crew User group"]
 
 
-def test_the_page_of_a_published_version(handbook: Storage) -> None:
+def test_the_page_of_a_released_version(handbook: Storage) -> None:
     page = page_of(Client(), element("order-2"))
     assert page.title == "Handle order · handbook"
     assert page.lines == [
@@ -168,7 +168,7 @@ def test_the_page_of_a_published_version(handbook: Storage) -> None:
     assert "Edit in the back office" not in dict(page.links)
 
 
-def test_the_page_of_a_draft_for_who_works_on_it(handbook: Storage) -> None:
+def test_the_page_of_a_version_in_process(handbook: Storage) -> None:
     page = page_of(staff(handbook, Role.EDITOR), element("order-3"))
     start = page.lines.index("Handle every order")
     assert page.lines[start : start + 4] == [
@@ -210,7 +210,7 @@ def test_an_element_without_versions_has_neither_state_nor_versions(handbook: St
     ]  # fmt: skip
 
 
-def test_what_lives_in_a_diagram_says_where(handbook: Storage) -> None:
+def test_an_element_of_a_diagram_links_to_the_diagram(handbook: Storage) -> None:
     page = page_of(Client(), element("check-2"))
     assert page.lines[:6] == [*FRAME, "Processes", "House", "Sales", "Handle order", "Task"]
     assert page.section("Shown in diagrams") == ["Handle order Sub process Version 2.0 Released"]
@@ -218,13 +218,14 @@ def test_what_lives_in_a_diagram_says_where(handbook: Storage) -> None:
     assert ("Handle order", place) in page.links
 
 
-def test_a_diagram_is_drawn_with_links_and_the_shape_that_is_asked_for(handbook: Storage) -> None:
+def test_a_diagram_has_links_and_shows_the_selected_shape(handbook: Storage) -> None:
     client, address = Client(), f"{ROOT}{element('order-2')}"
     page = page_of(client, element("order-2"))
     inside = [each["href"] for each in page.attributes("a") if "xlink:href" not in each and "href" in each]
     assert [ID[name] for name in ("start-2", "check-2", "ship-1") if f"{ROOT}{element(name)}" not in inside] == []
     assert page.address("Left to right") == f"{address}?layout=horizontal#diagram"
     assert [each["href"] for each in page.attributes("link") if each["rel"] == "stylesheet"] == [
+        "/static/states.css",
         "/static/pages/reader.css",
         "/static/elements/diagram.css",
     ]
@@ -315,7 +316,7 @@ def test_wrong_addresses(handbook: Storage, path: str) -> None:
     assert found_in(response.content.decode(), ID["order-2"]) == []
 
 
-def test_what_makes_no_sense_in_a_query_is_passed_over(handbook: Storage) -> None:
+def test_invalid_query_values_are_ignored(handbook: Storage) -> None:
     client = Client()
     usual = page_of(client, element("order-2")).lines
     for query in (
@@ -363,7 +364,7 @@ def test_search_finds_names_in_every_language(handbook: Storage) -> None:
     assert hits("q=") == []
 
 
-def test_search_goes_on_where_the_page_before_ended(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_continues_where_the_previous_page_ended(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that begin with the text come first, each element once, for every page size."""
     client = staff(handbook, Role.ANALYZER)
     whole = page_of(client, "/1033/search?q=e").lines

@@ -71,7 +71,7 @@ def test_a_closed_storage_asks_to_sign_in_and_comes_back(handbook: Storage, path
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_who_does_not_belong_finds_nothing(handbook: Storage, path: str) -> None:
+def test_staff_of_other_storages_find_nothing(handbook: Storage, path: str) -> None:
     close(handbook)
     other = Storage.objects.get(collection__key="rival", key="handbook")
     strangers = [signed_in(None), signed_in(other, Role.ADMINISTRATOR), signed_in(handbook), signed_in(handbook, Role.EDITOR, is_active=True, is_staff=False)]  # fmt: skip
@@ -83,7 +83,7 @@ def test_who_does_not_belong_finds_nothing(handbook: Storage, path: str) -> None
     assert signed_in(None, is_superuser=True).get(f"{ROOT}{path}", follow=True).status_code == 200
 
 
-def test_staff_of_other_storages_read_an_open_one_as_anybody(handbook: Storage) -> None:
+def test_staff_of_other_storages_read_an_open_storage_anonymously(handbook: Storage) -> None:
     other = Storage.objects.get(collection__key="rival", key="handbook")
     client = signed_in(other, Role.ADMINISTRATOR)
     html = client.get(f"{ROOT}/1033/processes/{ID['order']}").content.decode()
@@ -91,7 +91,7 @@ def test_staff_of_other_storages_read_an_open_one_as_anybody(handbook: Storage) 
     assert client.get(f"{ROOT}/1033/processes/{ID['order-3']}").status_code == 404
 
 
-def test_the_header_says_who_one_is(handbook: Storage) -> None:
+def test_the_header_depends_on_the_visitor(handbook: Storage) -> None:
     place = f"/1033/processes/{ID['order-2']}"
     anonymous = read_page(Client().get(f"{ROOT}{place}").content.decode())
     assert (
@@ -109,7 +109,7 @@ def test_the_header_says_who_one_is(handbook: Storage) -> None:
     assert read_page(editor.get(f"{ROOT}{place}").content.decode()).address("Sign in")
 
 
-def test_a_viewer_meets_no_draft_on_any_page(handbook: Storage) -> None:
+def test_no_page_shows_viewers_a_version_in_process(handbook: Storage) -> None:
     searches = [f"/1033/search?q={name[:4]}" for name in HIDDEN_NAMES]
     starts = ["/1033/", "/1031/", "/1033/processes/?as=list&type=task", *searches]
     pages = dict(crawl(Client(), ROOT, *starts))
@@ -123,7 +123,7 @@ def test_a_viewer_meets_no_draft_on_any_page(handbook: Storage) -> None:
         assert read_page(viewer.get(address).content.decode()).lines == read_page(pages[address]).lines
 
 
-def test_who_sees_drafts_meets_them_all(handbook: Storage) -> None:
+def test_editors_see_all_versions_in_process(handbook: Storage) -> None:
     """Prove that the test above can fail."""
     pages = dict(crawl(signed_in(handbook, Role.ANALYZER), ROOT, "/1033/", "/1033/processes/?as=list", within="/1033/"))
     seen = "".join(pages.values())
@@ -148,7 +148,7 @@ def test_a_viewer_finds_no_hidden_version_by_its_address(handbook: Storage, name
         assert given == other
 
 
-def test_a_hidden_shape_is_as_unknown_as_any(handbook: Storage) -> None:
+def test_a_hidden_shape_is_unknown(handbook: Storage) -> None:
     address = f"{ROOT}/1033/processes/{ID['order-2']}?shape="
     hidden = read_page(Client().get(address + ID["shape-invoice-2"]).content.decode())
     unknown = read_page(Client().get(f"{address}00000000-0000-4000-8000-ffffffffffff").content.decode())
@@ -163,7 +163,7 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
         yield storage
 
 
-def test_of_every_state_only_the_published_ones_are_there_for_viewers(house: Storage) -> None:
+def test_viewers_see_released_states_only(house: Storage) -> None:
     starts = ("/1033/", "/1033/processes/?as=list", "/1033/search?q=task")
     pages = dict(crawl(Client(), "/acme/house", *starts, within="/1033/"))
     html = "".join(pages.values())
@@ -177,7 +177,7 @@ def test_of_every_state_only_the_published_ones_are_there_for_viewers(house: Sto
     assert found_in(html, releases.ID["order-1"]) == []
 
 
-def test_what_is_another_tenants_is_not_there(handbook: Storage, house: Storage) -> None:
+def test_content_of_another_tenant_is_not_found(handbook: Storage, house: Storage) -> None:
     """Ids of the other storage are unknown; ids that both have show this storage's content."""
     client = signed_in(handbook, Role.ADMINISTRATOR)
     assert len(releases.ID) > len(ID)
@@ -187,7 +187,7 @@ def test_what_is_another_tenants_is_not_there(handbook: Storage, house: Storage)
     assert found_in(rival, "Rival Handle order")
 
 
-def test_readers_without_a_name_are_throttled(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anonymous_readers_are_throttled(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(per_second=0.5, burst=2)))
     client = Client()
     assert [client.get(f"{ROOT}/1031/").status_code for _ in range(3)] == [200, 200, 429]

@@ -79,7 +79,7 @@ def _poisoned(node: Any, name: str = "") -> Any:
     return node
 
 
-def test_what_is_stored_never_becomes_markup(hostile: Storage) -> None:
+def test_stored_texts_never_become_markup(hostile: Storage) -> None:
     starts = ["/1033/", "/1033/processes/?as=list&type=task", "/1033/search?q=alert(1)", f"/1033/search?q={HOSTILE}"]
     pages = dict(crawl(Client(), "/acme/hostile", *starts, within="/1033/"))
     assert len(pages) > 30

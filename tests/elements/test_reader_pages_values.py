@@ -131,7 +131,7 @@ def test_every_data_type_in_german(museum: Storage) -> None:
 
 
 @pytest.mark.django_db
-def test_a_language_that_we_have_no_texts_in(museum: Storage) -> None:
+def test_a_language_without_interface_texts(museum: Storage) -> None:
     response = Client().get(f"/acme/museum/1036/things/{ITEM}")
     assert response["Content-Language"] == "fr-FR"
     page = read_page(response.content.decode())
@@ -178,7 +178,7 @@ def test_a_language_that_we_have_no_texts_in(museum: Storage) -> None:
         ("text", ["<script>"]),
     ],
 )  # fmt: skip
-def test_what_should_never_have_been_stored_does_no_harm(museum: Storage, name: str, value: Any) -> None:
+def test_invalid_stored_values_do_no_harm(museum: Storage, name: str, value: Any) -> None:
     """The API refuses these values; should they exist anyway, a page neither runs them nor fails."""
     lcid = "1033" if name in ("html", "text", "lines", "name") else "127"
     with tenant_scope(museum):
@@ -194,7 +194,7 @@ def test_what_should_never_have_been_stored_does_no_harm(museum: Storage, name: 
             assert scheme not in ("javascript", "data", "vbscript"), (tag, attributes)
 
 
-def test_markup_keeps_what_texts_are_made_of() -> None:
+def test_markup_keeps_the_structure_of_texts() -> None:
     given = (
         '<?xml version="1.0" encoding="utf-8"?>\n<p lang="en">A <strong>b</strong><br/>&amp; <a href="https://x.example/" target="_blank">c</a></p>'
         '<ol start="3"><li>d</li></ol><img src="data:image/png;base64,AAAA" width="3"/><a href="/relative">e</a><a href="mailto:a@x.example">f</a>'
@@ -206,7 +206,7 @@ def test_markup_keeps_what_texts_are_made_of() -> None:
     )
 
 
-def test_headings_in_markup_go_below_those_of_the_page() -> None:
+def test_headings_in_markup_are_below_those_of_the_page() -> None:
     assert shown_markup("<h1>a</h1><h3>b</h3><h6>c</h6>", "") == "<h3>a</h3><h4>b</h4><h5>c</h5>"
     assert shown_markup("<h4>a</h4>", "") == "<h3>a</h3>"
 

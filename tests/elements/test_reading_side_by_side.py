@@ -1,4 +1,4 @@
-"""Reading while others write: every read is one snapshot, by whichever method. In a file of its own, since its
+"""Reads during concurrent writes: every read is one snapshot, by every method. In a file of its own, because its
 transactions are real ones."""
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def test_a_read_is_one_snapshot(
 
 
 @pytest.mark.parametrize("query", ["", "?$pageSize=5"])
-def test_a_read_that_is_tried_again_has_the_tag_of_what_it_then_reads(
+def test_a_retried_read_has_the_tag_of_its_content(
     api: ApiClient, busy: Storage, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    """A migration makes it begin anew; meanwhile somebody has made an element."""
+    """A migration makes the request start again; in the meantime, somebody has created an element."""
     token = token_for(busy, Role.ARCHITECT)
     read_page, attempts = selection.read_page, []
 
@@ -77,7 +77,7 @@ def test_a_read_that_is_tried_again_has_the_tag_of_what_it_then_reads(
             raise NotSupportedError("cached plan must not change result type")
         return read_page(*arguments, **options)
 
-    # Else no page would be read of a list that is empty, at first.
+    # Otherwise no page of a list would be read that is empty at first.
     body = {"elements": [{"type": "mainProcess"}]}
     assert api.post(VIEW, body, "application/json", token=token).status_code == 200
     monkeypatch.setattr(selection, "read_page", interrupted)
@@ -88,8 +88,8 @@ def test_a_read_that_is_tried_again_has_the_tag_of_what_it_then_reads(
     assert response.get("X-Total-Count") == ("2" if query else None)
 
 
-def test_a_page_that_a_migration_interrupts_is_made_again(busy: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a request of the API is, and not without an end (D155)."""
+def test_a_page_that_a_migration_interrupts_is_retried(busy: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry as a request of the API does, and not without end (D155)."""
     Storage.objects.filter(pk=busy.pk).update(anonymous_access="read")
     failures = 2
 
@@ -107,7 +107,7 @@ def test_a_page_that_a_migration_interrupts_is_made_again(busy: Storage, monkeyp
     assert Client(raise_request_exception=False).get(address).status_code == 500
 
 
-def test_a_stream_begins_anew_until_its_first_piece(busy: Storage) -> None:
+def test_a_stream_is_retried_until_its_first_piece(busy: Storage) -> None:
     begun = []
 
     def pieces() -> Iterator[int]:
@@ -120,8 +120,8 @@ def test_a_stream_begins_anew_until_its_first_piece(busy: Storage) -> None:
     assert len(begun) == 3
 
 
-def test_what_never_reads_may_write_whatever_its_body(api: ApiClient, busy: Storage) -> None:
-    """Drawing with an empty body is refused for its body, and not because a key cannot be kept."""
+def test_an_operation_without_reads_may_write_with_any_body(api: ApiClient, busy: Storage) -> None:
+    """Drawing with an empty body is refused for its body, not for a key that cannot be stored."""
     token = token_for(busy, Role.ARCHITECT)
     made = api.post(
         VIEW, {"elements": [{"type": "mainProcess"}]}, "application/json", token=token, headers={"Idempotency-Key": "a"}

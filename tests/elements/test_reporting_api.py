@@ -1,4 +1,4 @@
-"""Operation 15, whole (D14): a facet through its view reporting, with children, content and versions written out."""
+"""Reporting, operation 15 (D14): a facet in its view reporting, with children, content and versions in full."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
+from tests.elements.element_parts import NOT_THERE, refused
 from tests.elements.handbook import FACETS, ID, TYPE_NAMES, wire
-from tests.elements.test_element_parts_api import NOT_THERE, refused
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def ref(name: str) -> Wire:
 
 
 def counted(major: int, minor: int, *, released_first: bool, open_first: bool) -> Wire:
-    """The four attributes that reporting derives."""
+    """Return the four attributes that reporting adds."""
     return {
         "isLastInProcessOrReleased": {"127": open_first},
         "isReleasedOrLastInProcess": {"127": released_first},
@@ -45,13 +45,13 @@ def counted(major: int, minor: int, *, released_first: bool, open_first: bool) -
 
 
 def versioned(name: str, names: Wire, state: str, extras: Wire, **parts: Any) -> Wire:
-    """A process as it stands below another one: identity, attributes, related."""
+    """Return a process as the child of another one: identity, attributes, related."""
     attributes = {**extras, "name": names, "state1": {"127": state}}
     return {**wire(name, bare=True), "attributes": attributes, **parts}
 
 
 def named(element: Wire, **parts: Any) -> Wire:
-    """The same as an entry of its own."""
+    """Return the process as an entry of the list."""
     return {**element, "displayNames": TYPE_NAMES[element["type"]], **parts}
 
 
@@ -91,7 +91,7 @@ CUSTOMER_VIEW = {
 }
 
 
-def test_the_roots_of_a_tree_with_what_stands_below_them(api: ApiClient, analyzer: str) -> None:
+def test_the_roots_of_a_tree_with_their_children(api: ApiClient, analyzer: str) -> None:
     response = api.get(report(), token=analyzer)
     assert response.json() == {"count": 2, "values": [CUSTOMER_VIEW, HOUSE]}
     assert (response.status_code, response["api-version"]) == (200, "4.0")
@@ -206,14 +206,14 @@ def test_select_goes_for_everything_that_is_written_out(api: ApiClient, analyzer
     assert body == {"count": 2, "values": [view, {**house, "children": [sales], "content": [sales]}]}
 
 
-def test_select_may_name_what_the_view_does_not_show(api: ApiClient, analyzer: str) -> None:
+def test_select_can_name_properties_outside_the_view(api: ApiClient, analyzer: str) -> None:
     body = api.get(report("ship", select="version,releaseHistory", resources="attributes,related"), token=analyzer)
     related = {"releaseHistory": [ref("ship-1")]}
     ship = {**wire("ship-1", bare=True), "attributes": {"version": {"127": "1.0"}}, "related": related}
     assert body.json() == {"count": 1, "values": [ship]}
 
 
-def test_an_expanded_reference_holds_its_relations_and_no_address(api: ApiClient, analyzer: str) -> None:
+def test_an_expanded_reference_has_relations_and_no_address(api: ApiClient, analyzer: str) -> None:
     address = report("order-3", select="systems", resources="related", expandRelated="systems")
     inner = {"owner": [wire("anna", bare=True)], "releaseHistory": [wire("erp-1", bare=True)]}
     erp = {**wire("erp-2", bare=True), "related": inner}
@@ -255,7 +255,7 @@ def test_filter_on_one_element(api: ApiClient, analyzer: str) -> None:
         ("rootPath", {}),
     ],
 )
-def test_resources_restrict_what_is_shown(api: ApiClient, analyzer: str, resources: str, parts: Wire) -> None:
+def test_resources_restrict_the_parts(api: ApiClient, analyzer: str, resources: str, parts: Wire) -> None:
     body = api.get(report("house", resources=resources), token=analyzer).json()
     assert body == {"count": 1, "values": [{**wire("house", bare=True), **parts}]}
 
@@ -316,7 +316,7 @@ def test_elements_that_are_not_there(api: ApiClient, analyzer: str) -> None:
     "address", [report(), report("order"), report("invoice"), report(NOT_THERE), report(facet="it")]
 )
 def test_viewers_and_anonymous_callers_get_no_reports(api: ApiClient, handbook: Storage, address: str) -> None:
-    """Who is known lacks a permission; who is not lacks a credential."""
+    """Authenticated callers get 403, anonymous callers 401."""
     for token, status in ((None, 401), (token_for(handbook, Role.VIEWER), 403)):
         response = api.get(address, token=token)
         body = response.json()

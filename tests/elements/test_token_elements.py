@@ -1,4 +1,4 @@
-"""The element that stands for a token (D4): made with it, renewed when it is revoked, named by what it changes."""
+"""Elements of tokens (D4): created with the token, updated when it is revoked, and named by changes of the token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DETAIL = "/acme/house/_api/rest/facets/automation/views/detail/elements"
 
 @pytest.fixture
 def house(handbook: Storage) -> Storage:
-    """Beside the handbook and its rival."""
+    """Return a storage beside the handbook and its rival."""
     return StorageFactory.create(key="house", template="standard", time_zone="Europe/Berlin")
 
 
@@ -63,22 +63,20 @@ def test_a_token_is_an_element_with_its_name_roles_and_validity(api: ApiClient, 
     assert not revoke_token(issued.token)
 
 
-def test_a_storage_whose_template_has_no_such_type_has_no_such_elements(house: Storage) -> None:
+def test_a_storage_without_the_token_type_has_no_token_elements(house: Storage) -> None:
     storage = StorageFactory.create(key="plain")
     token_for(storage, Role.VIEWER)
     with tenant_scope(storage):
         assert Element.objects.count() == 0
 
 
-def test_tokens_of_other_contexts_are_no_elements(house: Storage) -> None:
+def test_tokens_of_other_contexts_have_no_elements(house: Storage) -> None:
     call_command("issue_token", "acme", "_admin", "--name", "all", "--role", "administrator")
     with tenant_scope(house):
         assert Element.objects.count() == 0
 
 
-def test_what_a_token_changes_names_it_and_what_a_user_token_changes_names_the_user(
-    api: ApiClient, handbook: Storage
-) -> None:
+def test_changes_name_the_token_or_its_user(api: ApiClient, handbook: Storage) -> None:
     plain = issue_token(storage_context(handbook), "Program", [Role.EDITOR])
     of_anna = issue_token(storage_context(handbook), "Anna's", [Role.EDITOR], user_id=UUID(ID["anna"]))
     address = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"

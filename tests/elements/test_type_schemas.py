@@ -1,4 +1,4 @@
-"""JSON Schemas of types: what validates is taken by operation 5, what does not is refused; and the answers themselves."""
+"""JSON Schemas of types: operation 5 accepts what validates and refuses what does not; and the responses themselves."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def typed(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 
 
 KEPT: dict[str, Body] = {}
-"""Schemas that were asked for before: they stay the same, and checking them takes long."""
+"""Schemas that were read before: they stay the same, and checking them takes long."""
 
 
-class Desk:
-    """Posts elements, and asks the schema of their type first."""
+class SchemaClient:
+    """Posts elements after validating them against the schema of their type."""
 
     def __init__(self, storage: Storage, api: ApiClient) -> None:
         self.api, self.token = api, token_for(storage, Role.ADMINISTRATOR)
@@ -150,8 +150,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(typed: Storage, api: ApiClient) -> Desk:
-    return Desk(typed, api)
+def desk(typed: Storage, api: ApiClient) -> SchemaClient:
+    return SchemaClient(typed, api)
 
 
 def part(**attributes: Body) -> Body:
@@ -159,7 +159,7 @@ def part(**attributes: Body) -> Body:
 
 
 @pytest.mark.parametrize("kind", DataType)
-def test_values_that_validate_are_taken_and_others_refused(desk: Desk, kind: DataType) -> None:
+def test_valid_values_are_accepted_and_others_refused(desk: SchemaClient, kind: DataType) -> None:
     for value in [*GOOD[kind], None]:
         element = part(**{f"a{kind.value}": {"127": value}})
         assert desk.validates(element), value
@@ -225,14 +225,14 @@ ELEMENTS: list[tuple[str, Body, bool]] = [
 
 
 @pytest.mark.parametrize(("element", "is_right"), [case[1:] for case in ELEMENTS], ids=[case[0] for case in ELEMENTS])
-def test_elements_that_validate_are_taken_and_others_refused(desk: Desk, element: Body, is_right: bool) -> None:
+def test_valid_elements_are_accepted_and_others_refused(desk: SchemaClient, element: Body, is_right: bool) -> None:
     assert desk.validates(element) == is_right
     status = desk.post(element).status_code
     assert status == 200 if is_right else status in (400, 409, 422), status
 
 
-def test_what_was_read_validates_and_can_be_posted_back(desk: Desk) -> None:
-    """Every element of the handbook through every view that shows it, as far as it may be changed."""
+def test_elements_as_read_validate_and_can_be_posted_back(desk: SchemaClient) -> None:
+    """All elements of the handbook through all views that show them, as far as they can be changed."""
     schemas = {each["x-type"]["key"]: each for each in desk.api.get(SCHEMAS, token=desk.token).json()["values"]}
     posted = 0
     for facet in ("processes", "it", "users", "cultures"):
@@ -245,15 +245,15 @@ def test_what_was_read_validates_and_can_be_posted_back(desk: Desk) -> None:
     assert posted > len(LINES) / 2
 
 
-def test_what_is_made_elsewhere_is_only_changed(desk: Desk) -> None:
+def test_types_that_are_created_elsewhere_can_only_be_changed(desk: SchemaClient) -> None:
     for type in ("task", "authToken"):
         schema = desk.schema_of(type)
         assert not desk.validates({"type": type}, schema)
         assert desk.validates({"id": ID["token"], "type": type}, schema)
 
 
-def test_the_schema_of_a_type(desk: Desk) -> None:
-    """Whole parts of the answer, by any spelling of the name."""
+def test_the_schema_of_a_type(desk: SchemaClient) -> None:
+    """Whole parts of the response, by any spelling of the name."""
     schema = desk.schema_of("PART")
     assert schema == desk.schema
     assert {key: schema[key] for key in ("$schema", "title", "x-displayNames", "x-type", "x-cultures")} == {
@@ -318,7 +318,7 @@ def test_the_schema_of_a_type(desk: Desk) -> None:
     assert contexts["fixed"]["readOnly"] is True
 
 
-def test_all_types_in_their_order(desk: Desk) -> None:
+def test_all_types_in_their_order(desk: SchemaClient) -> None:
     answer = desk.api.get(f"{SCHEMAS}/", token=desk.token).json()
     assert [each["x-type"]["key"] for each in answer["values"]] == list(TYPED["types"])
     assert answer["count"] == len(TYPED["types"])
@@ -328,7 +328,7 @@ def test_all_types_in_their_order(desk: Desk) -> None:
     assert desk.api.post(f"{SCHEMAS}/part/", content_type="application/json", token=desk.token).json() == desk.schema
 
 
-def test_refusals(desk: Desk, api: ApiClient, other_storage: Storage) -> None:
+def test_refusals(desk: SchemaClient, api: ApiClient, other_storage: Storage) -> None:
     assert api.get(SCHEMAS).status_code == 401
     assert api.get(SCHEMAS, token=token_for(other_storage)).status_code == 401
     response = api.get(f"{SCHEMAS}/none", token=desk.token)

@@ -1,157 +1,39 @@
-"""Updating elements, operation 5 (D15, D16, D20): the whole answer, what is stored, and what is refused."""
+"""Updating elements, operation 5 (D15, D16, D20): attributes, related contexts and malformed requests."""
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from elements.models import Element, ElementChange, ElementVersion, Shape
+from elements.models import ElementChange, ElementVersion
 from storage.models import Storage
-from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.cycles import set_state
-from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, TEMPLATE, wire, write_lines
-from tests.elements.test_elements_api import DRAFT, PUBLISHED, in_order
+from tests.elements.expected_elements import DRAFT, PUBLISHED, in_order
+from tests.elements.handbook import AUTHOR_NOTE, HTML, ID, wire
+from tests.elements.update_desk import (
+    RESTS,
+    UNKNOWN,
+    Body,
+    UpdateDesk,
+    at,
+    changed,
+    extended_handbook,
+    fingerprint,
+    history,
+    order,
+    texts,
+)
 from tests.factories import token_for
-from tests.tags import version_tag
 
 pytestmark = pytest.mark.django_db
-Body = dict[str, Any]
-RESTS = "/acme/handbook/_api/rest/facets"
-UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
-KINDS = {
-    401: ("unauthorized", "volatile"),
-    403: ("unauthorized", "volatile"),
-    409: ("error", "dialog"),
-    412: ("error", "dialog"),
-}
-KINDS |= {400: ("error", "inline"), 422: ("error", "inline")}
-LABEL = {"1033": "Label"}
-CHOICES = [{"displayNames": LABEL}, *({"key": key, "displayNames": LABEL} for key in ("defined", "isLived"))]
-TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
-
-
-def _attribute(type: str, *, by_culture: bool = False, in_released: bool = False, **more: Any) -> Body:
-    attribute = {"dataType": type, "isInvariantCulture": not by_culture, **more}
-    return {"displayNames": LABEL, "editableInReleased": in_released, "attribute": attribute}
-
-
-def _context(facet: str, *, in_released: bool = False, **more: Any) -> Body:
-    return {"displayNames": LABEL, "editableInReleased": in_released, "related": {"facet": facet, **more}}
-
-
-# Of every data type one, and contexts of every kind.
-PROPERTIES = {
-    "note": _attribute("SingleLineText", by_culture=True, in_released=True),
-    "maturity": _attribute("SelectionValue", selectableValues=CHOICES),
-    "channels": _attribute("MultiSelectionValue", selectableValues=CHOICES),
-    "isCritical": _attribute("Boolean"),
-    "begin": _attribute("DateTime"),
-    "site": _attribute("Url", by_culture=True),
-    "watchers": _context(
-        "users", relatedTypes=["user", "userGroup"], canAddNew=True, maxOccurrence=2, in_released=True
-    ),
-    "measuredBy": _context("it", readOnly=True),
-    "tools": _context("it", canAddNew=True),
-    "nextSteps": _context("processes", canAddNew=True),
-}
-
-
-def extended_template() -> Body:
-    template = copy.deepcopy(TEMPLATE)
-    template["properties"] |= PROPERTIES
-    template["types"]["subProcess"]["properties"] += PROPERTIES
-    # A view that does not show what stands between the two.
-    steps = {"displayNames": LABEL, "key": "Steps", "types": ["processHouse", "subProcess"], "properties": ["name"]}
-    template["facets"]["processes"]["views"]["steps"] = steps
-    return template
-
-
-@contextmanager
-def extended_handbook(filled_storage: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """acme/handbook and rival/handbook, with the same ids, and properties of every kind."""
-    template = folder / "template.json"
-    template.write_text(json.dumps(extended_template()), encoding="utf-8")
-    fields = {"key": "handbook", "template": str(template), "anonymous": "read", "time_zone": "Europe/Berlin"}
-    with (
-        filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
-        filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
-    ):
-        yield storage
-
-
-class Desk:
-    """Where Anna, the author of the draft `order-3`, works. What is refused must leave both storages as they were."""
-
-    def __init__(self, storage: Storage, api: ApiClient) -> None:
-        self.storage, self.api = storage, api
-        self.rival = Storage.objects.get(collection__key="rival", key=storage.key)
-        self.anna = token_for(storage, Role.EDITOR, user_id=UUID(ID["anna"]))
-        self.architect = token_for(storage, Role.ARCHITECT)
-
-    def send(self, body: Any, view: str = "detail", facet: str = "processes", **options: Any) -> Any:
-        content = body if isinstance(body, str | bytes) else json.dumps(body)
-        options.setdefault("token", self.anna)
-        options.setdefault("content_type", "application/json")
-        return self.api.post(f"{RESTS}/{facet}/views/{view}/elements/", content, **options)
-
-    def update(self, *elements: Body, **options: Any) -> list[Body]:
-        """The answer, which operation 4 must give as well."""
-        response = self.send({"count": len(elements), "elements": list(elements)}, **options)
-        assert response.status_code == 200, response.content
-        found: list[Body] = response.json()["elements"]
-        assert response.json() == {"count": len(elements), "elements": found}
-        where = {key: value for key, value in options.items() if key in ("view", "facet", "token")}
-        for each in found:
-            assert in_order(self.read(str(each.get("versionId", each["id"])), **where)) == in_order(each)
-        return found
-
-    def read(self, name: str, view: str = "detail", facet: str = "processes", **options: Any) -> Body:
-        options.setdefault("token", self.anna)
-        response = self.api.get(f"{RESTS}/{facet}/views/{view}/elements/{ID.get(name, name)}", **options)
-        assert response.status_code == 200, response.content
-        found: Body = response.json()["elements"][0]
-        return found
-
-    def refuse(self, status: int, body: Any, *errors: str, **options: Any) -> None:
-        """The whole body of the answer; elements may be given instead of a body with them."""
-        before = self.fingerprints()
-        if isinstance(body, list):
-            body = {"elements": body}
-        response = self.send(body, **options)
-        type, output = KINDS.get(status, ("error", "volatile"))
-        message = errors[0] if len(errors) == 1 else f"The request has {len(errors)} problems; nothing was changed."
-        data = [{"error": error} for error in errors]
-        assert response.json() == {"message": message, "output": output, "type": type, "data": data}
-        assert response.status_code == status
-        assert self.fingerprints() == before
-
-    def fingerprints(self) -> list[str]:
-        return [fingerprint(self.storage), fingerprint(self.rival)]
-
-
-def fingerprint(storage: Storage) -> str:
-    """Of everything that is stored about elements."""
-    tables = (
-        f"(SELECT coalesce(string_agg(t::text, ',' ORDER BY t.id), '') FROM elements_{name} t)" for name in TABLES
-    )
-    with tenant_scope(storage), connection.cursor() as cursor:
-        cursor.execute(f"SELECT md5(concat_ws('|', {', '.join(tables)}))")
-        return str(cursor.fetchone()[0])
 
 
 @pytest.fixture(scope="module")
@@ -161,50 +43,20 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def desk(handbook: Storage, api: ApiClient) -> Desk:
-    return Desk(handbook, api)
+def desk(handbook: Storage, api: ApiClient) -> UpdateDesk:
+    return UpdateDesk(handbook, api)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """Each look at it comes a second later; the moment is that of none of them."""
+    """Advance the clock by a second with each call, and return the time before the first one."""
     started = datetime.fromisoformat("2026-07-01T10:00:00.5+00:00")
     looks = iter(range(1, 10_000))
     monkeypatch.setattr(timezone, "now", lambda: started + timedelta(seconds=next(looks)))
     return started
 
 
-def order(**more: Any) -> Body:
-    """The draft of order, as a client names it."""
-    return {"id": ID["order"], "versionId": ID["order-3"], "type": "subProcess", **more}
-
-
-def texts(**attributes: Any) -> Body:
-    return order(attributes=attributes)
-
-
-def at(place: str, text: str, name: str = "order-3", index: int = 0) -> str:
-    return f"elements[{index}] {ID.get(name, name)}{place and ': ' + place}: {text}."
-
-
-def changed(before: Body, after: Body, **attributes: Any) -> Body:
-    """What an element is expected to be: changed by Anna, when the server says so; None takes an attribute away."""
-    stamp = {"changedOn": after["attributes"]["changedOn"]}
-    merged = {**before["attributes"], **stamp, **attributes}
-    found = {key: value for key, value in sorted(merged.items()) if value is not None}
-    return {**before, "attributes": found, "related": {**before["related"], "changedBy": [wire("anna")]}}
-
-
-def history(desk: Desk, version: str) -> list[tuple[str, Any, Any]]:
-    with tenant_scope(desk.storage):
-        rows = ElementChange.objects.filter(version_id=ID.get(version, version)).order_by("changed_on")
-        return [(row.action, row.before, row.after) for row in rows]
-
-
-# Attributes.
-
-
-def test_attributes_merge_by_name_and_culture(desk: Desk) -> None:
+def test_attributes_merge_by_name_and_culture(desk: UpdateDesk) -> None:
     rival = fingerprint(desk.rival)
     [first] = desk.update(
         texts(name={"1031": "Jeden Auftrag\nabwickeln"}, scope={"1033": " Company "}, count={"127": 7})
@@ -223,13 +75,13 @@ def test_attributes_merge_by_name_and_culture(desk: Desk) -> None:
         ("updated", {}, {}),
     ]  # fmt: skip
     assert fingerprint(desk.rival) == rival
-    # The name orders lists.
+    # Lists are ordered by name.
     desk.update(texts(name={"1033": "ÄRGER"}))
     with tenant_scope(desk.storage):
         assert ElementVersion.objects.get(pk=ID["order-3"]).sort_name == "ärger"
 
 
-def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime, desk: Desk) -> None:
+def test_the_server_sets_author_and_time_once_per_request(clock: datetime, desk: UpdateDesk) -> None:
     found = desk.update(order(), {"id": ID["invoice"]}, {"id": ID["check-3"]})
     assert len({each["attributes"]["changedOn"]["127"] for each in found}) == 1
     assert found[0]["attributes"]["changedOn"]["127"].startswith("2026-07-01T12:00:")
@@ -242,7 +94,7 @@ def test_the_server_sets_who_changed_it_and_when_once_a_request(clock: datetime,
         assert ElementVersion.objects.get(pk=ID["order-3"]).changed_on == rows[0].changed_on > clock
 
 
-def test_the_version_that_is_named_is_changed(desk: Desk) -> None:
+def test_the_version_that_is_named_is_changed(desk: UpdateDesk) -> None:
     by_id = desk.update({"id": ID["order"].upper(), "attributes": {"scope": {"1033": "by id"}}})[0]
     assert (by_id["versionId"], by_id["attributes"]["scope"]) == (ID["order-3"], {"1033": "by id"})
     by_version = desk.update({"versionId": ID["order-3"].upper(), "attributes": {"scope": {"1033": "by version"}}})[0]
@@ -257,17 +109,17 @@ def test_the_version_that_is_named_is_changed(desk: Desk) -> None:
     [{"stereotype": "core"}, {"attributes": {"stereotype": {"127": "core"}}},
      {"stereotype": "core", "attributes": {"stereotype": {"127": "core"}}}],
 )  # fmt: skip
-def test_a_stereotype_is_a_field_and_an_attribute(desk: Desk, element: Body) -> None:
+def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateDesk, element: Body) -> None:
     [found] = desk.update(order(**element))
     assert (found["stereotype"], found["attributes"]["stereotype"]) == ("core", {"127": "core"})
-    # What was read names the old one once more; the other is meant.
+    # The element as read repeats the old value; the changed one counts.
     [again] = desk.update(order(stereotype="core", attributes={"stereotype": {"127": "support"}}))
     assert (again["stereotype"], again["attributes"]["stereotype"]) == ("support", {"127": "support"})
     [without] = desk.update(order(stereotype="support", attributes={"stereotype": {"127": None}}))
     assert without == changed(DRAFT, without)
 
 
-def test_stereotypes_are_refused(desk: Desk) -> None:
+def test_stereotypes_are_refused(desk: UpdateDesk) -> None:
     both = order(stereotype="a", attributes={"stereotype": {"127": "b"}})
     desk.refuse(422, [both], at("stereotype", "the field and the attribute differ; give one of them"))
     wrong = at("stereotype", "must be a single line of up to 200 characters")
@@ -282,7 +134,7 @@ def test_stereotypes_are_refused(desk: Desk) -> None:
                 at("stereotype", "the type task has no such attribute", "check-3"))  # fmt: skip
 
 
-def test_validity_is_in_the_time_of_the_storage(desk: Desk) -> None:
+def test_validity_is_in_the_time_of_the_storage(desk: UpdateDesk) -> None:
     moments = {"validFrom": {"127": "2026-07-01T00:00:00.1234567"}, "validUntil": {"127": "2026-10-25T02:30:00"}}
     [found] = desk.update(texts(**moments))
     assert found == changed(DRAFT, found, **(moments | {"validFrom": {"127": "2026-07-01T00:00:00.123456"}}))
@@ -291,7 +143,7 @@ def test_validity_is_in_the_time_of_the_storage(desk: Desk) -> None:
     assert (str(row.valid_from), str(row.valid_until)) == (
         "2026-06-30 22:00:00.123456+00:00", "2026-10-25 00:30:00+00:00")  # fmt: skip
     assert "validFrom" not in row.attributes
-    # Posting it back changes nothing, also in the hour that comes twice.
+    # Posting it back changes nothing, even in the hour that daylight saving time repeats.
     assert desk.update(order(attributes=found["attributes"]))[0]["attributes"]["validUntil"] == moments["validUntil"]
     [ended] = desk.update(texts(validFrom={"127": None}, validUntil={"127": None}))
     assert ended == changed(DRAFT, ended, validUntil=None)
@@ -326,14 +178,14 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("place", "sent", "kept"), GOOD)
-def test_values_are_kept_exactly(desk: Desk, place: str, sent: str, kept: str | None) -> None:
+def test_values_are_kept_exactly(desk: UpdateDesk, place: str, sent: str, kept: str | None) -> None:
     name, culture = place[:-1].split("[")
     body = f'{{"elements":[{{"versionId":"{ID["order-3"]}","attributes":{{"{name}":{{"{culture}":{sent}}}}}}}]}}'
     expected = f'"{name}":{{"{culture}":{kept or sent}}}'.encode()
     assert expected in desk.send(body).content
     read = desk.api.get(f"{RESTS}/processes/views/detail/elements/{ID['order']}", token=desk.anna)
     assert expected in read.content
-    # What has been read changes nothing; the record says so.
+    # Posting back what was read changes nothing, and the history has no new entry.
     assert desk.send(body.replace(sent, kept or sent)).status_code == 200
     assert [each[1:] != ({}, {}) for each in history(desk, "order-3")] == [True, False]
 
@@ -377,15 +229,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("place", "value", "problem"), BAD)
-def test_values_that_do_not_fit_are_refused(desk: Desk, place: str, value: Any, problem: str) -> None:
+def test_values_that_do_not_fit_are_refused(desk: UpdateDesk, place: str, value: Any, problem: str) -> None:
     name, culture = place[:-1].split("[")
     desk.refuse(422, [texts(**{name: {culture: value}})], at(place, problem))
 
 
-# Related contexts.
-
-
-def test_a_context_that_is_given_replaces_its_list(desk: Desk) -> None:
+def test_a_context_that_is_given_replaces_its_list(desk: UpdateDesk) -> None:
     wanted = [{"id": ID["old"]}, {"versionId": ID["erp-1"]}, {**wire("crm-1"), "id": ID["crm"].upper()}]
     [found] = desk.update(order(related={"systems": wanted, "owner": [{"id": ID["ben"]}]}))
     expected = changed(DRAFT, found)
@@ -426,14 +275,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "place", "problem"), WRONG)
-def test_what_is_against_the_configuration_is_refused(
-    desk: Desk, name: str, value: Any, place: str, problem: str
+def test_references_against_the_configuration_are_refused(
+    desk: UpdateDesk, name: str, value: Any, place: str, problem: str
 ) -> None:
     part = "related" if isinstance(value, list) else "attributes"
     desk.refuse(422, [order(**{part: {name: value}})], at(place, problem))
 
 
-def test_what_the_server_owns_is_accepted_and_ignored(desk: Desk) -> None:
+def test_read_only_fields_are_ignored(desk: UpdateDesk) -> None:
     stamps = {name: {"127": "2000-01-01T00:00:00"} for name in ("changedOn", "createdOn", "relOn")}
     attributes = stamps | {"version": {"127": "9.9"}, "state1": {"127": "released"}, "isReleased": {"127": True}}
     attributes |= {"gotoUrl": {"1033": "x"}, "authorNote": AUTHOR_NOTE | {"1033": "x"}, "majorVersion": {"127": 9}}
@@ -445,10 +294,7 @@ def test_what_the_server_owns_is_accepted_and_ignored(desk: Desk) -> None:
     assert history(desk, "order-3") == [("updated", {}, {})]
 
 
-# Elements that cannot be meant, and several at once.
-
-
-def test_type_facet_and_state_do_not_change(desk: Desk) -> None:
+def test_type_facet_and_state_do_not_change(desk: UpdateDesk) -> None:
     desk.refuse(422, [order(type="task")], at("", "the element is a subProcess; its type cannot change"))
     desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes; its facet cannot change"))
     moved = "the element is in the state inProcess; apply a transition to change its state"
@@ -458,19 +304,19 @@ def test_type_facet_and_state_do_not_change(desk: Desk) -> None:
     assert desk.update(order(state="inProcess", facetName="processes"))[0]["state"] == "inProcess"
 
 
-def test_an_element_that_the_view_does_not_contain_is_not_found(desk: Desk) -> None:
+def test_an_element_that_the_view_does_not_contain_is_not_found(desk: UpdateDesk) -> None:
     missing = "there is no such element in the view {} of the facet {}"
     for name in (UNKNOWN, "erp", "anna"):
         desk.refuse(404, [{"id": ID.get(name, name)}], at("", missing.format("detail", "processes"), name))
     desk.refuse(404, [{"id": ID["check-3"]}], at("", missing.format("list", "processes"), "check-3"), view="list")
     desk.refuse(404, [order()], at("", missing.format("detail", "it")), facet="it")
-    # The answer shows what the view shows; what it does not show can be changed all the same.
+    # The response has only properties of the view; others can be changed, too.
     [found] = desk.update(texts(name={"1033": "Listed"}, scope={"1033": "Hidden"}), view="list")
     assert found["attributes"] == {"name": {"1033": "Listed"}, "version": {"127": "2.1"}}
     assert desk.read("order")["attributes"]["scope"] == {"1033": "Hidden"}
 
 
-def test_all_problems_are_told_together_and_nothing_is_changed(desk: Desk) -> None:
+def test_all_problems_are_reported_and_nothing_is_changed(desk: UpdateDesk) -> None:
     good = {"id": ID["invoice"], "attributes": {"name": {"1033": "Never written"}}}
     released = {"versionId": ID["order-2"], "attributes": {"scope": {"1033": "x"}, "count": {"127": None}}}
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
@@ -529,11 +375,11 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("body", "problems"), FORMS)
-def test_what_cannot_be_read_is_refused(desk: Desk, body: Any, problems: list[str]) -> None:
+def test_malformed_requests_are_refused(desk: UpdateDesk, body: Any, problems: list[str]) -> None:
     desk.refuse(400, body, *problems)
 
 
-def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
+def test_requests_have_limits(desk: UpdateDesk, settings: Settings) -> None:
     desk.refuse(
         415, "elements", "The request body must have the Content-Type application/json.", content_type="text/plain"
     )
@@ -545,7 +391,7 @@ def test_requests_have_limits(desk: Desk, settings: Settings) -> None:
     desk.refuse(413, texts(scope={"1033": "x" * 100}), "The request body is larger than 100 bytes.")
 
 
-def test_values_below_4_0_and_no_body(desk: Desk) -> None:
+def test_values_below_4_0_and_no_body(desk: UpdateDesk) -> None:
     body = {"count": 1, "values": [texts(scope={"1033": "x"})]}
     response = desk.send(body, headers={"api-version": "3.0"})
     [found] = response.json()["values"]
@@ -556,202 +402,3 @@ def test_values_below_4_0_and_no_body(desk: Desk) -> None:
     viewer, listed = token_for(desk.storage), f"{RESTS}/processes/views/list/elements"
     for body_of_none in ("", "{}"):
         assert desk.send(body_of_none, view="list", token=viewer).content == desk.api.get(listed, token=viewer).content
-
-
-# The tree.
-
-
-def children(desk: Desk, name: str) -> list[str]:
-    return [each["id"] for each in desk.read(name).get("children", [])]
-
-
-def test_a_move_makes_it_the_last_child_of_another_parent(desk: Desk) -> None:
-    [below] = desk.update({"id": ID["invoice"], "rootPath": [{"id": ID["order"]}]})
-    assert below["rootPath"] == [wire("order-3"), wire("sales-1"), wire("house")]
-    assert (children(desk, "sales"), children(desk, "order")) == ([ID["ship"], ID["order"]], [ID["invoice"]])
-    [back] = desk.update({"id": ID["invoice"], "rootPath": [{"versionId": ID["sales-1"], "type": "mainProcess"}]})
-    assert back["rootPath"] == [wire("sales-1"), wire("house")]
-    assert children(desk, "sales") == [ID["ship"], ID["order"], ID["invoice"]]
-    [unfiled] = desk.update({"id": ID["invoice"], "rootPath": []})
-    assert "rootPath" not in unfiled
-    assert children(desk, "sales") == [ID["ship"], ID["order"]]
-    places = [ID["sales"], ID["order"], ID["sales"], None]
-    expected = [("updated", {"parent": old}, {"parent": new}) for old, new in pairwise(places)]
-    assert history(desk, "invoice-1") == expected
-
-
-def test_a_path_that_is_so_changes_nothing(desk: Desk) -> None:
-    before = children(desk, "sales")
-    desk.update({"id": ID["invoice"], "rootPath": [wire("sales-1"), wire("house")]}, order(rootPath=[wire("sales-1")]))
-    [shown] = desk.update(order(), view="steps")
-    assert shown["rootPath"] == [wire("house", view="steps")]
-    desk.update(shown, view="steps")
-    assert children(desk, "sales") == before
-    assert desk.read("order")["rootPath"] == DRAFT["rootPath"]
-
-
-def test_moves_against_the_tree_are_refused(desk: Desk) -> None:
-    invoice, inside = {"id": ID["invoice"]}, "{} is the element itself or below it; choose another parent"
-    under = "a subProcess cannot be placed below a {}; possible parents: mainProcess or subProcess"
-    for parent, type in (("house", "processHouse"), ("anna", "user"), ("check-3", "task")):
-        desk.refuse(422, [order(rootPath=[{"id": ID[parent]}])], at("rootPath", under.format(type)))
-    desk.refuse(422, [order(rootPath=[{"id": UNKNOWN}])], at("rootPath[0]", f"there is no element {UNKNOWN}"))
-    desk.refuse(422, [order(rootPath=[{"id": ID["order"]}])], at("rootPath", inside.format(ID["order"])))
-    circle = [{**invoice, "rootPath": [{"id": ID["order"]}]}, order(rootPath=[invoice])]
-    first = f"elements[0] {ID['invoice']}: rootPath: {inside.format(ID['order'])}."
-    desk.refuse(422, circle, first, at("rootPath", inside.format(ID["invoice"]), index=1))
-    desk.update(circle[0])
-    # Each move is looked at with the others: what would be a circle by itself need not be one.
-    swapped = desk.update(order(rootPath=[invoice]), {**invoice, "rootPath": [{"id": ID["sales"]}]})
-    assert [each["rootPath"][0]["id"] for each in swapped] == [ID["invoice"], ID["sales"]]
-    desk.update({**order(), "rootPath": [{"id": ID["sales"]}]}, {**invoice, "rootPath": [{"id": ID["order"]}]})
-    desk.refuse(422, [order(rootPath=[invoice])], at("rootPath", inside.format(ID["invoice"])))
-    for path in ([], [invoice]):
-        desk.refuse(422, [{"id": ID["check-3"], "rootPath": path}],
-                    at("rootPath", "a task has its place in a diagram and cannot be moved", "check-3"))  # fmt: skip
-    desk.refuse(409, [{"id": ID["ship"], "rootPath": []}],
-                at("", "rootPath cannot be changed in the state inEffect; create a new version", "ship"))  # fmt: skip
-    desk.refuse(422, [{"id": ID["customer-view"], "rootPath": [{"id": ID["house"]}]}],
-                at("rootPath", "a view cannot be placed below a processHouse; possible parents: nothing", "customer-view"),
-                token=desk.architect)  # fmt: skip
-
-
-# Who may change what, and when.
-
-
-@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.ANALYZER, Role.APPROVER])
-def test_changing_needs_a_permission(desk: Desk, role: Role | None) -> None:
-    token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
-    desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
-    new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
-    desk.refuse(status, [new], "This needs the permission NewElement.", token=token)
-    desk.refuse(status, [new, {"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
-    desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
-
-
-def test_posting_to_the_address_of_an_element_names_the_right_address(desk: Desk) -> None:
-    response = desk.api.post(
-        f"{RESTS}/processes/views/detail/elements/{ID['invoice']}/",
-        json.dumps({"elements": [{"id": ID["invoice"]}]}),
-        content_type="application/json",
-        token=desk.anna,
-    )
-    message = (
-        "This operation only reads and takes no body. To update the element, send it to POST .../elements/, without the"
-        " id in the address."
-    )
-    assert (response.status_code, response.json()) == (
-        400,
-        {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]},
-    )
-
-
-def test_authors_and_architects_change_what_has_authors(desk: Desk) -> None:
-    named = {"attributes": {"name": {"1033": "By another"}}}
-    task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
-    assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
-    mine = "only its authors and architects may change it; this needs the permission EditElement"
-    desk.refuse(403, [order(**named), task], at("", mine), at("", mine, "check-3", 1), token=other)
-    administrator = token_for(desk.storage, Role.ADMINISTRATOR)
-    desk.update({"id": ID["ben"], "attributes": {"roleEditor": {"127": True}}}, facet="users", token=administrator)
-    ben = token_for(desk.storage, Role.EDITOR, user_id=UUID(ID["ben"]))
-    desk.refuse(403, [order()], at("", mine), token=ben)
-    desk.update(order(related={"secondaryAuthors": [{"id": ID["ben"]}]}))
-    for token in (desk.anna, ben, desk.architect):
-        assert len(desk.update(order(), task, token=token)) == 2
-    architectural = at("", "only architects can change a processHouse; this needs the permission EditElement", "house")
-    desk.refuse(403, [{"id": ID["house"], **named}], architectural)
-    assert (
-        desk.update({"id": ID["house"], **named}, token=desk.architect)[0]["attributes"]["name"]["1033"] == "By another"
-    )
-
-
-LATE: Body = {"attributes": {"note": {"1033": "Late"}}, "related": {"watchers": [{"id": ID["crew"]}]}}
-
-
-@pytest.mark.parametrize("version", ["order-2", "ship-1", "loose-1"])
-def test_some_properties_can_be_changed_in_a_published_version(desk: Desk, version: str) -> None:
-    with tenant_scope(desk.storage):
-        # Being drawn in a draft does not matter to what has versions of its own.
-        Shape.objects.create(version_id=ID["order-3"], element_id=ID["ship"], position=9)
-    [found] = desk.update({"versionId": ID[version], **LATE})
-    assert (found["attributes"]["note"], found["related"]["watchers"]) == ({"1033": "Late"}, [wire("crew")])
-    more = {
-        "attributes": {**LATE["attributes"], "validUntil": {"127": None}},
-        "stereotype": "x",
-        "related": {"owner": []},
-    }
-    owner = ["owner"] if version == "order-2" else []
-    problems = [at("", f"{name} cannot be changed in the state {found['state']}; create a new version", version)
-                for name in (*owner, "stereotype", "validUntil")]  # fmt: skip
-    desk.refuse(409, [{"versionId": ID[version], **more}], *problems)
-
-
-@pytest.mark.parametrize("state", ["inReview", "readyForQa", "readyForRelease", "expired"])
-def test_other_versions_than_drafts_stay_as_they_are(desk: Desk, state: str) -> None:
-    set_state(desk.storage, state, ID["invoice-1"])
-    way_out = "create a new version" if state == "expired" else "send it back first"
-    problems = [at("", f"{name} cannot be changed in the state {state}; {way_out}", "invoice-1")
-                for name in ("note", "watchers")]  # fmt: skip
-    for token in (desk.anna, desk.architect):
-        desk.refuse(409, [{"versionId": ID["invoice-1"], **LATE}], *problems, token=token)
-
-
-def test_what_lives_in_a_diagram_follows_its_state(desk: Desk) -> None:
-    named = {"attributes": {"name": {"1033": "Look"}}, "related": {"systems": [{"id": ID["old"]}]}}
-    assert desk.update({"id": ID["check-3"], **named})[0]["related"]["systems"] == [wire("old-1")]
-    problems = [at("", f"{name} cannot be changed in the state released; create a new version", "check-2")
-                for name in ("name", "systems")]  # fmt: skip
-    desk.refuse(409, [{"id": ID["check-2"], **named}], *problems)
-    set_state(desk.storage, "inReview", ID["order-3"])
-    desk.refuse(409, [{"id": ID["check-3"], "attributes": {"name": {"1031": "x"}}}],
-                at("", "name cannot be changed in the state inReview; send it back first", "check-3"))  # fmt: skip
-
-
-# Optimistic locking, and other tenants.
-
-
-def test_if_match_refuses_what_was_read_before_another_change(desk: Desk) -> None:
-    address = f"{RESTS}/processes/views/detail/elements/{ID['order']}"
-    first = desk.api.get(address, token=desk.anna)["ETag"]
-
-    def change(text: str, tag: str) -> Any:
-        return desk.send({"elements": [texts(scope={"1033": text})]}, headers={"If-Match": tag})
-
-    # Of any view: they differ in the last part, which is about reading alone.
-    listed = desk.api.get(address.replace("detail", "list"), token=desk.anna)["ETag"]
-    assert (listed != first, version_tag(listed)) == (True, version_tag(first))
-    second = change("a", listed)["ETag"]
-    assert second == version_tag(desk.api.get(address, token=desk.anna)["ETag"]) != version_tag(first)
-    body = {"elements": [texts(scope={"1033": "late"})]}
-    stale = "The element has changed since it was read; read it again."
-    for tag in (first, f"W/{second}", '"x", "y"', '""'):
-        desk.refuse(412, body, stale, headers={"If-Match": tag})
-    desk.refuse(412, {"elements": [{"type": "subProcess"}]}, stale, headers={"If-Match": "*"})
-    for tag in (second[1:-1], "", '"', '"a" "b"'):
-        desk.refuse(
-            400,
-            body,
-            'If-Match: expected * or a list of entity tags in quotes, such as "1a2b.3".',
-            headers={"If-Match": tag},
-        )
-    two = "If-Match: only a request with one element can have this header."
-    desk.refuse(400, [order(), {"id": ID["invoice"]}], two, headers={"If-Match": "*"})
-    assert [change("b", f'"x" , {second}').status_code, change("c", " * ").status_code] == [200, 200]
-    assert "ETag" not in desk.send({"elements": [order(), {"id": ID["invoice"]}]})
-
-
-def test_what_another_tenant_has_cannot_be_named(desk: Desk) -> None:
-    with tenant_scope(desk.rival):
-        type = Element.objects.get(pk=ID["order"]).type
-        foreign = Element.objects.create(type=type, creation_id=UUID(UNKNOWN), pk=UUID(UNKNOWN))
-        version = ElementVersion.objects.create(element=foreign, state="inProcess", category="draft", major=0, minor=1,
-                                                sort_name="", created_on=timezone.now(), changed_on=timezone.now())  # fmt: skip
-        Element.objects.filter(pk=foreign.pk).update(newest=version)
-    missing = at("", "there is no such element in the view detail of the facet processes", UNKNOWN)
-    desk.refuse(404, [{"id": UNKNOWN, "attributes": {"name": {"1033": "x"}}}], missing)
-    desk.refuse(404, [{"versionId": str(version.pk)}], missing.replace(UNKNOWN, str(version.pk)))
-    desk.refuse(422, [order(rootPath=[{"id": UNKNOWN}], related={"nextSteps": [{"id": UNKNOWN}]})],
-                at("nextSteps[0]", f"there is no element {UNKNOWN}"), at("rootPath[0]", f"there is no element {UNKNOWN}"))  # fmt: skip
-    with tenant_scope(desk.rival):
-        assert not ElementChange.objects.exists()

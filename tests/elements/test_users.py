@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 ANNA, BEN, ERP = (UUID(ID[name]) for name in ("anna", "ben", "erp"))
 
 
-def test_what_users_grant(handbook: Storage) -> None:
+def test_roles_that_users_grant(handbook: Storage) -> None:
     assert find_user(handbook, ANNA) == UserGrant(frozenset({Role.EDITOR}), is_inactive=False)
     assert find_user(handbook, BEN) == UserGrant(frozenset(), is_inactive=False)
     other = StorageFactory.create(key="other")

@@ -1,4 +1,5 @@
-"""What elements tell the apps below: user elements behind tokens, and content that a configuration change would orphan."""
+"""Answers of elements to the apps below: user elements behind tokens, and content that a configuration change would
+orphan."""
 
 from __future__ import annotations
 
@@ -120,7 +121,7 @@ def remove_property(template: dict[str, object], owner: str, key: str) -> None:
 
 
 def remove_type(template: dict[str, object]) -> dict[str, object]:
-    """Without the type `tag`: its facet keeps another one, so that the template itself stays good."""
+    """Remove the type `tag`; its facet keeps another one, so that the template stays valid."""
     document = json.loads(json.dumps(template).replace('"tag"', '"label"'))
     return dict(document)
 
@@ -141,14 +142,14 @@ def busy(house: Storage, tmp_path: Path) -> Storage:
 
 
 def with_cycles(change: Callable[[dict[str, Any]], None]) -> Blueprint:
-    """The standard template after a change of its document."""
+    """Return the standard template after a change of its document."""
     document = copy.deepcopy(dict(load_template("standard").sections))
     change(document)
     return read_template(document)
 
 
 def remove_states(document: dict[str, Any], cycle: str, *states: str) -> None:
-    """With everything that leads to them or away, and without the rules, which may name them."""
+    """Remove states with their transitions, and without the rules, which may name them."""
     found = document["releaseCycles"][cycle]
     found["states"] = {key: each for key, each in found["states"].items() if key not in states}
     found["transitions"] = {
@@ -158,7 +159,7 @@ def remove_states(document: dict[str, Any], cycle: str, *states: str) -> None:
 
 
 def use_second_cycle(document: dict[str, Any], *without: str) -> None:
-    """Sub-processes, and they alone, get a cycle that has all states but these."""
+    """Give sub-processes, and only them, a cycle that has all states but these."""
     document["releaseCycles"]["second"] = copy.deepcopy(document["releaseCycles"]["standard"])
     remove_states(document, "second", *without)
     document["types"]["subProcess"]["releaseCycle"] = "second"
@@ -185,7 +186,7 @@ def retire(document: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_a_state_that_versions_are_in_stays(
+def test_a_state_in_use_cannot_be_removed(
     busy: Storage, change: Callable[[dict[str, Any]], None], problems: tuple[str, ...]
 ) -> None:
     before = stored(busy)
@@ -202,7 +203,7 @@ def test_a_state_that_versions_are_in_stays(
         lambda document: use_second_cycle(document, "readyForQa", "inEffect"),
     ],
 )
-def test_a_state_that_no_version_is_in_goes(busy: Storage, change: Callable[[dict[str, Any]], None]) -> None:
+def test_an_unused_state_can_be_removed(busy: Storage, change: Callable[[dict[str, Any]], None]) -> None:
     (_, revision, versions), new = stored(busy), with_cycles(change)
     change_configuration(busy, new)
     found = stored(busy)

@@ -1,4 +1,4 @@
-"""Values and their data types (D16): what fits, and what is said when it does not."""
+"""Values and their data types (D16): valid ones, and the messages about invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database itself holds true of the versions of an element (D21): one is open at most, and one published."""
+"""Constraints of the database on the versions of an element (D21): at most one is open, and one published."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ELEMENT = UUID("7e570000-0000-4000-8000-000000000001")
 
 @pytest.fixture
 def house(other_storage: Storage) -> Storage:
-    """With an element that a twin in another storage has, too."""
+    """Return a storage with an element that has a twin in another storage."""
     twin = StorageFactory.create(collection="rival", key="house", template="standard")
     house = StorageFactory.create(collection="acme", key="house", template="standard")
     for storage in (twin, house):
@@ -59,7 +59,7 @@ def broken_rule(one: str, other: str) -> str | None:
     return "one_published_version" if categories == {"published"} else None
 
 
-def test_which_two_states_go_together(house: Storage) -> None:
+def test_possible_pairs_of_states(house: Storage) -> None:
     refused = {}
     with tenant_scope(house):
         for one, other in product(STATES, repeat=2):
@@ -82,7 +82,7 @@ def test_one_open_beside_one_published_beside_many_retired(house: Storage) -> No
         assert ElementVersion.objects.filter(element_id=ELEMENT).count() == 4
 
 
-def test_a_change_of_the_state_is_held_to_it_as_well(house: Storage) -> None:
+def test_constraints_apply_to_changes_of_the_state(house: Storage) -> None:
     with tenant_scope(house):
         add("released", 0)
         draft = ElementVersion.objects.filter(id=add("inProcess", 1).id)
@@ -91,7 +91,7 @@ def test_a_change_of_the_state_is_held_to_it_as_well(house: Storage) -> None:
             draft.update(state="released", category="published")
 
 
-def test_other_elements_have_versions_of_their_own(house: Storage) -> None:
+def test_constraints_are_per_element(house: Storage) -> None:
     with tenant_scope(house):
         other = Element.objects.create(creation_id=uuid4(), type=ElementType.objects.get(key="subProcess"), position=0)
         for element in (ELEMENT, other.id):

@@ -1,4 +1,4 @@
-"""The names by which filters find versions: kept by the database, and never the reason why something is not found."""
+"""Names by which filters find versions: the database maintains them, and they never hide a match."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_letters_are_folded_as_filters_fold_them(db: None) -> None:
     assert [pair for pair in zip(letters, folded, strict=True) if fold_case(pair[0]) != pair[1]] == []
 
 
-def test_names_are_kept_with_every_change(handbook: Storage, api: ApiClient, architect: str) -> None:
+def test_names_follow_every_change(handbook: Storage, api: ApiClient, architect: str) -> None:
     element = make(api, architect, **{"1033": "Ärger", "1031": "ÄRGER"})
     assert kept(handbook, element) == ["ärger"]
 
@@ -83,7 +83,7 @@ def test_names_are_kept_with_every_change(handbook: Storage, api: ApiClient, arc
             assert not VersionName.objects.filter(folded__in=["peace", "ärger"]).exists()
 
 
-def test_every_version_that_was_imported_has_its_names(handbook: Storage) -> None:
+def test_every_imported_version_has_its_names(handbook: Storage) -> None:
     with tenant_scope(handbook):
         expected = {
             (version.id, fold_case(name))
@@ -129,7 +129,7 @@ def test_long_names_and_letter_case(
 
 
 @pytest.mark.parametrize("part", ["100%", "a_b", "c\\\\d", "%", "_", "\\\\"])
-def test_signs_with_a_meaning_for_the_database_mean_themselves(api: ApiClient, architect: str, part: str) -> None:
+def test_special_characters_of_the_database_are_literal(api: ApiClient, architect: str, part: str) -> None:
     element = make(api, architect, **{"1033": f"x {part} y"})
     make(api, architect, **{"1033": "x 100 aXb cd y"})
     ends = make(api, architect, **{"1033": f"x {part}"})
@@ -139,7 +139,7 @@ def test_signs_with_a_meaning_for_the_database_mean_themselves(api: ApiClient, a
 
 
 def test_another_version_of_the_element_does_not_count(handbook: Storage, api: ApiClient, architect: str) -> None:
-    """Names of all versions are kept; what is listed is the one that the reader gets to see."""
+    """The table has the names of all versions; lists show the version that the reader sees."""
     element = make(api, architect, **{"1033": "Before"})
     with tenant_scope(handbook):
         newest = Element.objects.get(id=element).newest_id

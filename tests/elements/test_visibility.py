@@ -1,4 +1,5 @@
-"""Nobody learns of what is not theirs to see (D6): drafts and expired versions from viewers, a storage from another."""
+"""Callers learn only of what they may see (D6): viewers nothing of drafts and expired versions, storages nothing of
+others."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.elements.element_parts import part, refused
 from tests.elements.handbook import AUTHOR_NOTE, ID, LINES, TEMPLATE, wire
-from tests.elements.test_element_parts_api import part, refused
 from tests.factories import token_for
 from tests.scale import only_at_full_scale
 
@@ -57,7 +58,7 @@ def list_addresses(storage: str, facet: str, view: str) -> Iterator[str]:
 
 
 def element_addresses(storage: str, facet: str, view: str, identity: str) -> Iterator[str]:
-    """Everything that can be asked of one element."""
+    """Return all addresses of one element."""
     element = f"/{storage}/_api/rest/facets/{facet}/views/{view}/elements/{identity}"
     expand = ",".join(contexts_of(facet, view))
     yield element
@@ -69,7 +70,7 @@ def element_addresses(storage: str, facet: str, view: str, identity: str) -> Ite
 
 
 class Walk:
-    """One caller asks for everything that there is in a storage, and for what there may be."""
+    """One caller reads all existing and possible addresses of a storage."""
 
     def __init__(self, storage: str, token: str, views: list[tuple[str, str]]) -> None:
         self.client = Client()
@@ -79,7 +80,7 @@ class Walk:
         for facet, view in views:
             for address in list_addresses(storage, facet, view):
                 self.ask(address)
-            # In one view of each facet also the ids of other facets and of shapes.
+            # In one view of each facet, also with the ids of other facets and of shapes.
             for identity in ID.values() if view == first_view(facet) else ids_in(facet):
                 first, *others = element_addresses(storage, facet, view, identity)
                 if self.ask(first) == 200:
@@ -115,7 +116,7 @@ def ids_in(facet: str) -> set[str]:
 
 @cache
 def walked(collection: str, role: Role) -> Walk:
-    """Nothing changes between the tests that ask for it. Of the rival one view of each facet is enough."""
+    """Nothing changes between the tests that use it. For the rival, one view of each facet is enough."""
     storage = Storage.objects.get(collection__key=collection, key="handbook")
     views = VIEWS if collection == "acme" else [(facet, first_view(facet)) for facet in TEMPLATE["facets"]]
     return Walk(f"{collection}/handbook", token_for(storage, role), views)
@@ -123,12 +124,12 @@ def walked(collection: str, role: Role) -> Walk:
 
 @pytest.fixture(params=["anonymous", "viewer"])
 def looker(request: pytest.FixtureRequest, handbook: Storage) -> str | None:
-    """A credential with which nothing but what is published may be seen."""
+    """A credential that may see published elements only."""
     return None if request.param == "anonymous" else token_for(handbook, Role.VIEWER)
 
 
 @pytest.mark.long
-def test_no_answer_to_a_viewer_holds_anything_of_a_draft_or_of_an_expired_version(handbook: Storage) -> None:
+def test_responses_to_a_viewer_contain_nothing_of_drafts_or_expired_versions(handbook: Storage) -> None:
     walk = walked("acme", Role.VIEWER)
     for name in (*HIDDEN, *HIDDEN_SHAPES, *IN_DRAFT_ONLY):
         assert walk.found(ID[name]) == [], name
@@ -142,16 +143,16 @@ def test_no_answer_to_a_viewer_holds_anything_of_a_draft_or_of_an_expired_versio
 
 @pytest.mark.long
 def test_an_anonymous_caller_sees_what_a_viewer_sees(handbook: Storage) -> None:
-    client = Client(REMOTE_ADDR="192.0.2.78")  # whose rate no other test uses up
+    client = Client(REMOTE_ADDR="192.0.2.78")  # no other test uses up the rate limit of this address
     for address, body in walked("acme", Role.VIEWER).bodies.items():
-        # The token of the walk stands among the tokens while the walk lasts.
+        # The token of the walk is an element while the walk lasts.
         if "/views/detail/" in address and "/facets/automation/" not in address:
             assert client.get(address).content.decode() == body, address
 
 
 @pytest.mark.long
 @only_at_full_scale
-def test_who_sees_drafts_finds_them_by_the_same_walk(handbook: Storage) -> None:
+def test_callers_who_see_drafts_find_them_by_the_same_walk(handbook: Storage) -> None:
     walk = walked("acme", Role.EDITOR)
     for name in (*HIDDEN, *HIDDEN_SHAPES, *IN_DRAFT_ONLY):
         assert walk.found(ID[name]), name
@@ -161,7 +162,7 @@ def test_who_sees_drafts_finds_them_by_the_same_walk(handbook: Storage) -> None:
 
 
 @pytest.mark.long
-def test_hidden_ids_are_not_there_whatever_is_asked_of_them(looker: str | None) -> None:
+def test_hidden_ids_are_not_found_by_any_operation(looker: str | None) -> None:
     headers = {"Authorization": f"Bearer {looker}"} if looker else {}
     client = Client(REMOTE_ADDR="192.0.2.79")
     for name in HIDDEN:
@@ -176,7 +177,7 @@ def test_hidden_ids_are_not_there_whatever_is_asked_of_them(looker: str | None) 
         refused(ApiClient().get(part("invoice", f"related/{context}"), token=looker), 404, ID["invoice"])
 
 
-def test_what_is_hidden_looks_like_what_never_was(api: ApiClient, looker: str | None) -> None:
+def test_hidden_elements_look_like_unknown_ones(api: ApiClient, looker: str | None) -> None:
     nobody = "00000000-0000-4000-8000-00000000ffff"
     for rest in ("", "attributes", "related/systems", "info", "versions"):
         hidden, unknown = api.get(part("invoice", rest), token=looker), api.get(part(nobody, rest), token=looker)
@@ -185,7 +186,7 @@ def test_what_is_hidden_looks_like_what_never_was(api: ApiClient, looker: str | 
 
 
 @pytest.mark.parametrize("name", IN_DRAFT_ONLY)
-def test_what_lives_only_in_the_diagram_of_a_draft_is_hidden_with_it(
+def test_elements_of_a_draft_diagram_are_hidden_with_it(
     api: ApiClient, handbook: Storage, looker: str | None, name: str
 ) -> None:
     for view in ("detail", "diagram"):
@@ -194,7 +195,7 @@ def test_what_lives_only_in_the_diagram_of_a_draft_is_hidden_with_it(
         refused(api.get(part(name, "", view), token=looker), 404, ID[name])
 
 
-def test_a_hidden_parent_is_passed_over(api: ApiClient, handbook: Storage, looker: str | None) -> None:
+def test_a_hidden_parent_is_skipped(api: ApiClient, handbook: Storage, looker: str | None) -> None:
     with tenant_scope(handbook):
         Element.objects.filter(id=ID["ship"]).update(parent_id=ID["invoice"])
     path = [wire("sales-1", view="tree"), wire("house", view="tree")]
@@ -239,7 +240,7 @@ OTHERS = [name for name in PROCESSES if name != "Handle order"]
         ("version -ge '0'", PROCESSES),
     ],
 )
-def test_a_filter_tells_viewers_nothing_of_what_is_hidden(
+def test_filters_reveal_nothing_hidden_to_viewers(
     api: ApiClient, looker: str | None, expression: str, names: list[str]
 ) -> None:
     query = urlencode({"$filter": expression, "$page": 1, "$pageSize": 100})
@@ -261,14 +262,14 @@ def test_a_filter_tells_viewers_nothing_of_what_is_hidden(
         ("check-2", f"owner -eq {ID['ben']}", ["systems"]),  # owns the released one
     ],
 )
-def test_a_filter_of_references_neither(
+def test_filters_of_references_reveal_nothing_hidden(
     api: ApiClient, looker: str | None, element: str, expression: str, contexts: list[str]
 ) -> None:
     body = api.get(part(element, "related", filter=expression), token=looker).json()
     assert (list(body["values"]), body["count"]) == (contexts, len(contexts))
 
 
-def test_the_page_of_a_hidden_element_is_not_there(api: ApiClient, looker: str | None) -> None:
+def test_the_page_of_a_hidden_element_is_not_found(api: ApiClient, looker: str | None) -> None:
     elements = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
     for name in ("invoice", "invoice-1", "order-1", "order-3", "retired"):
         refused(api.get(f"{elements}?$pageSelectionKey={ID[name]}", token=looker), 404, ID[name])
@@ -301,7 +302,7 @@ def test_counts_and_pages_agree_with_what_is_listed(handbook: Storage, role: Rol
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """The texts of every attribute `name`, however deep."""
+    """Return the texts of every attribute `name`, at any depth."""
     if isinstance(value, list):
         for each in value:
             yield from names_in(each)
@@ -314,7 +315,7 @@ def names_in(value: Any) -> Iterator[str]:
 @only_at_full_scale
 @pytest.mark.long
 @pytest.mark.parametrize(("collection", "other"), [("acme", "rival"), ("rival", "acme")])
-def test_of_two_storages_with_the_same_ids_each_answers_its_own(handbook: Storage, collection: str, other: str) -> None:
+def test_storages_with_the_same_ids_return_their_own_content(handbook: Storage, collection: str, other: str) -> None:
     walk = walked(collection, Role.EDITOR)
     # The token of the walk is an element, too.
     names = {name for body in walk.bodies.values() for name in names_in(json.loads(body))} - {"test"}

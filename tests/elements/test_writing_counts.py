@@ -1,7 +1,7 @@
-"""A change costs the same number of statements for one element, for ten and for two hundred; and so does drawing.
+"""A change needs the same number of statements for one element, for ten and for two hundred; so does drawing.
 
-The numbers stand in `writing_counts.json`, so that a change of them shows in review. To write them anew after a change
-that is meant: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_writing_counts.py"`.
+`writing_counts.json` has the numbers, so that a change of them shows in review. To update them after an intended
+change: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_writing_counts.py"`.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Body = dict[str, Any]
 BASELINE = Path(__file__).with_name("writing_counts.json")
 SIZES = (1, 10, 200)
 PROCESSES = "/acme/sample/_api/rest/facets/processes/views/detail/elements"
-# Of a sample: the root of its tree, the beginning of its systems, and one of its users.
+# Of a sample: the root of its tree, the prefix of its systems, and one of its users.
 ROOT, SYSTEM = "00000000-0000-0003-0000-000000000000", "00000000-0000-0001-0000-00000000000"
 USER = "00000000-0000-0009-0000-000000000003"
 
 
 @pytest.fixture(scope="module")
 def sample(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """For each operation there are drafts to change, which the tests make; the sample has what they refer to."""
+    """The tests create drafts to change for each operation; the sample has the targets of references."""
     file = tmp_path_factory.mktemp("sample") / "lines.ndjson"
     file.write_bytes(b"".join(sample_lines(10)))
     with filled_storage(file, key="sample", template="standard") as storage:
         yield storage
 
 
-class Desk:
+class CountingClient:
     def __init__(self, storage: Storage) -> None:
-        # Django's own client: holding answers of this size against the document takes too long.
+        # Django's own client, because validating responses of this size against the API document takes too long.
         self.client = Client(headers={"Authorization": f"Bearer {token_for(storage, Role.ARCHITECT)}"})
         self.parent, self.other = self.make(2)
 
@@ -76,22 +76,22 @@ def related(number: int) -> Body:
     return {"systems": systems, "owner": [{"id": USER}]}
 
 
-def update_attributes(desk: Desk, count: int) -> int:
+def update_attributes(desk: CountingClient, count: int) -> int:
     return desk.count(PROCESSES, {"elements": [{"id": each, "attributes": named(7)} for each in desk.make(count)]})
 
 
-def update_contexts(desk: Desk, count: int) -> int:
+def update_contexts(desk: CountingClient, count: int) -> int:
     changed = [{"id": each, "related": related(number)} for number, each in enumerate(desk.make(count))]
     return desk.count(PROCESSES, {"elements": changed})
 
 
-def move(desk: Desk, count: int) -> int:
+def move(desk: CountingClient, count: int) -> int:
     return desk.count(
         PROCESSES, {"elements": [{"id": each, "rootPath": [{"id": desk.parent}]} for each in desk.make(count)]}
     )
 
 
-def everything(desk: Desk, count: int) -> int:
+def everything(desk: CountingClient, count: int) -> int:
     changed = [
         {
             "id": each,
@@ -104,7 +104,7 @@ def everything(desk: Desk, count: int) -> int:
     return desk.count(PROCESSES, {"elements": changed}, **{"Idempotency-Key": str(uuid4())})
 
 
-def create(desk: Desk, count: int) -> int:
+def create(desk: CountingClient, count: int) -> int:
     made = [
         {
             "type": "subProcess",
@@ -117,8 +117,8 @@ def create(desk: Desk, count: int) -> int:
     return desk.count(PROCESSES, {"elements": made})
 
 
-def draw(desk: Desk, count: int) -> int:
-    """Every second shape shows an element that is made for it, the others one that is there."""
+def draw(desk: CountingClient, count: int) -> int:
+    """Every second shape shows a new element, the others existing ones."""
     [owner] = desk.make(1)
     there = desk.make(count)
     items = [
@@ -133,7 +133,7 @@ def draw(desk: Desk, count: int) -> int:
     return desk.count(f"{PROCESSES}/{owner}/content", {"values": items})
 
 
-OPERATIONS: dict[str, Callable[[Desk, int], int]] = {
+OPERATIONS: dict[str, Callable[[CountingClient, int], int]] = {
     "attributes": update_attributes,
     "related contexts": update_contexts,
     "places": move,
@@ -146,7 +146,7 @@ OPERATIONS: dict[str, Callable[[Desk, int], int]] = {
 def test_statements_of_a_change_do_not_grow_with_it(sample: Storage) -> None:
     counts: dict[str, dict[str, int]] = {}
     for name, operation in OPERATIONS.items():
-        desk = Desk(sample)
+        desk = CountingClient(sample)
         operation(desk, 1)
         counts[name] = {str(size): operation(desk, size) for size in SIZES}
     if os.environ.get("WRITE_QUERY_COUNTS"):

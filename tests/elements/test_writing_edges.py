@@ -1,4 +1,4 @@
-"""What a client gives is never dropped in silence, and what is stored may stay: the edges of writing."""
+"""Edge cases of writing: input is never dropped silently, and stored values may stay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_names_of_types_and_facets_match_in_any_letter_case(handbook: Storage, a
     assert post(api, editor, {"elements": [{**again, "related": {"systems": systems}}]}).status_code == 200
 
 
-def test_a_field_that_no_element_has_is_told_also_in_references(handbook: Storage, api: ApiClient) -> None:
+def test_unknown_fields_are_reported_also_in_references(handbook: Storage, api: ApiClient) -> None:
     editor = token_for(handbook, Role.ARCHITECT)
     given = {"id": ID["order"], "related": {"systems": [{"id": ID["erp"], "attribtues": {}}]}}
     refused = post(api, editor, {"elements": [given]})
@@ -55,7 +55,7 @@ def test_drawing_an_element_does_not_change_it(handbook: Storage, api: ApiClient
     )
 
 
-def test_elements_that_references_make_count_for_the_limit(
+def test_elements_created_by_references_count_for_the_limit(
     handbook: Storage, api: ApiClient, settings: Settings
 ) -> None:
     settings.MAX_ELEMENTS = 3
@@ -66,8 +66,8 @@ def test_elements_that_references_make_count_for_the_limit(
     assert refused.status_code == 413
 
 
-def test_the_element_of_a_token_keeps_what_was_written_into_it(handbook: Storage, api: ApiClient) -> None:
-    """Its name and roles are the token's; everything else stays when the token is revoked, and that is on record."""
+def test_the_element_of_a_token_keeps_its_own_attributes(handbook: Storage, api: ApiClient) -> None:
+    """The token decides about name and roles; everything else stays when it is revoked, and the change is recorded."""
     architect = token_for(handbook, Role.ARCHITECT)
     issued = issue_token(storage_context(handbook), "Program", [Role.EDITOR])
     own = {"id": str(issued.token.id)}

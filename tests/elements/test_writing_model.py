@@ -1,7 +1,7 @@
-"""Changes at random in two storages, with ids in common, held against a plain model of what elements are (D15, D17, D19).
+"""Random changes in two storages with common ids, compared with a plain model of elements (D15, D17, D19).
 
-After every request the element it was about, and everything around it, is as the model says; what the model refuses is
-refused with the status it says, and changes nothing; and the other storage never changes.
+After every request, the element and everything around it equal the model. Requests that the model refuses get the
+status it says and change nothing, and the other storage never changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROCESSES = "processes/views/detail/elements"
 ATTRIBUTES = ("name", "scope", "count")
 MISSING, FORBIDDEN, CONFLICT, INVALID = 404, 403, 409, 422
 BASIC_FIRST = (MISSING, FORBIDDEN, CONFLICT, INVALID)
-# What stands in both storages: a draft, a version in effect, a parent that is released, a draft that is referred to.
+# Elements of both storages: a draft, a version in effect, a released parent, a draft that others refer to.
 COMMON = {
     "invoice": "subProcess",
     "ship": "subProcess",
@@ -48,14 +48,14 @@ RELEASED = ("ship", "sales")
 
 
 @dataclass
-class Shape:
+class ModelShape:
     id: str
     element: str
     predecessors: list[str] = field(default_factory=list)
 
 
 @dataclass
-class Known:
+class ModelElement:
     """An element as it should be."""
 
     type: str
@@ -64,7 +64,7 @@ class Known:
     stereotype: str = ""
     related: dict[str, list[str]] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[ModelShape] = field(default_factory=list)
     is_draft: bool = True
     is_initial: bool = False
 
@@ -86,8 +86,8 @@ class Known:
         return {**{part: getattr(self, part) for part in parts}, "related": related, "content": content}
 
 
-class Key(NamedTuple):
-    """An element, and the storage in which it was made; with the shape that shows it, when it was drawn."""
+class ElementKey(NamedTuple):
+    """An element and the storage in which it was created; with the shape that shows it, if it was drawn."""
 
     home: str
     id: str
@@ -95,11 +95,11 @@ class Key(NamedTuple):
     shape: str = ""
 
 
-Items = list[tuple[str | Key, frozenset[int]]]
+Items = list[tuple[str | ElementKey, frozenset[int]]]
 
 
-class World:
-    """One storage: the model of it, and its API."""
+class WritingModel:
+    """One storage: its model, and its API."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.api, self.name = storage, ApiClient(), str(storage.collection.key)
@@ -111,12 +111,12 @@ class World:
         self.before = {each["id"]: each for each in self.everything()}
         self.known = {ID[name]: self.initial(name, type) for name, type in COMMON.items()}
 
-    def initial(self, name: str, type: str) -> Known:
+    def initial(self, name: str, type: str) -> ModelElement:
         found = view_of(self.before[ID[name]])
         del found["content"]
-        return Known(type, **found, shapes=self.shapes(ID[name]), is_draft=name not in RELEASED, is_initial=True)
+        return ModelElement(type, **found, shapes=self.shapes(ID[name]), is_draft=name not in RELEASED, is_initial=True)
 
-    def shapes(self, owner: str) -> list[Shape]:
+    def shapes(self, owner: str) -> list[ModelShape]:
         found = self.call("GET", f"{PROCESSES}/{owner}/content")[1]
         return [shape_of(each) for each in found.get("elements", [])]
 
@@ -151,7 +151,7 @@ class World:
             id = self.known[id].parent
 
     def refusals(self, id: str, by: str, is_changed: bool) -> set[int]:
-        """Of what is right in itself: by the caller's permissions, and by the state of the version."""
+        """Return refusals of a valid change: by the caller's permissions, and by the state of the version."""
         known = self.known[id]
         authors = (self.known[str(known.parent)] if known.type in LIVING else known).related.get("author")
         if by == "editor" and (known.type == "processHouse" or (authors and self.callers[by][0] not in authors)):
@@ -166,7 +166,8 @@ class World:
         )
 
     def place(self, id: str, parent: str | None) -> None:
-        """Last below its parent. What lives in a diagram has a parent, too, which does not show it among its children."""
+        """Place an element last below its parent. Elements that live in diagrams have a parent that does not list them
+        as children."""
         known = self.known[id]
         if known.type not in LIVING:
             if known.parent is not None:
@@ -192,7 +193,7 @@ class World:
 
 
 def view_of(element: Body) -> Body:
-    """Of an answer, what the model knows about."""
+    """Return the part of a response that the model knows."""
     return {
         "parent": element["rootPath"][0]["id"] if "rootPath" in element else None,
         "attributes": {name: values for name, values in element["attributes"].items() if name in ATTRIBUTES},
@@ -207,10 +208,10 @@ def view_of(element: Body) -> Body:
     }
 
 
-def shape_of(drawn: Body) -> Shape:
+def shape_of(drawn: Body) -> ModelShape:
     properties = drawn["properties"]
     before = [each["properties"]["shapeId"] for each in properties.get("predecessors", [])]
-    return Shape(properties["shapeId"], drawn["id"], before)
+    return ModelShape(properties["shapeId"], drawn["id"], before)
 
 
 TEXT = st.text("aÄ\u00df 1", min_size=1, max_size=4)
@@ -224,7 +225,7 @@ PREDECESSORS = st.sampled_from([frozenset(each) for each in ((), (), (), (0,), (
 SELDOM = st.sampled_from([False] * 9 + [True])
 
 
-class Writing(RuleBasedStateMachine):
+class WritingMachine(RuleBasedStateMachine):
     elements = Bundle("elements")
     systems = Bundle("systems")
     shapes = Bundle("shapes")
@@ -234,10 +235,10 @@ class Writing(RuleBasedStateMachine):
         super().__init__()
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
-        self.worlds = {world.name: world for world in map(World, self.storages)}
+        self.worlds = {world.name: world for world in map(WritingModel, self.storages)}
 
     def teardown(self) -> None:
-        """Whole lists of both storages; and no key leads nowhere."""
+        """Compare whole lists of both storages, and check the foreign keys."""
         try:
             for world in self.worlds.values():
                 found = {each["id"]: each for each in world.everything()}
@@ -253,11 +254,11 @@ class Writing(RuleBasedStateMachine):
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
 
-    def world(self, key: Key, elsewhere: bool) -> World:
+    def world(self, key: ElementKey, elsewhere: bool) -> WritingModel:
         return self.worlds[next(name for name in self.worlds if (name == key.home) != elsewhere)]
 
-    def send(self, world: World, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
-        """The answer, when the model refuses nothing; else None."""
+    def send(self, world: WritingModel, kinds: set[int], method: str, address: str, body: Any, by: str) -> Any:
+        """Return the response if the model refuses nothing, else None."""
         others = [each for each in self.worlds.values() if each is not world]
         before = [each.fingerprint() for each in (*others, world)]
         status, answer = world.call(method, address, body, by)
@@ -267,7 +268,7 @@ class Writing(RuleBasedStateMachine):
         assert (after[1] == before[1]) is bool(kinds)
         return None if kinds else answer
 
-    def check(self, world: World, *ids: str | None) -> None:
+    def check(self, world: WritingModel, *ids: str | None) -> None:
         for id in ids:
             if id is None:
                 continue
@@ -280,16 +281,16 @@ class Writing(RuleBasedStateMachine):
 
     @initialize(target=elements)
     def common_elements(self) -> Any:
-        """Drafts more often than what can only be refused."""
+        """Drafts more often than elements that can only be refused."""
         names = ("invoice", "invoice", "invoice", "sales", "sales", "ship", "house")
-        return multiple(*(Key(home, ID[name]) for home in self.worlds for name in names))
+        return multiple(*(ElementKey(home, ID[name]) for home in self.worlds for name in names))
 
     @initialize(target=systems)
     def common_systems(self) -> Any:
-        return multiple(*(Key(home, ID["crm"]) for home in self.worlds))
+        return multiple(*(ElementKey(home, ID["crm"]) for home in self.worlds))
 
     @rule(target=elements, parent=elements, name=TEXT, by=BY, elsewhere=SELDOM)
-    def create_process(self, parent: Key, name: str, by: str, elsewhere: bool) -> Any:
+    def create_process(self, parent: ElementKey, name: str, by: str, elsewhere: bool) -> Any:
         world = self.world(parent, elsewhere)
         above = world.known.get(parent.id)
         kinds = set() if above and above.type in PARENTS else {INVALID}
@@ -302,16 +303,16 @@ class Writing(RuleBasedStateMachine):
             self.worlds[home], set(), {"type": "system", "attributes": {"name": {"1033": name}}}, by, None
         )
 
-    def created(self, world: World, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
+    def created(self, world: WritingModel, kinds: set[int], body: Body, by: str, parent: str | None) -> Any:
         type = body["type"]
         answer = self.send(world, kinds, "POST", f"{FACET_OF[type]}/views/detail/elements", {"elements": [body]}, by)
         if answer is None:
             return multiple()
         id = answer["elements"][0]["id"]
-        world.known[id] = Known(type, attributes=body["attributes"], related={"author": [world.callers[by][0]]})
+        world.known[id] = ModelElement(type, attributes=body["attributes"], related={"author": [world.callers[by][0]]})
         world.place(id, parent)
         self.check(world, id, parent)
-        return Key(world.name, id)
+        return ElementKey(world.name, id)
 
     @rule(
         key=elements | systems | shapes,
@@ -322,7 +323,13 @@ class Writing(RuleBasedStateMachine):
         elsewhere=SELDOM,
     )
     def update(
-        self, key: Key, values: Any, stereotype: str | None, named: list[Key] | None, by: str, elsewhere: bool
+        self,
+        key: ElementKey,
+        values: Any,
+        stereotype: str | None,
+        named: list[ElementKey] | None,
+        by: str,
+        elsewhere: bool,
     ) -> None:
         world = self.world(key, elsewhere)
         body: Body = {"id": key.id, "attributes": {}}
@@ -342,7 +349,7 @@ class Writing(RuleBasedStateMachine):
                 known.related["systems"] = [each.id for each in named]
         self.check(world, key.id)
 
-    def problems(self, world: World, id: str, body: Body, by: str) -> set[int]:
+    def problems(self, world: WritingModel, id: str, body: Body, by: str) -> set[int]:
         known = world.known.get(id)
         if known is None:
             return {MISSING}
@@ -363,7 +370,7 @@ class Writing(RuleBasedStateMachine):
         return kinds | world.refusals(id, by, is_changed)
 
     @rule(key=elements | shapes, parent=elements | st.none(), by=BY, elsewhere=SELDOM)
-    def move(self, key: Key, parent: Key | None, by: str, elsewhere: bool) -> None:
+    def move(self, key: ElementKey, parent: ElementKey | None, by: str, elsewhere: bool) -> None:
         world, target = self.world(key, elsewhere), parent.id if parent else None
         known = world.known.get(key.id)
         earlier = known.parent if known else None
@@ -389,8 +396,8 @@ class Writing(RuleBasedStateMachine):
         by=BY,
         elsewhere=SELDOM,
     )
-    def draw(self, key: Key, items: Items, by: str, elsewhere: bool) -> Any:
-        """An item is a type to make, an element to show, or a shape to draw on from."""
+    def draw(self, key: ElementKey, items: Items, by: str, elsewhere: bool) -> Any:
+        """An item is a type to create, an element to show, or an existing shape to connect."""
         world = self.world(key, elsewhere)
         values = [item_of(index, *item) for index, item in enumerate(items)]
         kinds = self.drawing_problems(world, key.id, items, by)
@@ -401,16 +408,18 @@ class Writing(RuleBasedStateMachine):
         drawn = {each.id: each.element for each in world.shapes(key.id)}
         for (what, _), shape in zip(items, ids, strict=True):
             if isinstance(what, str):
-                world.known[drawn[shape]] = Known(what, attributes={"name": {"1033": what}})
+                world.known[drawn[shape]] = ModelElement(what, attributes={"name": {"1033": what}})
                 world.place(drawn[shape], key.id)
             if isinstance(what, str) or not what.shape:
-                owner.shapes.append(Shape(shape, drawn[shape] if isinstance(what, str) else what.id))
+                owner.shapes.append(ModelShape(shape, drawn[shape] if isinstance(what, str) else what.id))
         for (_, before), shape in zip(items, ids, strict=True):
             owner.join(shape, [ids[each] for each in sorted(before)])
         self.check(world, key.id, *drawn.values())
-        return multiple(*(Key(world.name, each.element, key.id, each.id) for each in owner.shapes if each.id in ids))
+        return multiple(
+            *(ElementKey(world.name, each.element, key.id, each.id) for each in owner.shapes if each.id in ids)
+        )
 
-    def drawing_problems(self, world: World, id: str, items: Items, by: str) -> set[int]:
+    def drawing_problems(self, world: WritingModel, id: str, items: Items, by: str) -> set[int]:
         owner = world.known.get(id)
         if owner is None or owner.type == "system":
             return {MISSING}
@@ -429,7 +438,7 @@ class Writing(RuleBasedStateMachine):
         return kinds
 
     @rule(key=shapes, other=elements, wrong=SELDOM, by=BY, elsewhere=SELDOM)
-    def erase(self, key: Key, other: Key, wrong: bool, by: str, elsewhere: bool) -> None:
+    def erase(self, key: ElementKey, other: ElementKey, wrong: bool, by: str, elsewhere: bool) -> None:
         world, owner = self.world(key, elsewhere), other.id if wrong else key.owner
         known = world.known.get(owner)
         if known is None or known.type == "system":
@@ -443,7 +452,7 @@ class Writing(RuleBasedStateMachine):
         self.check(world, owner, key.id)
 
     @rule(key=elements | systems | shapes, by=BY, elsewhere=SELDOM)
-    def delete(self, key: Key, by: str, elsewhere: bool) -> None:
+    def delete(self, key: ElementKey, by: str, elsewhere: bool) -> None:
         world = self.world(key, elsewhere)
         known = world.known.get(key.id)
         parent = known.parent if known else None
@@ -463,7 +472,7 @@ class Writing(RuleBasedStateMachine):
         self.check(world, key.id, parent)
 
 
-def item_of(index: int, what: str | Key, before: frozenset[int]) -> Body:
+def item_of(index: int, what: str | ElementKey, before: frozenset[int]) -> Body:
     info: Body = {"index": index, "predecessors": sorted(before)}
     if isinstance(what, str):
         return {"shapeInfo": info, "element": {"type": what, "attributes": {"name": {"1033": what}}}}
@@ -472,7 +481,7 @@ def item_of(index: int, what: str | Key, before: frozenset[int]) -> Body:
 
 def test_a_model_of_two_storages(handbook: Storage) -> None:
     rival = Storage.objects.get(collection__key="rival", key=handbook.key)
-    machine = type("Handbooks", (Writing,), {"storages": (handbook, rival)})
+    machine = type("Handbooks", (WritingMachine,), {"storages": (handbook, rival)})
     limits = settings(max_examples=scaled(10) + 1, stateful_step_count=25, deadline=None, database=None,
                       suppress_health_check=list(HealthCheck))  # fmt: skip
     run_state_machine_as_test(machine, settings=limits)

@@ -1,41 +1,37 @@
-"""Many writers at once, against a real server with two workers: nothing is lost, doubled or half written (D15, D17, D19).
+"""Many concurrent writers against a real server with two workers: nothing is lost, duplicated or half written (D15,
+D17, D19).
 
-One server serves the whole file, and each test makes what it needs; the storage of a rival, with the same ids, stays as
-it is all the time.
+One server serves the whole file, and each test creates what it needs. A rival storage with the same ids stays
+unchanged.
 """
 
 from __future__ import annotations
 
 import copy
-import http.client
 import itertools
 import json
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import pytest
 
 from tests.elements.handbook import ID, TEMPLATE, write_lines
+from tests.load_client import LoadClient, LoadResponse, statuses, together
 from tests.scale import only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 from tests.tags import version_tag
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 Body = dict[str, Any]
-T = TypeVar("T")
 FACETS = "/acme/handbook/_api/rest/facets"
 PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/views/detail/elements"
 FIELDS = [f"field{number}" for number in range(12)]
 CULTURES = ("1031", "1033")
 LABEL = {"1033": "Label"}
-# Seconds; less than the server waits.
-KEPT = 20
 PLACES_TAKEN_TWICE = """
     SELECT count(*) FROM (
         SELECT position FROM elements_element WHERE parent_id = '{0}' GROUP BY position HAVING count(*) > 1
@@ -56,7 +52,8 @@ call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "arc
 
 
 def template(*more: str) -> Body:
-    """The handbook's, with texts to write into (one for each writer), and contexts that make elements or name any."""
+    """Return the handbook's template with texts to write (one for each writer), and contexts that create elements or
+    accept any."""
     found = copy.deepcopy(TEMPLATE)
     text = {"displayNames": LABEL, "attribute": {"dataType": "SingleLineText"}}
     added: Body = dict.fromkeys((*FIELDS, *more), text)
@@ -67,56 +64,17 @@ def template(*more: str) -> Body:
     return found
 
 
-class Answer(NamedTuple):
-    status: int
-    body: Any
-    etag: str | None
-
-    @property
-    def element(self) -> Body:
-        assert self.status == 200, self.body
-        found: Body = self.body["elements"][0]
-        return found
+def under(element: str, parent: str) -> Body:
+    return {"id": element, "rootPath": [{"id": parent}]}
 
 
-class Desk:
-    """An architect's client. Connections are kept and used again for a while, each by one thread at a time."""
+class ElementLoadClient(LoadClient):
+    """Client of an architect who writes elements of the handbook."""
 
-    def __init__(self, server: Server, token: str) -> None:
-        self.server, self.token = server, token
-        self.idle: list[tuple[http.client.HTTPConnection, float]] = []
-
-    def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        headers |= {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        connection = self.connect()
-        try:
-            connection.request(method, address, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            found = Answer(response.status, json.loads(response.read()), response.getheader("ETag"))
-        except (OSError, http.client.HTTPException):
-            connection.close()
-            raise
-        self.idle.append((connection, time.monotonic()))
-        return found
-
-    def connect(self) -> http.client.HTTPConnection:
-        """One that the server has not closed meanwhile, as it does with those that nobody uses."""
-        while self.idle:
-            connection, used = self.idle.pop()
-            if time.monotonic() - used < KEPT:
-                return connection
-            connection.close()
-        return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-
-    def close(self) -> None:
-        for connection, _ in self.idle:
-            connection.close()
-
-    def update(self, *elements: Body, address: str = PROCESSES, **headers: str) -> Answer:
+    def update(self, *elements: Body, address: str = PROCESSES, **headers: str) -> LoadResponse:
         return self.call("POST", address, {"elements": list(elements)}, **headers)
 
-    def read(self, element: str, address: str = PROCESSES) -> Answer:
+    def read(self, element: str, address: str = PROCESSES) -> LoadResponse:
         return self.call("GET", f"{address}/{element}")
 
     def process(self, name: str, parent: str = ID["sales"]) -> str:
@@ -129,9 +87,9 @@ class Desk:
         made = ({"type": "system", "attributes": named(f"{name} {number}")} for number in range(count))
         return self.ids(self.update(*made, address=SYSTEMS))
 
-    def ids(self, answer: Answer) -> list[str]:
-        assert answer.status == 200, answer.body
-        return [each["id"] for each in answer.body["elements"]]
+    def ids(self, response: LoadResponse) -> list[str]:
+        assert response.status == 200, response.body
+        return [each["id"] for each in response.body["elements"]]
 
 
 def named(text: str) -> Body:
@@ -140,20 +98,6 @@ def named(text: str) -> Body:
 
 def process(name: str, parent: str, **more: Any) -> Body:
     return {"type": "subProcess", "attributes": named(name), "rootPath": [{"id": parent}], **more}
-
-
-def under(element: str, parent: str) -> Body:
-    return {"id": element, "rootPath": [{"id": parent}]}
-
-
-def together(calls: Sequence[Callable[[], T]], threads: int = 16) -> list[T]:
-    """All of them as nearly at once as these threads can."""
-    with ThreadPoolExecutor(threads) as pool:
-        return [each.result() for each in [pool.submit(call) for call in calls]]
-
-
-def statuses(answers: Sequence[Answer]) -> Counter[int]:
-    return Counter(each.status for each in answers)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +116,7 @@ def server(folder: Path, data_folders: DataFolders) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def desk(server: Server, folder: Path) -> Iterator[Desk]:
+def desk(server: Server, folder: Path) -> Iterator[ElementLoadClient]:
     (folder / "template.json").write_text(json.dumps(template()))
 
     for collection, rename in (("acme", ""), ("rival", "Rival ")):
@@ -182,18 +126,18 @@ def desk(server: Server, folder: Path) -> Iterator[Desk]:
     rival = "/rival/handbook/_api/rest/facets/processes/views/reporting/elements"
     before = server.request("GET", rival)
     assert (before[0], before[1]["count"]) == (200, 2)
-    desk = Desk(server, filled.stdout.strip())
+    desk = ElementLoadClient(server, filled.stdout.strip())
     yield desk
     desk.close()
     assert server.request("GET", rival) == before
 
 
-def test_of_a_hundred_writers_with_the_same_tag_one_gets_through(desk: Desk) -> None:
+def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: ElementLoadClient) -> None:
     element = desk.process("Wanted")
     tag = desk.read(element).etag
     assert tag is not None
 
-    def write(number: int) -> Answer:
+    def write(number: int) -> LoadResponse:
         return desk.update({"id": element, "attributes": {"scope": {"1033": str(number)}}}, If_Match=tag)
 
     answers = together([partial(write, number) for number in range(100)], threads=100)
@@ -206,7 +150,7 @@ def test_of_a_hundred_writers_with_the_same_tag_one_gets_through(desk: Desk) -> 
     assert desk.call("GET", f"{PROCESSES}/{element}/history").body["count"] == 2
 
 
-def test_one_key_sent_fifty_times_at_once_makes_one_element(desk: Desk) -> None:
+def test_one_key_sent_fifty_times_at_once_creates_one_element(desk: ElementLoadClient) -> None:
     parent = desk.process("Keyed")
     made = partial(desk.update, process("Once", parent), Idempotency_Key="once")
     answers = together([made] * 50, threads=50)
@@ -216,8 +160,8 @@ def test_one_key_sent_fifty_times_at_once_makes_one_element(desk: Desk) -> None:
     assert [each["id"] for each in children] == [answers[0].element["id"]]
 
 
-def test_writers_of_different_values_of_an_element_lose_none(desk: Desk) -> None:
-    """Each writes a value of its own, and all of them one that they share, again and again."""
+def test_writers_of_different_values_of_an_element_lose_none(desk: ElementLoadClient) -> None:
+    """Each writer repeatedly writes a value of its own and a value that all share."""
     element, rounds = desk.process("Shared"), 3
     slots = list(itertools.product(FIELDS, CULTURES))
 
@@ -237,13 +181,13 @@ def test_writers_of_different_values_of_an_element_lose_none(desk: Desk) -> None
     for slot in (*(f"{name}[{culture}]" for name, culture in slots), "scope[1033]"):
         chain = [(before[slot], after[slot]) for before, after in steps if slot in after]
         assert len(chain) == (len(steps) if slot == "scope[1033]" else rounds)
-        # In the order of the record each begins with what the one before it has left.
+        # In the order of the history, each change begins with the values that the one before has left.
         assert [before for before, _ in chain] == [None, *(after for _, after in chain[:-1])]
     assert chain[-1][1] == stored["scope"]["1033"]
 
 
-def test_moves_that_would_make_a_circle_together(desk: Desk) -> None:
-    """Each is right by itself; of two one gets through, of three two."""
+def test_moves_that_would_form_a_cycle_together(desk: ElementLoadClient) -> None:
+    """Each move is valid by itself; of two, one succeeds, of three, two."""
     rings = [desk.processes(f"Ring {number}", 2 + number % 2) for number in range(12)]
     for _ in range(3):
         moves = [
@@ -260,17 +204,17 @@ def test_moves_that_would_make_a_circle_together(desk: Desk) -> None:
         assert desk.update(*(under(each, ID["sales"]) for ring in rings for each in ring)).status == 200
 
 
-def test_children_made_at_once_have_places_of_their_own(desk: Desk) -> None:
+def test_children_created_at_once_have_different_positions(desk: ElementLoadClient) -> None:
     parent = desk.process("Parent")
     made = together([partial(desk.processes, f"Child {number}", 2, parent) for number in range(40)])
     children = [each["id"] for each in desk.call("GET", f"{PROCESSES}/{parent}/children").body["elements"]]
     assert sorted(children) == sorted(itertools.chain(*made))
-    # What one request made stands together, in its order.
+    # Elements of one request are together, in its order.
     assert all(children[children.index(first) + 1] == second for first, second in made)
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
 
 
-def test_shapes_drawn_at_once_are_all_there(desk: Desk) -> None:
+def test_shapes_drawn_at_once_all_exist(desk: ElementLoadClient) -> None:
     owner = desk.process("Drawn")
     address = f"{PROCESSES}/{owner}/content"
 
@@ -298,18 +242,18 @@ def test_shapes_drawn_at_once_are_all_there(desk: Desk) -> None:
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
 
 
-def test_what_is_deleted_is_referred_to_by_nobody(desk: Desk) -> None:
-    """Whoever comes first decides, about elements and about what goes with a shape."""
+def test_nothing_refers_to_deleted_elements(desk: ElementLoadClient) -> None:
+    """The first request decides, about elements and about what is deleted with a shape."""
     systems, sources = desk.systems("Wanted and unwanted", 12), desk.processes("Source", 24)
     owner = desk.process("Owner")
     tasks, shapes = drawn_tasks(desk, owner, 12)
 
-    def refer(source: str, system: str, task: str) -> Answer:
+    def refer(source: str, system: str, task: str) -> LoadResponse:
         related = {"systems": [{"id": system}], "tools": [{"id": system}, {"id": system}]}
         first = desk.update({"id": source, "related": related})
         return first if first.status != 200 else desk.update({"id": source, "related": {"nextSteps": [{"id": task}]}})
 
-    calls: list[Callable[[], Answer]] = []
+    calls: list[Callable[[], LoadResponse]] = []
     for place, (system, task, shape) in enumerate(zip(systems, tasks, shapes, strict=True)):
         calls.append(partial(refer, sources[place], system, task))
         calls.append(partial(desk.call, "DELETE", f"{SYSTEMS}/{system}"))
@@ -329,7 +273,7 @@ def test_what_is_deleted_is_referred_to_by_nobody(desk: Desk) -> None:
     assert {each["id"] for each in content} == there & set(tasks)
 
 
-def drawn_tasks(desk: Desk, owner: str, count: int) -> tuple[list[str], list[str]]:
+def drawn_tasks(desk: ElementLoadClient, owner: str, count: int) -> tuple[list[str], list[str]]:
     address = f"{PROCESSES}/{owner}/content"
     items = [
         {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": named(f"Task {index}")}}
@@ -340,8 +284,8 @@ def drawn_tasks(desk: Desk, owner: str, count: int) -> tuple[list[str], list[str
     return [each["id"] for each in content], [each["properties"]["shapeId"] for each in content]
 
 
-def test_requests_that_need_the_same_elements_in_another_order(desk: Desk) -> None:
-    """In one request, by references to each other, by places below each other: all of them come to their end."""
+def test_requests_that_need_the_same_elements_in_another_order(desk: ElementLoadClient) -> None:
+    """In one request, by references to each other, by places below each other: all of them finish."""
     pair = desk.processes("Pair", 2)
     left, right = ({"id": each, "attributes": {"scope": {"1033": "again"}}} for each in pair)
     calls = [partial(desk.update, left, right), partial(desk.update, right, left)] * 40
@@ -352,8 +296,8 @@ def test_requests_that_need_the_same_elements_in_another_order(desk: Desk) -> No
 
 
 @only_at_full_scale
-def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder: Path) -> None:
-    """Whether a value can be stored, and whether its attribute can go, is decided by who comes first."""
+def test_the_configuration_changes_while_elements_are_written(desk: ElementLoadClient, folder: Path) -> None:
+    """The first request decides whether a value is stored or its attribute removed."""
     elements, stop = desk.processes("Configured", 3), threading.Event()
     for name, more in (("with", ["extra"]), ("without", [])):
         (folder / f"{name}.json").write_text(json.dumps(template(*more)))
@@ -363,7 +307,7 @@ def test_the_configuration_changes_while_elements_are_written(desk: Desk, folder
         for value in itertools.cycle(["kept", None, None, None]):
             values = {"scope": {"1033": value}, "extra": {"1033": value}}
             found.add(desk.update({"id": element, "attributes": values}).status)
-            # Short of breath, so that the commands get their share of the processor.
+            # Few threads, so that the commands get their share of the processor.
             if stop.wait(0.02):
                 return found
         return found

@@ -1,4 +1,4 @@
-"""Operations 1, 2 and 14, whole, on a template of our own and on the standard one."""
+"""Facets, views and type configuration, operations 1, 2 and 14: whole responses for two templates."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_callers_without_permission_cannot_release(house: Storage, role: Role) -
 def test_a_request_takes_an_end_and_creates_a_task(office: Office, house: Storage) -> None:
     asked = office.get(f"{step_of('released')}?transition=ReleasedToRequestToExpire")
     text = main_text(asked)
-    assert "This makes a task “Approve expiry” for the approver." in text
+    assert "This creates a task “Approve expiry” for the approver." in text
     assert "Local time of the storage (Europe/Berlin)." in text
     response = apply(
         office, house, "released", "ReleasedToRequestToExpire", comment="Outdated", validUntil="2990-01-31T00:00"
@@ -164,7 +164,7 @@ def test_a_request_takes_an_end_and_creates_a_task(office: Office, house: Storag
     page = office.get(page_of("released"))
     assert "Request expiry: task “Approve expiry” created." in page.content.decode()
     assert offered(page) == []
-    assert "Approve expiry Waits for" in main_text(page)
+    assert "Approve expiry Waiting for" in main_text(page)
     assert f"{office.base}release/task/{task.id}/change/" in page.content.decode()
     assert names_of(office.get("elements/element/?task=open")) == ["released-1"]
 

@@ -1,6 +1,6 @@
-"""The examples of the document are what really happens: the run behind them is repeated and compared.
+"""The examples of the document match a real run, which this test repeats.
 
-`make examples` (which sets REPOSITORY_WRITE_EXAMPLES) records them anew.
+`make examples` (which sets REPOSITORY_WRITE_EXAMPLES) records them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.conftest import StorageMaker
 from tests.factories import token_for
 
 DEMO = PROJECT_DIR / "elements/demo/showcase.ndjson"
-# Their answers are documents that are too long to show; the page says what is in them.
+# Operations whose responses are too long for an example.
 WITHOUT = {"getOpenApiDocument", "getOpenApiDocumentByPost", "listTypeSchemas", "listTypeSchemasByPost",
            "browseDocument", "browseDocumentByPost"}  # fmt: skip
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -32,13 +32,13 @@ EXPRESSION = re.compile(r"\$(request\.path\.(?P<name>\w+)|response\.body#(?P<poi
 
 
 @pytest.mark.django_db
-def test_the_examples_are_what_happens(filled_storage: StorageMaker, api: ApiClient) -> None:
+def test_the_examples_match_a_run(filled_storage: StorageMaker, api: ApiClient) -> None:
     with filled_storage(DEMO, collection="demo", key="showcase", template="standard", title="Showcase") as storage:
         played = play(storage, api)
     text = json.dumps(played, indent=1, ensure_ascii=False) + "\n"
     if os.environ.get("REPOSITORY_WRITE_EXAMPLES") == "1":
         EXAMPLES.write_text(text, encoding="utf-8")
-    assert json.loads(EXAMPLES.read_text(encoding="utf-8")) == played, "`make examples` records them anew"
+    assert json.loads(EXAMPLES.read_text(encoding="utf-8")) == played, "run `make examples`"
 
 
 def test_every_operation_has_an_example_that_its_schemas_allow() -> None:
@@ -79,7 +79,7 @@ def test_messages_of_errors_are_those_of_the_service(api: ApiClient, storage: St
 
 
 def test_links_lead_somewhere() -> None:
-    """To operations that exist, with all that their addresses need, from what the examples show."""
+    """Each link names an existing operation, and the examples have all its parameters."""
     recorded = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     followed = set()
     for operation_id, (path, verb) in addresses().items():

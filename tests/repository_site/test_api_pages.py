@@ -1,4 +1,4 @@
-"""The page of the OpenAPI document: who sees it, what it holds, and that no script or style stands in it."""
+"""The index of the API and the page of the OpenAPI document: access, content, and no inline scripts or styles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 class Page(HTMLParser):
-    """What a browser would find."""
+    """Ids, links and loaded files of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -132,14 +132,16 @@ def test_post_and_head_answer_as_get(api: ApiClient, open_storage: Storage) -> N
     assert api.head("/acme/open/_api/docs/").status_code == 200
 
 
-def test_it_speaks_german(api: ApiClient, open_storage: Storage) -> None:
+def test_the_page_in_german(api: ApiClient, open_storage: Storage) -> None:
     response = api.get("/acme/open/_api/docs", headers={"Accept-Language": "de-AT,de;q=0.9"})
     assert response["Content-Language"] == "de"
     assert "Operation finden" in response.content.decode()
     assert re.search(r'<html lang="de">', response.content.decode())
 
 
-def test_who_may_read_the_document_may_see_it(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
+def test_the_page_has_the_access_rules_of_the_document(
+    api: ApiClient, storage: Storage, other_storage: Storage
+) -> None:
     page, document = "/acme/handbook/_api/docs", "/acme/handbook/_api/schema"
     for token, status in ((token_for(storage), 200), (token_for(other_storage), 401), ("nonsense", 401), (None, 401)):
         for address in (page, document):
@@ -158,8 +160,8 @@ def test_a_browser_is_asked_to_sign_in(api: ApiClient, storage: Storage) -> None
         )
 
 
-def test_a_browser_with_a_token_that_does_not_hold_is_told_so(api: ApiClient, storage: Storage) -> None:
-    """Wherever the token may stand; where none is taken from the address, one there is nothing."""
+def test_a_browser_with_an_invalid_token_gets_401(api: ApiClient, storage: Storage) -> None:
+    """In a header, or in the address if the storage allows it; otherwise a token in the address is ignored."""
     page, by_address = "/acme/handbook/_api/docs/", "/acme/handbook/_api/docs/?symbio-auth-token=nonsense"
     for header in ({"Authorization": "Bearer x"}, {"Authorization": "Basic x"}, {"symbio-auth-token": "x"}):
         assert api.get(page, headers={**BROWSER, **header}).status_code == 401
@@ -168,7 +170,7 @@ def test_a_browser_with_a_token_that_does_not_hold_is_told_so(api: ApiClient, st
     assert api.get(by_address, headers=BROWSER).status_code == 401
 
 
-def test_who_is_signed_in_elsewhere_is_not_sent_in_a_circle(api: ApiClient, storage: Storage) -> None:
+def test_staff_of_another_storage_are_not_redirected_in_a_loop(api: ApiClient, storage: Storage) -> None:
     api.force_login(StaffAccountFactory.create())
     response = api.get("/acme/handbook/_api/docs/", headers=BROWSER)
     assert (response.status_code, response.json()["type"]) == (401, "unauthorized")

@@ -30,7 +30,7 @@ def test_translations_have_the_placeholders_of_their_texts(language: str) -> Non
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_compiled_is_what_is_written(language: str) -> None:
+def test_the_compiled_file_is_up_to_date(language: str) -> None:
     assert catalogue_file(language).with_suffix(".mo").read_bytes() == compiled(read_catalogue(language))
 
 

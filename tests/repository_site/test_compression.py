@@ -1,4 +1,4 @@
-"""What `Accept-Encoding` asks for, and what is left as it is: errors, and whatever is no answer of the API."""
+"""Compression by `Accept-Encoding`, and the responses that stay uncompressed: errors and other pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ DOCUMENT = "/acme/open/_api/schema"
         (",;,q=1", PLAIN),
     ],
 )
-def test_what_a_client_asks_for(header: str, wanted: Codings) -> None:
+def test_codings_of_a_client(header: str, wanted: Codings) -> None:
     assert codings(header) == wanted
 
 
@@ -78,7 +78,7 @@ def test_the_headers_of_a_stream_come_without_a_byte() -> None:
 
 
 def test_the_same_bytes_are_always_compressed_to_the_same() -> None:
-    """A strong tag promises it."""
+    """A strong entity tag requires it."""
     assert compress(b"x" * 5000) == compress(b"x" * 5000)
     assert gzip.decompress(compress(b"x" * 5000)) == b"x" * 5000
 
@@ -96,7 +96,7 @@ def test_an_answer_that_belongs_to_no_storage_s_content(api: ApiClient, open_sto
 @pytest.mark.django_db
 @pytest.mark.parametrize("coding", ["gzip", "gzip, identity;q=0"])
 def test_errors_are_left_as_they_are(api: ApiClient, open_storage: Storage, coding: str) -> None:
-    """Who cannot read what went wrong cannot mend it; and they hold what was sent."""
+    """Clients must be able to read errors, and errors repeat parts of the request."""
     address = "/acme/open/_api/rest/facets/" + "x" * (2 * WORTHWHILE)
     refused = api.get(f"{address}/views", headers={"Accept-Encoding": coding})
     assert (refused.status_code, refused.json()["type"]) == (404, "error")
@@ -106,7 +106,7 @@ def test_errors_are_left_as_they_are(api: ApiClient, open_storage: Storage, codi
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", ["/admin/login/", "/acme/open/admin/login/", "/healthz"])
 def test_pages_are_left_as_they_are(api: ApiClient, open_storage: Storage, address: str) -> None:
-    """The length of a compressed page would tell of the secrets of its forms."""
+    """The length of a compressed page would reveal the secrets of its forms."""
     page = api.get(address, headers={"Accept-Encoding": "gzip"})
     assert (page.status_code, "Content-Encoding" in page) == (200, False)
     assert "Accept-Encoding" not in page.get("Vary", "")

@@ -40,7 +40,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 @pytest.fixture(autouse=True)
-def counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def uncached_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Freeze the time, however slow the machine is."""
     monkeypatch.setattr(counting, "SLOW", 60)
     monkeypatch.setattr(counting, "_kept", {})
@@ -98,7 +98,7 @@ def release_on(storage: Storage, *moments: datetime, **fields: Any) -> None:
 
 
 class TestNumbers:
-    def test_each_is_that_of_the_list_behind_it(self, house: Storage, desk: Sit) -> None:  # noqa: F811
+    def test_each_number_matches_its_list(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         client = boss(house)
         cora = desk(user="cora")
         cora.applied("inProcess", "InProcessToReleased")
@@ -125,7 +125,7 @@ class TestNumbers:
         assert len(numbers) > 15
         assert [(listed(client, address), address) for _, address in numbers] == numbers
 
-    def test_the_charts_show_the_same(self, house: Storage) -> None:  # noqa: F811
+    def test_the_charts_match_the_tiles(self, house: Storage) -> None:  # noqa: F811
         release_on(house, timezone.now(), timezone.now() - timedelta(weeks=3))
         page = overview(boss(house))
         facets, weeks = charts(page)
@@ -139,7 +139,7 @@ class TestNumbers:
         assert (len(weeks["labels"]), weeks["datasets"][0]["data"][-1], weeks["datasets"][0]["data"][-4]) == (12, 1, 1)
         assert page.count("<canvas") == page.count('role="img" aria-label="Bar chart: ') == 2
 
-    def test_drafts_without_owner(self, house: Storage, desk: Sit) -> None:  # noqa: F811
+    def test_elements_in_process_without_owner(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         client = boss(house)
         with tenant_scope(house):
             Reference.objects.filter(version_id=UUID(ID["inProcess-1"]), context="owner").delete()
@@ -160,14 +160,14 @@ class TestNumbers:
         assert tiles(overview(client)) == before
 
     @pytest.mark.parametrize("role", [role for role in Role if role is not Role.VIEWER])
-    def test_whoever_works_here_sees_them(self, house: Storage, role: Role) -> None:  # noqa: F811
+    def test_every_office_role_sees_them(self, house: Storage, role: Role) -> None:  # noqa: F811
         page = overview(member(house, role))
         assert tiles(page)["Elements"][0] == 18
         assert len(tiles(page)) == 6
 
 
 class TestKeptNumbers:
-    def test_slow_counting_is_not_done_with_every_look(
+    def test_slow_counts_are_cached(
         self,
         house: Storage,  # noqa: F811
         monkeypatch: pytest.MonkeyPatch,
@@ -229,7 +229,7 @@ class TestNews:
         # Elements that were copied or deleted with the diagram are not listed separately.
         assert news.count("just now") == 4
 
-    def test_what_is_gone_keeps_its_name(self, house: Storage, desk: Sit) -> None:  # noqa: F811
+    def test_deleted_elements_keep_their_names(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         anna = desk(user="anna")
         made = anna.post(
             "rest/facets/tags/views/detail/elements",
@@ -282,7 +282,7 @@ class TestAnEmptyStorage:
         begin = text.index("This storage has no content yet")
         return text, text[begin : text.index("Elements", begin)]
 
-    def test_it_says_what_to_do_next(self, other_storage: Storage) -> None:
+    def test_it_suggests_next_steps(self, other_storage: Storage) -> None:
         storage = StorageFactory.create(collection="acme", key="empty", template="standard")
         page, advice = self.advice(storage, Role.ADMINISTRATOR)
         assert [each for each in (*self.SETTING_UP, self.FIRST) if each in advice] == [*self.SETTING_UP, self.FIRST]
@@ -303,5 +303,5 @@ class TestAnEmptyStorage:
         assert (self.FIRST in advice, self.SETTING_UP[0] in advice) == (False, True)
         assert "The storage has no element types yet" in self.advice(storage, Role.EDITOR)[1]
 
-    def test_one_with_content_says_nothing_of_it(self, house: Storage) -> None:  # noqa: F811
+    def test_a_storage_with_content_has_no_suggestions(self, house: Storage) -> None:  # noqa: F811
         assert "This storage has no content yet" not in overview(boss(house))

@@ -1,4 +1,4 @@
-"""What is not there and what is not yours are answered alike (D3, D150): status, headers, body and statements.
+"""Unknown and inaccessible elements get the same response (D3, D150): status, headers, body and statements.
 
 Every operation of the API that takes an id is asked for one that nobody has, one that only the other tenant has and,
 by a viewer, one of a draft. A new operation is asked, too: the list comes from the OpenAPI document.
@@ -35,7 +35,7 @@ PARTS = {
     "collectionId": "acme", "storageId": "handbook", "facetId": "processes", "viewId": "detail", "cultureId": "1033",
     "layoutKey": "horizontal", "transitionId": "release", "ignoreWarnings": "true", "attributeName": "name",
 }  # fmt: skip
-# What differs from one request to the next: ids, and names and numbers of savepoints.
+# Values that differ between requests: ids, and names and numbers of savepoints.
 VALUES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|s\d+_x\d+|-- \d+")
 KEPT = ("Content-Type", "Cache-Control", "Link", "X-Total-Count", "Vary")
 BODIES: dict[str, dict[str, Any]] = {"delegate": {"assignee": ID["anna"]}, "content": {"count": 0, "shapes": []}}
@@ -56,7 +56,7 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def theirs(handbook: Storage, api: ApiClient) -> dict[str, str]:
-    """An element, a shape and a task that only the other tenant has."""
+    """Create an element, a shape and a task of the other tenant."""
     rival = Storage.objects.get(collection__key="rival", key="handbook")
     address = "/rival/handbook/_api/rest/facets/processes/views/detail/elements/"
     body = {"elements": [{"type": "mainProcess", "attributes": {"name": {"1033": "Secret"}}}]}
@@ -74,7 +74,7 @@ def theirs(handbook: Storage, api: ApiClient) -> dict[str, str]:
 
 
 def operations() -> list[tuple[str, str]]:
-    """Method and address of whatever takes an id inside a storage."""
+    """Return method and address of all operations in a storage that take an id."""
     return [
         (verb, template)
         for template, found in openapi_document()["paths"].items()
@@ -108,10 +108,10 @@ def asked(api: ApiClient, verb: str, template: str, ids: dict[str, str], token: 
 def differences(
     api: ApiClient, token: str, one: dict[str, str], other: dict[str, str]
 ) -> tuple[list[Any], dict[int, list[str]]]:
-    """Where the two are told apart, and which statuses there were."""
+    """Return the operations that respond differently, and all statuses."""
     apart, statuses = [], dict[int, list[str]]()
     for verb, template in operations():
-        # Once before: whatever is kept in memory from then on is kept for both.
+        # One request before, to fill the caches for both.
         asked(api, verb, template, one, token)
         first, second = (asked(api, verb, template, ids, token) for ids in (one, other))
         if first != second:
@@ -124,7 +124,7 @@ NOBODYS = {"elementId": UNKNOWN, "taskId": UNKNOWN, "relatedId": "systems", "sha
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.ADMINISTRATOR])
-def test_what_is_another_tenants_is_not_there(
+def test_elements_of_another_tenant_look_unknown(
     api: ApiClient, handbook: Storage, theirs: dict[str, str], role: Role
 ) -> None:
     apart, statuses = differences(api, token_for(handbook, role), NOBODYS, theirs)
@@ -142,7 +142,7 @@ def test_a_draft_is_not_there_for_a_viewer(api: ApiClient, handbook: Storage) ->
 ELEMENTS = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
 NEW = {"type": "mainProcess", "attributes": {"name": {"1033": "New"}}}
 ELSEWHERE = [
-    # Where ids stand otherwise than in the path: parameters, and bodies.
+    # Ids in parameters and bodies.
     ("get", f"{ELEMENTS}?$page=1&$pageSize=5&$pageSelectionKey={{id}}", None, 404),
     ("get", "/acme/handbook/_api/rest/tasks?element={id}", None, 200),
     ("get", f"{ELEMENTS}?$filter=systems%20-eq%20{{id}}", None, 200),
@@ -169,7 +169,7 @@ def test_nor_do_ids_elsewhere(
 
 @pytest.mark.parametrize("page", ["1033/processes/{id}/", "admin/elements/element/{id}/change/"])
 def test_pages_tell_no_more(handbook: Storage, theirs: dict[str, str], page: str) -> None:
-    """For readers a draft is the third of the kind."""
+    """For readers, a draft looks unknown, too."""
     is_office = page.startswith("admin")
     browser = member(handbook, Role.EDITOR if is_office else Role.VIEWER)
     asked_for = [UNKNOWN, theirs["elementId"], *([] if is_office else [ID["invoice"], ID["invoice-1"]])]
@@ -191,7 +191,7 @@ MEASURED = [
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions it calls: what it costs in the process, whatever else the machine does."""
+    """Return the number of function calls, a measure of the work that does not depend on the machine."""
     count = 0
 
     def note(frame: object, event: str, argument: object) -> None:
@@ -208,7 +208,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("template", MEASURED)
 def test_time_tells_no_more(api: ApiClient, handbook: Storage, theirs: dict[str, str], template: str) -> None:
-    """The statements are the same, as shown above; so is the work around them."""
+    """The work in the process is the same, as are the statements."""
     token = token_for(handbook, Role.EDITOR)
     one, other = (address(template, ids) for ids in (NOBODYS, theirs))
     for each in (one, other):

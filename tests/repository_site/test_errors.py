@@ -1,4 +1,4 @@
-"""Every kind of failure in the body of D3: status, headers and whole bodies."""
+"""Every kind of error (D3): status, headers and whole bodies."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_413(api: ApiClient, open_storage: Storage) -> None:
     assert api.post(INFO, b" " * 100, content_type="application/json").status_code == 200
 
 
-def test_a_content_length_that_is_no_number(api: ApiClient, open_storage: Storage) -> None:
+def test_a_content_length_that_is_not_a_number(api: ApiClient, open_storage: Storage) -> None:
     response = api.get(INFO, CONTENT_LENGTH="-5")
     assert (response.status_code, response.json()["message"]) == (400, "The Content-Length header is not a number.")
 
@@ -111,7 +111,7 @@ def test_429(api: ApiClient, storage: Storage, open_storage: Storage, monkeypatc
     assert [api.get(INFO).status_code for _ in range(3)] == [200, 200, 429]
     refused = api.get(INFO)
     assert refused["Retry-After"] == "10"
-    assert refused.json() == body("Too many requests; try again in 10 second(s).", "volatile", "error")
+    assert refused.json() == body("Too many requests; try again in 10 seconds.", "volatile", "error")
     assert api.get(INFO, headers={}, REMOTE_ADDR="10.0.0.9").status_code == 200
     first, second = token_for(storage), token_for(storage)
     address = "/acme/handbook/_api/rest/info"
@@ -129,7 +129,7 @@ def test_guessing_is_counted_by_address(api: ApiClient, storage: Storage, monkey
     ):
         monkeypatch.setattr("storage.api.throttling.anonymous_throttle", Throttle(Rate(1, 2), lambda: 0.0))
         assert [api.get(path, token=token).status_code for _ in range(3)] == [status, status, 429]
-        # Who has a credential that holds is not made to pay for it.
+        # Callers with a valid credential are not affected.
         assert api.get("/acme/handbook/_api/rest/info", token=token_for(storage)).status_code == 200
 
 
@@ -138,7 +138,7 @@ ECHO = "/acme/open/_api/echo"
 
 @pytest.fixture
 def echo(open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiClient]:
-    """An operation that takes a body; it is not in the document, so its answers are compared by hand alone."""
+    """Use an operation that takes a body. It is not in the document, so the client cannot check its responses."""
     monkeypatch.setattr("tests.api_client.check_answer", lambda *args: None)
     with override_settings(ROOT_URLCONF="tests.shelves.urls"):
         yield ApiClient()
@@ -235,7 +235,7 @@ def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkey
 def test_pages_are_503_as_well(
     open_storage: Storage, monkeypatch: pytest.MonkeyPatch, error: Exception, language: str, heading: str
 ) -> None:
-    """In a view; and before there is one, where the language is not known yet."""
+    """In a view, and before a view is found, when the language is still unknown."""
 
     def fail(*args: Any) -> None:
         raise error

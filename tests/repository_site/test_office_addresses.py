@@ -96,7 +96,7 @@ def test_no_page_that_a_member_finds_is_open_to_staff_of_another_storage(
     assert {link: status for link, status in answers.items() if status not in (403, 404)} == {}
 
 
-def test_who_is_not_signed_in_is_asked_to_everywhere(storage: Storage) -> None:
+def test_anonymous_visitors_are_asked_to_sign_in_everywhere(storage: Storage) -> None:
     for name, path in office_addresses():
         if name not in OPEN_TO_ALL:
             response = Client().get(f"/acme/handbook/{path}")

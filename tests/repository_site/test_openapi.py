@@ -1,4 +1,4 @@
-"""The OpenAPI document: answered, valid, complete."""
+"""The OpenAPI document is served, valid and complete."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_address_below_api_is_in_the_document() -> None:
 
 
 def test_every_method_of_an_address_is_in_the_document() -> None:
-    """And no other: HEAD goes with GET and is not named by itself."""
+    """The document has exactly the methods of each address, except HEAD, which goes with GET."""
     for route, view in views(get_resolver().url_patterns):
         if "/_api" not in route:
             continue
@@ -61,8 +61,8 @@ def views(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterato
 
 
 def test_the_snapshot_is_the_document() -> None:
-    """So that a review sees every change of what clients meet."""
-    assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), f"{SNAPSHOT}: `make docs` writes it anew"
+    """A review sees every change of the public document."""
+    assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), f"{SNAPSHOT}: run `make docs`"
 
 
 def test_the_command_writes_the_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +110,7 @@ def test_operation_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-class Answer(dict[str, str]):
+class FakeResponse(dict[str, str]):
     def __init__(self, status_code: int, body: Any) -> None:
         super().__init__({"Content-Type": "application/json", "X-Request-ID": "x", "api-version": "1.0"})
         self["WWW-Authenticate"] = "Bearer"
@@ -151,7 +151,7 @@ class Answer(dict[str, str]):
 )
 def test_the_client_notices_an_answer_outside_the_document(path: str, status: int, body: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        api_client.check_answer("GET", path, Answer(status, body))
+        api_client.check_answer("GET", path, FakeResponse(status, body))
 
 
 ELEMENTS = "/a/b/_api/rest/facets/x/views/y/elements"
@@ -185,7 +185,7 @@ def test_the_client_notices_a_request_outside_the_document(
         api_client.check_request(method, path.partition("?")[0], request, request.body)
 
 
-def test_the_client_lets_pass_what_is_described() -> None:
+def test_the_client_accepts_described_requests() -> None:
     body = json.dumps({"count": 1, "values": [{"id": ELEMENT, "attributes": {"name": {"1033": None}, "version": 1}}]})
     path = f"{ELEMENTS}/?api-version=1.0"
     headers = {"If-Match": '"x"', "Idempotency-Key": "k", "X-Request-ID": "r", "Authorization": "Bearer t"}
@@ -194,7 +194,7 @@ def test_the_client_lets_pass_what_is_described() -> None:
 
 
 def test_the_client_notices_a_missing_header() -> None:
-    answer = Answer(401, {"message": "m", "output": "volatile", "type": "unauthorized", "data": [{"error": "e"}]})
+    answer = FakeResponse(401, {"message": "m", "output": "volatile", "type": "unauthorized", "data": [{"error": "e"}]})
     del answer["WWW-Authenticate"]
     with pytest.raises(AssertionError, match="WWW-Authenticate is missing"):
         api_client.check_answer("GET", "/a/b/_api/rest/info", answer)

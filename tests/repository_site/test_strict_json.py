@@ -1,4 +1,4 @@
-"""JSON in (D16): what is read exactly, and what is refused with its place."""
+"""Strict JSON (D16): exact values, and errors with their place."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ JSON = st.recursive(
 
 @given(JSON.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"))), st.data())
 def test_the_fast_way_reads_the_same_as_the_careful_one(text: str, data: st.DataObject) -> None:
-    """Also for JSON with a piece of it standing twice, which may be a key."""
+    """Also for JSON with a repeated piece, which may be a key."""
     if data.draw(st.booleans()):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, len(text)))

@@ -1,4 +1,4 @@
-"""The token bucket on its own, with a clock of its own."""
+"""The token bucket alone, with a fake clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_keys_do_not_touch_each_other() -> None:
     assert [passes(throttle, key) for key in "abab"] == [True, True, False, False]
 
 
-def test_refused_requests_cost_nothing() -> None:
+def test_refused_requests_do_not_count() -> None:
     clock = Clock()
     throttle = Throttle(Rate(1, 1), clock)
     assert [passes(throttle, "a") for _ in range(50)].count(True) == 1
@@ -48,7 +48,7 @@ def test_refused_requests_cost_nothing() -> None:
     assert passes(throttle, "a")
 
 
-def test_the_wait_is_told() -> None:
+def test_the_error_has_the_seconds_to_wait() -> None:
     throttle = Throttle(Rate(0.25, 1), Clock())
     throttle.take("a")
     with pytest.raises(TooManyRequests) as caught:

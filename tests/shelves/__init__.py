@@ -1,1 +1,1 @@
-"""Two small tenant tables, one referring to the other and to itself, on which the tenancy is tested as such."""
+"""Two small tenant tables for the tests of the tenancy; one refers to the other and to itself."""

@@ -1,4 +1,4 @@
-"""Browsers of staff, for the tests of the back offices."""
+"""Browsers of staff accounts, for the tests of the back offices."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def member(storage: Storage, *roles: Role, **fields: object) -> Client:
 
 
 def ticket(page: str) -> str:
-    """The signed id of the token that the form of this page would issue."""
+    """Return the signed id of the token that the form of this page would issue."""
     found = re.search(r'name="ticket" value="([^"]+)"', page)
     assert found
     return found[1]
 
 
 def errors(page: str) -> list[str]:
-    """What a form says is wrong, in its order."""
+    """Return the errors of a form in their order."""
     lists = re.findall(r'<ul class="errorlist[^"]*"[^>]*>(.*?)</ul>', page, re.DOTALL)
     return [text.strip() for found in lists for text in re.findall(r"<li>(.*?)</li>", found, re.DOTALL)]
 

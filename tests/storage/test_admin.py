@@ -1,4 +1,4 @@
-"""The site's back office: every page opens for site administrators, and for nobody else."""
+"""The site's back office: every page opens for site administrators only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGES = ("storagecollection", "storage", "apitoken", "staffaccount")
 
 
 def rows(storage: Storage) -> dict[str, object]:
-    """One of each, by its page."""
+    """Return one object of each model, by its page."""
     token = issue_token(storage_context(storage), "importer", [Role.EDITOR]).token
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["viewer"])
@@ -41,7 +41,7 @@ def test_a_storage_or_token_cannot_be_deleted(storage: Storage) -> None:
     assert Storage.objects.filter(pk=storage.pk).exists()
 
 
-def test_other_staff_see_nothing_whatever_django_grants_them(storage: Storage) -> None:
+def test_permissions_of_django_open_no_page(storage: Storage) -> None:
     account = StaffAccountFactory.create()
     account.user_permissions.set(Permission.objects.all())
     plain, found = signed_in(StaffAccount.objects.get(pk=account.pk)), rows(storage)

@@ -142,7 +142,7 @@ def test_unknown_facets_and_views(api: ApiClient, storage: Storage, path: str, m
     assert (response.status_code, response.json()["message"]) == (404, message)
 
 
-def test_parameters_that_mean_nothing_here_are_refused(api: ApiClient, storage: Storage) -> None:
+def test_unsupported_parameters_are_refused(api: ApiClient, storage: Storage) -> None:
     response = api.get(f"{COLLECTION}/storages/views/list/elements?$filter=x&$page=1", token=collection_token(storage))
     assert (response.status_code, response.json()["message"]) == (
         400,
@@ -150,7 +150,7 @@ def test_parameters_that_mean_nothing_here_are_refused(api: ApiClient, storage: 
     )
 
 
-def test_a_storages_token_means_nothing_here(api: ApiClient, storage: Storage) -> None:
+def test_a_token_of_a_storage_is_invalid_here(api: ApiClient, storage: Storage) -> None:
     assert api.get(COLLECTION, token=token_for(storage, Role.ADMINISTRATOR)).status_code == 401
     assert api.get(COLLECTION).status_code == 401
 

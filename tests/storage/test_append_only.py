@@ -1,4 +1,4 @@
-"""The record of changes is only ever added to: the database itself refuses anything else, whoever asks."""
+"""Append-only tables: the database refuses to change or delete their rows."""
 
 from __future__ import annotations
 
@@ -53,39 +53,37 @@ def execute(sql: str) -> int:
         f"INSERT INTO {TABLE} SELECT * FROM {TABLE} ON CONFLICT (storage_id, id) DO UPDATE SET before = '{{}}'",
     ],
 )
-def test_rows_can_neither_be_changed_nor_taken_away(storage: Storage, recorded: None, sql: str) -> None:
+def test_rows_cannot_be_changed_or_deleted(storage: Storage, recorded: None, sql: str) -> None:
     before = rows(storage)
-    with tenant_scope(storage), pytest.raises(ProgrammingError, match="only ever added"):
+    with tenant_scope(storage), pytest.raises(ProgrammingError, match="append-only"):
         execute(sql)
     assert rows(storage) == before
     assert len(before) == len(ElementChange.Action)
 
 
-def test_the_models_get_no_further(storage: Storage, recorded: None) -> None:
+def test_the_orm_is_refused_as_well(storage: Storage, recorded: None) -> None:
     with tenant_scope(storage):
         change = ElementChange.objects.earliest("id")
         for write in (change.save, change.delete, ElementChange.objects.all().delete):
-            with pytest.raises(ProgrammingError, match="only ever added"), transaction.atomic():
+            with pytest.raises(ProgrammingError, match="append-only"), transaction.atomic():
                 write()
-        with pytest.raises(ProgrammingError, match="only ever added"), transaction.atomic():
+        with pytest.raises(ProgrammingError, match="append-only"), transaction.atomic():
             ElementChange.objects.update(request_id="x")
     assert len(rows(storage)) == len(ElementChange.Action)
 
 
-def test_rows_can_still_be_added(storage: Storage, recorded: None) -> None:
+def test_rows_can_be_added(storage: Storage, recorded: None) -> None:
     with tenant_scope(storage):
         record("updated")
     assert len(rows(storage)) == len(ElementChange.Action) + 1
 
 
-def test_they_go_with_their_storage_and_those_of_others_stay(
-    storage: Storage, other_storage: Storage, recorded: None
-) -> None:
+def test_removing_a_storage_deletes_its_rows_only(storage: Storage, other_storage: Storage, recorded: None) -> None:
     before, tenant = rows(other_storage), storage.id
     assert remove_storage(storage)[TABLE] == len(ElementChange.Action)
     with tenant_scope(tenant):
         assert not ElementChange.objects.exists()
     assert rows(other_storage) == before
-    with tenant_scope(other_storage), pytest.raises(ProgrammingError, match="only ever added"):
+    with tenant_scope(other_storage), pytest.raises(ProgrammingError, match="append-only"):
         execute(f"DELETE FROM {TABLE}")
     assert rows(other_storage) == before

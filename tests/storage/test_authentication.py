@@ -1,4 +1,4 @@
-"""Who may call (D4): tokens and where they hold, sessions of the back office, anonymous readers."""
+"""Authentication (D4): API tokens and their scope, back-office sessions, anonymous readers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_bad_token_is_refused_even_where_anonymous_may_read(api: ApiClient, op
     assert (response.status_code, response.json()) == (401, REFUSED)
 
 
-def test_a_token_holds_in_its_own_context_only(
+def test_a_token_is_valid_in_its_own_context_only(
     api: ApiClient, storage: Storage, other_storage: Storage, open_storage: Storage
 ) -> None:
     addresses = {
@@ -113,7 +113,7 @@ def test_expired_revoked_and_future_tokens(api: ApiClient, storage: Storage) -> 
     assert api.get(INFO, token=issued.value).status_code == 200
 
 
-def test_revoking_takes_effect_at_once_and_is_told_apart_the_second_time(api: ApiClient, storage: Storage) -> None:
+def test_revoking_takes_effect_at_once_and_fails_the_second_time(api: ApiClient, storage: Storage) -> None:
     issued = issue_token(storage_context(storage), "t", [Role.VIEWER])
     assert revoke_token(issued.token) is True
     assert revoke_token(issued.token) is False
@@ -151,7 +151,7 @@ def test_the_time_of_use_is_noted_once_a_minute(storage: Storage, django_assert_
     assert ApiToken.objects.get().last_used_on > first  # type: ignore[operator]  # set above
 
 
-def test_all_problems_of_a_token_are_told_at_once(storage: Storage) -> None:
+def test_all_problems_of_a_token_are_reported_at_once(storage: Storage) -> None:
     with pytest.raises(Invalid) as caught:
         issue_token(
             storage_context(storage), " ", [], user_id=uuid.UUID(int=7), valid_until=timezone.now() - timedelta(days=1)
@@ -176,7 +176,7 @@ USER = uuid.UUID(int=42)
 
 @pytest.fixture
 def users() -> Iterator[dict[uuid.UUID, UserGrant]]:
-    """Users as the app above would know them."""
+    """A user lookup, as the elements app registers it."""
     known = {USER: UserGrant(frozenset({Role.VIEWER, Role.EDITOR}), is_inactive=False)}
     with storage_extensions.extended_by(StorageExtension(find_user=lambda storage, user_id: known.get(user_id))):
         yield known
@@ -211,7 +211,7 @@ def test_staff_with_a_membership_read_and_need_csrf_to_post(storage: Storage, ot
 
 
 def test_staff_write_with_their_session(other_storage: Storage) -> None:
-    """As a script of a page does: with what the cookie says in a header. Whatever the body is, it is read once."""
+    """A page script sends the CSRF cookie as a header. The body is read only once, whatever its type."""
     storage = StorageFactory.create(collection="acme", key="handbook", template="standard")
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["architect"])
@@ -242,17 +242,17 @@ def test_superusers_reach_every_context_by_session(api: ApiClient, storage: Stor
         assert api.get(address).status_code == 200
 
 
-def test_sessions_that_are_not_staff_count_for_nothing(api: ApiClient, storage: Storage) -> None:
+def test_sessions_of_other_accounts_are_ignored(api: ApiClient, storage: Storage) -> None:
     account = StaffAccountFactory.create(is_staff=False)
     StorageMembership.objects.create(account=account, storage=storage, roles=["viewer"])
     api.force_login(account)
     assert api.get(INFO).status_code == 401
 
 
-def test_a_token_that_is_read_with_the_storage_holds_nowhere_else(
+def test_a_prefetched_token_is_invalid_in_other_storages(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
-    """Neither in another storage, nor of one that has another of the same name, nor when it has ended."""
+    """Not in another storage, not in one with the same name in another collection, and not after it has expired."""
     own, foreign = token_for(storage), token_for(other_storage)
     digest = present_digest(own)
     assert find_context("acme", "handbook").token is None

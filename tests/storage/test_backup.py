@@ -1,4 +1,4 @@
-"""One storage into a file and back: every row, the same answers, and nothing of anybody else."""
+"""Backup and restore of one storage: every row, the same responses, and nothing of other storages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, StorageFactory, token_for
 
 pytestmark = pytest.mark.django_db
-# The database writes these by itself: marks anew with every change, and names with ids of their own.
+# Triggers write these tables: new marks with every change, and names with new ids.
 NEVER_THE_SAME = {"elements_contentmark"}
 LEFT_OUT = {"elements_versionname": ["storage_id", "id"]}
 
 
 def rows(storage: Storage) -> dict[str, list[Any]]:
-    """All there is in a storage, without the storage's own id."""
+    """Return all rows of a storage, without the id of the storage."""
     found = {}
     with tenant_scope(storage), connection.cursor() as cursor:
         for model in tenant_models():
@@ -70,14 +70,14 @@ def backup(handbook: Storage, tmp_path: Path) -> Path:
 
 def described(storage: Storage) -> dict[str, Any]:
     fields: dict[str, Any] = {**Storage.objects.filter(pk=storage.pk).values().get()}
-    # Never used twice, so that no process takes an old configuration for this one.
+    # A revision is never used twice, so it differs after a restore.
     assert fields.pop("configuration_revision") > 0
-    del fields["collection_id"]  # it went with its last storage, and was made anew
+    del fields["collection_id"]  # removed with its last storage and created again
     cultures = list(storage.cultures.values_list("lcid", "position", "is_default", "is_mandatory"))
     return {**fields, "cultures": cultures, "collection": (storage.collection.key, storage.collection.title)}
 
 
-def test_a_storage_that_was_removed_is_as_it_was(
+def test_a_removed_storage_is_restored_completely(
     handbook: Storage, other_storage: Storage, tmp_path: Path, api: ApiClient
 ) -> None:
     value = token_for(handbook, Role.EDITOR, Role.ADMINISTRATOR)
@@ -130,7 +130,7 @@ def test_a_copy_beside_the_original_has_neither_its_id_nor_its_tokens(handbook: 
     assert ApiToken.objects.get().storage_id == handbook.pk
 
 
-def test_accounts_and_a_base_that_are_not_here_are_told(
+def test_missing_accounts_and_a_missing_base_are_reported(
     open_storage: Storage, storage: Storage, tmp_path: Path
 ) -> None:
     account = StaffAccountFactory.create(username="anna")
@@ -148,7 +148,7 @@ def test_accounts_and_a_base_that_are_not_here_are_told(
     ]
 
 
-def test_one_that_is_there_is_never_overwritten(handbook: Storage, backup: Path) -> None:
+def test_an_existing_storage_is_never_overwritten(handbook: Storage, backup: Path) -> None:
     before = rows(handbook)
     with pytest.raises(Conflict, match="A storage acme/manual, or one with the id"):
         restore_storage(backup)
@@ -163,7 +163,7 @@ def test_one_that_is_there_is_never_overwritten(handbook: Storage, backup: Path)
 
 
 def changed(backup: Path, entry: str, change: Any) -> Path:
-    """The backup with one of its entries another."""
+    """Return a copy of the backup with one entry changed."""
     path = backup.with_name("changed.backup")
     with zipfile.ZipFile(backup) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
@@ -191,15 +191,15 @@ CASES: list[tuple[str, Any, str]] = [
     ("contents.json", contents_with(tables={}), "differ from those of this release"),
     ("contents.json", lambda text: b"[]", "contents cannot be read"),
     ("contents.json", lambda text: b"{", "contents cannot be read"),
-    ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet, and should have"),
-    ("facets_facet", without_an_id, "contradict each other"),
+    ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet; expected"),
+    ("facets_facet", without_an_id, "violate a constraint"),
     ("facets_facet", lambda text: b"nonsense\n" + text, "is damaged: "),
-    ("contents.json", contents_with(cultures=[{"lcid": 1}]), "contradict each other|is damaged: "),
+    ("contents.json", contents_with(cultures=[{"lcid": 1}]), "violate a constraint|is damaged: "),
     ("contents.json", contents_with(storage={}), "is damaged: 'title'"),
 ]
 
 
-def test_files_that_are_not_right_change_nothing(handbook: Storage, backup: Path, tmp_path: Path) -> None:
+def test_a_damaged_or_foreign_file_changes_nothing(handbook: Storage, backup: Path, tmp_path: Path) -> None:
     for entry, change, text in CASES:
         with pytest.raises((Invalid, Conflict), match=text):
             restore_storage(changed(backup, entry, change), ("acme", "copy"))
@@ -211,7 +211,7 @@ def test_files_that_are_not_right_change_nothing(handbook: Storage, backup: Path
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("x", "y")
     for name, text in (
-        ("short", "no backup of a storage, or is not whole"),
+        ("short", "not a backup of a storage, or is incomplete"),
         ("damaged", "damaged: "),
         ("other.zip", "contents.json is missing"),
         ("nowhere", "cannot be read: No such file"),
@@ -225,7 +225,7 @@ def storage_with(**changes: Any) -> Any:
     return lambda text: json.dumps({**(old := json.loads(text)), "storage": {**old["storage"], **changes}}).encode()
 
 
-def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook: Storage, backup: Path) -> None:
+def test_invalid_settings_are_all_reported(handbook: Storage, backup: Path) -> None:
     def change(text: bytes) -> bytes:
         found = json.loads(text)
         found["storage"] |= {
@@ -265,7 +265,7 @@ def test_values_are_checked_as_provisioning_does_and_all_problems_told(handbook:
             restore_storage(changed(backup, "contents.json", wrong), ("acme", "copy-2"))
 
 
-def test_checking_needs_no_address_that_somebody_may_have(handbook: Storage, backup: Path) -> None:
+def test_checking_uses_an_address_that_no_storage_can_have(handbook: Storage, backup: Path) -> None:
     StorageFactory.create(collection="restore-check", key="restore-check", template="standard")
     restored = check_backup(backup)
     assert restored.rows > 100
@@ -274,7 +274,7 @@ def test_checking_needs_no_address_that_somebody_may_have(handbook: Storage, bac
 
 
 @pytest.mark.long
-def test_checking_looks_at_tokens_and_staff_though_a_copy_has_none(handbook: Storage, backup: Path) -> None:
+def test_checking_includes_tokens_and_memberships(handbook: Storage, backup: Path) -> None:
     token = json.loads(zipfile.ZipFile(backup).read("contents.json"))["tokens"][0]
     for wrong in (
         {"id": "x"}, {"digest": "00"}, {"old_digest": "zz"}, {"name": None}, {"name": "x" * 5000}, {"user_id": "x"},
@@ -290,14 +290,14 @@ def test_checking_looks_at_tokens_and_staff_though_a_copy_has_none(handbook: Sto
         token | {"id": str(uuid4())}, token | {"digest": "11" * 32},
         rotated | {"id": str(uuid4()), "digest": "11" * 32},
     ):  # fmt: skip
-        with pytest.raises(Invalid, match="is damaged: a token is there twice"):
+        with pytest.raises(Invalid, match="is damaged: a token occurs twice"):
             check_backup(changed(backup, "contents.json", contents_with(tokens=[rotated, twin])))
     someone = contents_with(memberships=[{"account": "anna", "roles": ["editor"], "user": "x"}])
     with pytest.raises(Invalid, match="is damaged"):
         check_backup(changed(backup, "contents.json", someone))
 
 
-def test_a_full_disk_is_not_taken_for_a_damaged_file(
+def test_a_full_disk_is_not_reported_as_damage(
     handbook: Storage, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fill(*given: Any) -> None:
@@ -308,7 +308,7 @@ def test_a_full_disk_is_not_taken_for_a_damaged_file(
         call_command("restore_storage", str(backup), "--as", "acme", "copy")
 
 
-def test_a_database_that_goes_away_ends_the_backup_with_a_word(
+def test_a_lost_database_connection_is_reported(
     storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def end(copy: Any) -> None:
@@ -320,12 +320,12 @@ def test_a_database_that_goes_away_ends_the_backup_with_a_word(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_nothing_can_be_written(storage: Storage, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(storage: Storage, tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="cannot be written: No such file or directory"):
         back_up_storage(storage, tmp_path / "no" / "folder")
 
 
-def test_commands_there_and_back(storage: Storage, tmp_path: Path) -> None:
+def test_the_commands_back_up_and_restore(storage: Storage, tmp_path: Path) -> None:
     path, out, err = tmp_path / "file", StringIO(), StringIO()
     call_command("backup_storage", "acme", "handbook", str(path), stdout=out, stderr=err)
     assert err.getvalue().startswith("acme/handbook: ")

@@ -1,4 +1,4 @@
-"""Rows by COPY: counted, whichever way they were cut, and into the storage of the scope alone."""
+"""Bulk writing with COPY: any cut of the blocks gives the same rows, in the storage of the scope only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names(storage: Storage) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_blocks_are_cut_wherever_it_may_be(storage: Storage, other_storage: Storage, size: int) -> None:
+def test_blocks_can_be_cut_anywhere(storage: Storage, other_storage: Storage, size: int) -> None:
     text = "".join(ROWS).encode()
     with tenant_scope(storage):
         found = copy_blocks(Shelf, COLUMNS, (text[start : start + size] for start in range(0, len(text), size)))
@@ -31,7 +31,7 @@ def test_blocks_are_cut_wherever_it_may_be(storage: Storage, other_storage: Stor
     assert names(other_storage) == []
 
 
-def test_one_time_after_the_other_and_nothing_at_all(storage: Storage) -> None:
+def test_repeated_and_empty_copies(storage: Storage) -> None:
     with tenant_scope(storage):
         copy_rows(Shelf, COLUMNS, ROWS[:2])
         copy_rows(Shelf, COLUMNS, [])

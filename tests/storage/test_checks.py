@@ -1,4 +1,4 @@
-"""The system check sees every way in which a tenant table could be less than isolated."""
+"""System checks of the tenancy: every gap in the isolation of a table is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def database_problems() -> list[str]:
 
 
 @pytest.mark.django_db
-def test_the_live_catalogue_is_as_it_must_be() -> None:
+def test_the_live_catalogue_passes() -> None:
     assert run_checks(databases=["default"]) == []
 
 
@@ -62,14 +62,14 @@ def test_the_live_catalogue_is_as_it_must_be() -> None:
         ),
     ],
 )
-def test_damage_is_found(damage: str, problem: str) -> None:
+def test_a_damaged_table_is_reported(damage: str, problem: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(damage)
     assert any(text.startswith(problem) for text in database_problems()), database_problems()
 
 
 @pytest.mark.django_db
-def test_missing_foreign_keys_are_found() -> None:
+def test_a_missing_foreign_key_is_reported() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT conname FROM pg_constraint WHERE conrelid = 'shelves_book'::regclass AND contype = 'f'")
         for (name,) in cursor.fetchall():
@@ -81,7 +81,7 @@ def test_missing_foreign_keys_are_found() -> None:
 
 
 @pytest.mark.parametrize(("superuser", "bypass", "word"), [(True, False, "superuser"), (False, True, "BYPASSRLS")])
-def test_a_role_above_the_law_is_refused(superuser: bool, bypass: bool, word: str) -> None:
+def test_a_role_that_bypasses_policies_is_refused(superuser: bool, bypass: bool, word: str) -> None:
     from storage.tenancy.checks import _role_problems
 
     class Cursor:
@@ -96,8 +96,8 @@ def test_a_role_above_the_law_is_refused(superuser: bool, bypass: bool, word: st
 
 
 @pytest.mark.django_db
-def test_a_foreign_key_of_a_migration_still_to_come_is_no_problem() -> None:
-    """`migrate` runs this check first: it must not refuse the very migration that brings the column."""
+def test_a_foreign_key_of_a_pending_migration_is_accepted() -> None:
+    """`migrate` runs this check first and must not refuse the migration that adds the column."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE shelves_book DROP COLUMN shelf_id")
     assert database_problems() == []
@@ -110,7 +110,7 @@ def test_the_role_of_the_tests_is_an_ordinary_one() -> None:
         assert cursor.fetchone() == (False, False, False)
 
 
-def test_models_outside_every_storage_are_found() -> None:
+def test_a_model_outside_of_storages_is_reported() -> None:
     with isolate_apps("storage"):
 
         class Stray(models.Model):
@@ -125,7 +125,7 @@ def test_models_outside_every_storage_are_found() -> None:
 
 
 @isolate_apps("tests.shelves")
-def test_models_that_would_reach_across_storages_are_found() -> None:
+def test_a_model_that_reaches_across_storages_is_reported() -> None:
     class Label(TenantModel):
         shelf = models.ForeignKey(Shelf, on_delete=models.DO_NOTHING)
         text = models.CharField(max_length=9, unique=True)
@@ -153,7 +153,7 @@ def test_models_that_would_reach_across_storages_are_found() -> None:
 
 
 @isolate_apps("tests.shelves")
-def test_a_part_without_a_key_to_the_storage_needs_an_owner_that_has_one() -> None:
+def test_storage_through_must_lead_to_a_storage() -> None:
     class Page(TenantModel):
         storage_through = "shelf"
         shelf = tenant_link("shelves.Shelf", "+")
@@ -184,8 +184,8 @@ def test_a_part_without_a_key_to_the_storage_needs_an_owner_that_has_one() -> No
 
 
 @pytest.mark.django_db
-def test_every_part_of_an_element_belongs_to_a_storage_that_exists() -> None:
-    """Through its type in the end; the database lets none of these keys be without a value."""
+def test_parts_of_elements_belong_to_an_existing_storage() -> None:
+    """The chain of references ends at the type; none of its keys can be null."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns WHERE is_nullable = 'NO'"

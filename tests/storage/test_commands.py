@@ -1,4 +1,4 @@
-"""The operators' commands: what they print, where, and how they fail."""
+"""Management commands of the storage app: output, exit codes and errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_provision_prints_the_tenant_alone_on_stdout() -> None:
     )
 
 
-def test_provision_again_is_an_error_unless_said_otherwise(storage: Storage) -> None:
+def test_provisioning_twice_is_an_error_without_exist_ok(storage: Storage) -> None:
     with pytest.raises(CommandError, match="The storage acme/handbook exists already"):
         run("provision_storage", "acme", "handbook")
     assert run("provision_storage", "acme", "handbook", "--exist-ok", "--title", "Other") == (
@@ -174,7 +174,7 @@ def test_list_storages_of_an_empty_installation() -> None:
     assert run("list_storages", "--json")[0] == "[]\n"
 
 
-def test_remove_asks_and_says_what_goes(
+def test_remove_shows_a_summary_and_asks(
     storage: Storage, other_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tenant_scope(storage):
@@ -242,12 +242,12 @@ def test_valid_until_is_the_end_of_that_day_in_the_storages_zone(storage: Storag
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "99991231"])
-def test_the_last_of_all_days_means_no_end(storage: Storage, text: str) -> None:
+def test_the_last_possible_day_means_no_end(storage: Storage, text: str) -> None:
     run("issue_token", "acme", "handbook", "--name", "t", "--role", "viewer", "--valid-until", text)
     assert ApiToken.objects.get().valid_until is None
 
 
-def test_ctrl_c_is_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_reported_in_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> str:
         raise KeyboardInterrupt
 
@@ -258,7 +258,7 @@ def test_ctrl_c_is_one_line(storage: Storage, monkeypatch: pytest.MonkeyPatch) -
     assert Storage.objects.filter(pk=storage.pk).exists()
 
 
-def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([None, storage])
     monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
@@ -291,7 +291,7 @@ def test_exist_ok_when_somebody_else_was_faster(storage: Storage, monkeypatch: p
         ("remove_storage acme nowhere", "There is no storage acme/nowhere."),
     ],
 )
-def test_bad_calls(storage: Storage, words: str, message: str) -> None:
+def test_wrong_calls(storage: Storage, words: str, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         run(*words.split())
     assert message in str(caught.value)
@@ -305,7 +305,7 @@ def test_two_tokens_of_one_name_need_an_id(storage: Storage) -> None:
         run("revoke_token", "acme", "handbook", "twin")
 
 
-def test_tokens_of_another_storage_are_out_of_reach(storage: Storage, other_storage: Storage) -> None:
+def test_tokens_of_another_storage_are_not_found(storage: Storage, other_storage: Storage) -> None:
     run("issue_token", "rival", "handbook", "--name", "theirs", "--role", "viewer")
     with pytest.raises(CommandError, match="There is no token"):
         run("revoke_token", "acme", "handbook", str(ApiToken.objects.get().id))
@@ -316,7 +316,7 @@ def test_tokens_of_another_storage_are_out_of_reach(storage: Storage, other_stor
 
 
 @pytest.mark.parametrize(("app", "name"), [(app, name) for app, names in COMMANDS.items() for name in names])
-def test_help_teaches(app: str, name: str) -> None:
+def test_help_shows_examples(app: str, name: str) -> None:
     command: Any = load_command_class(app, name)
     text = command.create_parser("manage.py", name).format_help()
     assert "Examples:" in text

@@ -1,4 +1,4 @@
-"""Operation 16: storage info in the three contexts, whole."""
+"""Storage info, operation 16: whole responses in the three contexts."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_post_with_an_empty_body_reads(api: ApiClient, open_storage: Storage, bo
     assert api.post("/acme/open/_api/rest/info", body, content_type="application/json").status_code == 200
 
 
-def test_post_with_a_body_is_refused_rather_than_swallowed(api: ApiClient, open_storage: Storage) -> None:
+def test_a_read_by_post_refuses_a_body(api: ApiClient, open_storage: Storage) -> None:
     response = api.post("/acme/open/_api/rest/info", {"title": "x"}, content_type="application/json")
     assert (response.status_code, response.json()["message"]) == (400, "This operation only reads and takes no body.")
 

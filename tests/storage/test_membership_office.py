@@ -1,4 +1,4 @@
-"""The staff of a storage in its own back office (D120): whom its administrators admit, and what they cannot do."""
+"""Staff of a storage in its back office (D120): adding, changing and removing members."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def membership(storage: Storage, account: StaffAccount, *roles: Role) -> Storage
     return StorageMembership.objects.create(account=account, storage=storage, roles=[role.value for role in roles])
 
 
-def test_an_account_that_exists_is_admitted_by_its_exact_name(browser: Client, storage: Storage) -> None:
+def test_an_account_is_added_by_its_exact_name(browser: Client, storage: Storage) -> None:
     anna = StaffAccountFactory.create(username="anna")
     response = browser.post(f"{STAFF}add/", {"username": "anna", "roles": ["editor", "viewer"]})
     assert response["Location"] == STAFF
@@ -48,7 +48,7 @@ def test_an_account_that_exists_is_admitted_by_its_exact_name(browser: Client, s
         ),
     ],
 )
-def test_what_cannot_be_admitted(browser: Client, given: dict[str, Any], told: list[str]) -> None:
+def test_invalid_members_are_refused(browser: Client, given: dict[str, Any], told: list[str]) -> None:
     StaffAccountFactory.create(username="anna")
     StaffAccountFactory.create(username="gone", is_active=False)
     StaffAccountFactory.create(username="root", is_superuser=True)
@@ -57,7 +57,7 @@ def test_what_cannot_be_admitted(browser: Client, given: dict[str, Any], told: l
     assert StorageMembership.objects.count() == 1
 
 
-def test_roles_are_changed_and_a_member_dismissed(browser: Client, storage: Storage) -> None:
+def test_roles_are_changed_and_a_member_removed(browser: Client, storage: Storage) -> None:
     anna = StaffAccountFactory.create(username="anna")
     held = membership(storage, anna, Role.VIEWER)
     browser.post(f"{STAFF}{held.pk}/change/", {"roles": ["approver"]})
@@ -70,7 +70,7 @@ def test_roles_are_changed_and_a_member_dismissed(browser: Client, storage: Stor
     assert StaffAccount.objects.filter(pk=anna.pk).exists()
 
 
-def test_who_would_lose_their_own_way_back_is_warned_first(browser: Client) -> None:
+def test_giving_up_the_own_administration_needs_confirmation(browser: Client) -> None:
     own = StorageMembership.objects.get()
     address = f"{STAFF}{own.pk}/change/"
     page = browser.post(address, {"roles": ["editor"]}).content.decode()
@@ -85,7 +85,7 @@ def test_who_would_lose_their_own_way_back_is_warned_first(browser: Client) -> N
     assert browser.get(STAFF).status_code == 403
 
 
-def test_memberships_of_site_administrators_are_theirs_to_change(browser: Client, storage: Storage) -> None:
+def test_only_site_administrators_change_their_memberships(browser: Client, storage: Storage) -> None:
     root = StaffAccountFactory.create(username="root", is_superuser=True)
     held = membership(storage, root, Role.VIEWER)
     page = browser.post(f"{STAFF}{held.pk}/change/", {"roles": ["administrator"]}).content.decode()
@@ -98,7 +98,7 @@ def test_memberships_of_site_administrators_are_theirs_to_change(browser: Client
     assert held.roles == ["editor"]
 
 
-def test_memberships_of_another_storage_are_not_there(browser: Client, other_storage: Storage) -> None:
+def test_memberships_of_another_storage_are_not_found(browser: Client, other_storage: Storage) -> None:
     theirs = membership(other_storage, StaffAccountFactory.create(username="rival"), Role.EDITOR)
     assert f"/{theirs.pk}/change/" not in browser.get(STAFF).content.decode()
     assert "No results found" in browser.get(f"{STAFF}?q=rival").content.decode()
@@ -111,7 +111,7 @@ def test_memberships_of_another_storage_are_not_there(browser: Client, other_sto
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.ARCHITECT])
-def test_the_staff_is_for_administrators_alone(storage: Storage, role: Role) -> None:
+def test_only_administrators_see_the_staff(storage: Storage, role: Role) -> None:
     held = membership(storage, StaffAccountFactory.create(), Role.VIEWER)
     browser = member(storage, role)
     for page in ("", "add/", "admit/", f"{held.pk}/change/", f"{held.pk}/dismiss/"):

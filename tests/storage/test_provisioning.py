@@ -1,4 +1,4 @@
-"""Making and removing storages."""
+"""Provisioning and removing storages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.shelves.models import Book, Shelf
 pytestmark = pytest.mark.django_db
 
 
-def test_the_template_decides_what_is_not_said() -> None:
+def test_the_template_gives_the_defaults() -> None:
     storage = provision_storage(StorageRequest(collection="acme", key="handbook"))
     cultures = storage.culture_set()
     assert (cultures.data, cultures.default, cultures.mandatory, cultures.optional) == (
@@ -53,12 +53,12 @@ def test_the_template_decides_what_is_not_said() -> None:
         ({"mandatory_cultures": []}, 1033, ()),
     ],
 )
-def test_cultures_as_said(given: dict[str, Any], default: int, mandatory: tuple[int, ...]) -> None:
+def test_cultures_of_the_request(given: dict[str, Any], default: int, mandatory: tuple[int, ...]) -> None:
     cultures = StorageFactory.create(**given).culture_set()
     assert (cultures.default, cultures.mandatory) == (default, mandatory)
 
 
-def test_all_problems_at_once_and_nothing_made() -> None:
+def test_all_problems_are_reported_and_nothing_is_created() -> None:
     with pytest.raises(Invalid) as caught:
         provision_storage(
             StorageRequest(
@@ -87,17 +87,17 @@ def test_all_problems_at_once_and_nothing_made() -> None:
 
 
 @pytest.mark.parametrize("key", ["_admin", "_api", "-x", ".x", "x" * 64, "", "a/b", "ä", "Static", "HEALTHZ"])
-def test_ids_that_could_not_be_addressed(key: str) -> None:
+def test_invalid_ids(key: str) -> None:
     with pytest.raises(Invalid):
         StorageFactory.create(key=key)
 
 
 @pytest.mark.parametrize("key", ["a", "9", "A.b-c_d", "x" * 63])
-def test_ids_that_can(key: str) -> None:
+def test_valid_ids(key: str) -> None:
     assert StorageFactory.create(key=key).key == key
 
 
-def test_the_same_address_twice_also_in_other_letters(storage: Storage) -> None:
+def test_an_address_is_unique_ignoring_case(storage: Storage) -> None:
     for key in ("handbook", "HandBook"):
         with pytest.raises(Conflict, match="already"):
             StorageFactory.create(key=key)
@@ -107,8 +107,8 @@ def test_the_same_address_twice_also_in_other_letters(storage: Storage) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_into_a_new_collection() -> None:
-    """Different storages all get made; of the same one, one is, and the others are told."""
+def test_concurrent_provisioning_in_a_new_collection() -> None:
+    """Different storages are all created; of equal requests one succeeds and the others get Conflict."""
     StorageFactory.create(collection="warm", key="up")
 
     def make(number: int) -> str:
@@ -125,7 +125,7 @@ def test_many_at_once_into_a_new_collection() -> None:
     assert StorageCollection.objects.get(key="new").storages.count() == 4
 
 
-def test_a_storage_removed_since_it_was_read_is_not_there(api: ApiClient, open_storage: Storage) -> None:
+def test_a_storage_that_is_removed_during_a_request_is_not_found(api: ApiClient, open_storage: Storage) -> None:
     read = Storage.objects.select_related("collection").get(pk=open_storage.pk)
     remove_storage(open_storage)
     with pytest.MonkeyPatch.context() as patch:
@@ -155,7 +155,7 @@ def test_a_failing_extension_leaves_no_storage_behind() -> None:
     assert not Storage.objects.exists()
 
 
-def test_removing_takes_everything_of_the_storage_and_nothing_else(storage: Storage, other_storage: Storage) -> None:
+def test_removing_deletes_the_rows_of_the_storage_only(storage: Storage, other_storage: Storage) -> None:
     for tenant in (storage, other_storage):
         with tenant_scope(tenant):
             shelf = Shelf.objects.create(name="top")
@@ -198,7 +198,7 @@ def test_every_template_of_the_project_loads() -> None:
         ('{"name": "x"}', "title: expected a text; cultures: expected an object"),
         ({"name": "", "title": 3, "cultures": {"data": [1033]}}, "name: expected a text; title: expected a text"),
         ({"facetts": {}}, "facetts: unknown section; known are cultures, facets"),
-        ('{"name": "x", "name": "y"}', "the key 'name' stands twice"),
+        ('{"name": "x", "name": "y"}', "the key 'name' occurs twice"),
         ({"cultures": {"data": "1033"}}, "cultures.data: expected a list of culture ids"),
         ({"cultures": {"data": [1033], "defualt": 1033}}, "cultures.defualt: unknown field; known are data, default"),
         ({"name": "x" * 201}, "name: longer than 200 characters"),
@@ -206,7 +206,7 @@ def test_every_template_of_the_project_loads() -> None:
         ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture occurs twice"),
     ],
 )
-def test_template_files_say_where_they_are_wrong(tmp_path: Path, content: Any, message: str) -> None:
+def test_invalid_templates_name_the_place(tmp_path: Path, content: Any, message: str) -> None:
     file = tmp_path / "own.json"
     if isinstance(content, dict):
         content = json.dumps({"name": "own", "title": "Own", **content})

@@ -94,11 +94,11 @@ def test_the_native_name(code: str, native: str) -> None:
 @pytest.mark.parametrize(
     ("code", "currency"), [("PA", "PAB"), ("LS", "LSL"), ("BT", "BTN"), ("PS", "ILS"), ("EC", "USD")]
 )
-def test_of_several_tenders_the_own_one(code: str, currency: str) -> None:
+def test_the_own_currency_of_a_region_wins(code: str, currency: str) -> None:
     assert region_info(code)["isoCurrencySymbol"] == currency
 
 
-def test_a_currency_exists_or_all_of_it_is_empty() -> None:
+def test_currency_fields_are_all_set_or_all_empty() -> None:
     for code in region_codes():
         region = region_info(code)
         known = bool(region["isoCurrencySymbol"])
@@ -114,12 +114,12 @@ def test_lower_case_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("code", ["", "D", "XX", "ZZ", "DEU", "EU", " DE", "Germany", "\ufb01", "\u0131s"])
-def test_an_unknown_region_says_what_would_be_right(code: str) -> None:
+def test_an_unknown_region_is_refused_with_an_example(code: str) -> None:
     with pytest.raises(UnknownRegion) as problem:
         region_info(code)
     assert str(problem.value) == f"{code!r} is not a region; use a two-letter ISO 3166-1 code such as 'DE'"
 
 
-def test_a_caller_may_change_what_it_got() -> None:
+def test_results_are_copies() -> None:
     region_info("DE")["nativeName"] = "changed"
     assert region_info("DE")["nativeName"] == "Deutschland"

@@ -1,4 +1,4 @@
-"""One storage and a whole installation, restored into empty servers that then answer as the old one did."""
+"""A storage and a whole installation, restored into empty servers that respond like the old one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ KEY = "k" * 20 + "of-this-installation-and-all-that-are-restored-from-it"
 PARTS = ("", "/attributes", "/children", "/content", "/history", "/info", "/lifecycle", "/related", "/versions")
 
 
-class Installation(Server):
-    """Beside the one whose backups are restored, with an empty database of its own on the same PostgreSQL."""
+class RestoringServer(Server):
+    """A server with its own data folder, or with another database on the same PostgreSQL."""
 
     def __init__(self, folder: Path, database: str = "") -> None:
         folder.mkdir()
@@ -35,14 +35,14 @@ class Installation(Server):
 
 
 def postgres(socket_dir: Path, program: str, role: str, *words: str) -> None:
-    """As docs/how-to/deploy.md says it."""
+    """Run the commands of the how-to."""
     command = [str(programs() / program), "--host", str(socket_dir), "--username", role, *words]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 @pytest.fixture
-def old(tmp_path: Path, data_folders: DataFolders) -> Iterator[Installation]:
-    made = Installation(tmp_path / "old")
+def old(tmp_path: Path, data_folders: DataFolders) -> Iterator[RestoringServer]:
+    made = RestoringServer(tmp_path / "old")
     data_folders.copy(made.data_dir, "demo", "--no-serve")
     try:
         made.start("demo", "--workers", "1")
@@ -52,13 +52,13 @@ def old(tmp_path: Path, data_folders: DataFolders) -> Iterator[Installation]:
     made.wait_until_nothing_is_left()
 
 
-def end(server: Installation) -> None:
+def end(server: RestoringServer) -> None:
     if server.process is not None and server.process.poll() is None:
         server.ctrl_c()
 
 
-def answers(server: Installation, token: str) -> dict[str, Any]:
-    """Every list of every facet, and all that is told of some elements; without the address of the server."""
+def answers(server: RestoringServer, token: str) -> dict[str, Any]:
+    """Return every list of every facet and the details of some elements, without the address of the server."""
     found: dict[str, Any] = {}
 
     def ask(address: str) -> Any:
@@ -81,7 +81,7 @@ def answers(server: Installation, token: str) -> dict[str, Any]:
     return found
 
 
-def test_both_ways_lead_back_to_the_same_answers(old: Installation, tmp_path: Path) -> None:
+def test_both_kinds_of_restore_give_the_same_responses(old: RestoringServer, tmp_path: Path) -> None:
     token = old.log.read_text().partition("API token")[2].split()[0]
     before = answers(old, token)
     assert len(before) > 40
@@ -94,7 +94,7 @@ def test_both_ways_lead_back_to_the_same_answers(old: Installation, tmp_path: Pa
     postgres(socket_dir, "pg_dump", SUPERUSER, *dump)
     for name in ("one", "everything"):
         postgres(socket_dir, "createdb", "repository", name)
-        new = Installation(tmp_path / name, f"postgresql://repository@/{name}?host={socket_dir}")
+        new = RestoringServer(tmp_path / name, f"postgresql://repository@/{name}?host={socket_dir}")
         if name == "everything":
             restore = ("--no-owner", "--exit-on-error", "--single-transaction", "--dbname", name, str(everything))
             postgres(socket_dir, "pg_restore", "repository", *restore)

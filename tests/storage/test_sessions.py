@@ -1,4 +1,4 @@
-"""Sessions and cookies of who signs in (D149): how they are marked, when they begin and when they end."""
+"""Sessions and cookies (D149): attributes, start and end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def marks(client: Client, name: str) -> tuple[str, Any, Any, Any, bool]:
 
 
 @pytest.mark.parametrize("https", [True, False])
-def test_how_cookies_are_marked(jo: StaffAccount, https: bool) -> None:
+def test_attributes_of_cookies(jo: StaffAccount, https: bool) -> None:
     with override_settings(SESSION_COOKIE_SECURE=https, CSRF_COOKIE_SECURE=https):
         client = signed_in()
     assert {name: marks(client, name) for name in client.cookies} == {
@@ -57,7 +57,7 @@ def test_how_cookies_are_marked(jo: StaffAccount, https: bool) -> None:
 
 @pytest.mark.long
 def test_https_makes_them_secure() -> None:
-    """As the settings are read, in a process of its own: an installation that is served by https, and one that is not."""
+    """Read the settings in a separate process, for an installation with https and one without."""
     names = ["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"]
     code = f"import json; from django.conf import settings; print(json.dumps([getattr(settings, n) for n in {names}]))"
     found = {
@@ -92,7 +92,7 @@ def test_readers_without_an_account_get_no_cookie(open_storage: Storage) -> None
 
 @pytest.mark.long
 def test_signing_in_changes_the_session(jo: StaffAccount) -> None:
-    """A session that somebody planted before is worth nothing afterwards."""
+    """A planted session is useless after somebody signs in."""
     client = Client()
     planted = client.session
     planted["planted"] = "yes"
@@ -138,8 +138,8 @@ def test_a_session_ends_with_the_account(jo: StaffAccount) -> None:
 
 
 @pytest.mark.long
-def test_a_session_lasts_half_a_day_and_no_longer(jo: StaffAccount) -> None:
-    """Using it does not prolong it: whoever works on signs in anew each day."""
+def test_a_session_ends_after_half_a_day(jo: StaffAccount) -> None:
+    """Use does not prolong a session."""
     client = signed_in()
     before = Session.objects.get().expire_date
     client.get(OFFICE)

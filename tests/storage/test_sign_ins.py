@@ -1,4 +1,4 @@
-"""Signing in is guarded against guessing (D146), on every form there is."""
+"""Protection of every sign-in form against guessing (D146)."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def sign_in(
 
 
 def told(response: Any) -> tuple[int, list[str], str | None]:
-    """Status, what the page says is wrong, and after how many seconds to come again."""
+    """Return the status, the errors of the page, and Retry-After."""
     return response.status_code, errors(response.content.decode()), response.get("Retry-After")
 
 
 @pytest.mark.parametrize("name", ["jo", "nobody-has-this-name"])
-def test_five_failures_then_one_waits_whether_the_account_is_there_or_not(jo: StaffAccount, name: str) -> None:
+def test_five_failures_block_known_and_unknown_names(jo: StaffAccount, name: str) -> None:
     for _attempt in range(5):
         response = sign_in(name)
         assert (response.status_code, response.context["form"].non_field_errors()) == (200, WRONG)
@@ -71,7 +71,7 @@ def test_five_failures_then_one_waits_whether_the_account_is_there_or_not(jo: St
 
 
 @pytest.mark.parametrize("office", ["/admin/", "/acme/handbook/admin/"])
-def test_the_old_password_is_no_way_around_it(jo: StaffAccount, office: str) -> None:
+def test_the_password_form_counts_as_well(jo: StaffAccount, office: str) -> None:
     jo.is_superuser = True
     jo.save()
     browser, new = signed_in(jo), "another one that is right"
@@ -108,7 +108,7 @@ def test_the_page_speaks_german(jo: StaffAccount) -> None:
 
 @pytest.mark.long
 def test_the_forms_count_together(jo: StaffAccount) -> None:
-    """Site, storage, and the way there from the pages for readers, which is the storage's."""
+    """The forms of the site and of a storage, also when the reader pages lead there."""
     for _attempt in range(3):
         sign_in(at=STORAGE)
     for _attempt in range(2):
@@ -120,8 +120,8 @@ def test_the_forms_count_together(jo: StaffAccount) -> None:
 
 
 @pytest.mark.long
-def test_others_are_not_kept_out(jo: StaffAccount) -> None:
-    """Whoever guesses elsewhere does not block the account, and whoever mistypes does not block a colleague."""
+def test_other_networks_and_names_are_not_blocked(jo: StaffAccount) -> None:
+    """Guessing from elsewhere does not block the account, and typing errors do not block a colleague."""
     StaffAccount.objects.create_user("kim", password=PASSWORD, is_staff=True)
     for _attempt in range(6):
         sign_in()
@@ -131,7 +131,7 @@ def test_others_are_not_kept_out(jo: StaffAccount) -> None:
 
 
 @pytest.mark.long
-def test_the_end_does_not_move_while_somebody_knocks_on(jo: StaffAccount) -> None:
+def test_more_attempts_do_not_extend_a_block(jo: StaffAccount) -> None:
     for _attempt in range(5):
         sign_in()
     before = list(FailedSignIn.objects.values())
@@ -143,7 +143,7 @@ def test_the_end_does_not_move_while_somebody_knocks_on(jo: StaffAccount) -> Non
 
 
 @pytest.mark.long
-def test_a_window_that_is_over_counts_for_nothing(jo: StaffAccount) -> None:
+def test_failures_expire_with_their_window(jo: StaffAccount) -> None:
     for _attempt in range(4):
         sign_in()
     FailedSignIn.objects.update(since=timezone.now() - timedelta(minutes=15))
@@ -160,7 +160,7 @@ def test_signing_in_clears_the_name_and_takes_its_own_attempt_back(jo: StaffAcco
 
 
 @pytest.mark.long
-def test_an_account_of_ones_own_buys_no_more_guesses(jo: StaffAccount, settings: Any) -> None:
+def test_a_valid_account_gives_no_more_guesses(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 6
     StaffAccount.objects.create_user("mallory", password=PASSWORD, is_staff=True)
     for number in range(6):
@@ -208,20 +208,20 @@ def test_forwarded_addresses_count_when_the_proxy_is_trusted_and_only_then(jo: S
 
 
 @pytest.mark.long
-def test_what_was_typed_as_a_name_is_not_kept(jo: StaffAccount) -> None:
+def test_typed_names_are_not_stored(jo: StaffAccount) -> None:
     sign_in("my password, in the wrong field")
     assert "password" not in repr(list(FailedSignIn.objects.values()))
 
 
 @pytest.mark.long
-def test_empty_fields_are_no_attempt(jo: StaffAccount) -> None:
+def test_empty_fields_do_not_count(jo: StaffAccount) -> None:
     assert sign_in("", "").status_code == 200
     assert sign_in("jo", "").status_code == 200
     assert not FailedSignIn.objects.exists()
 
 
 @pytest.mark.long
-def test_failures_and_blocks_are_in_the_log_without_names_that_are_no_accounts(jo: StaffAccount, settings: Any) -> None:
+def test_the_log_names_existing_accounts_only(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES = 1
     with capture_logs() as logs:
         for name in ("jo", "jo", "a password"):
@@ -237,7 +237,7 @@ def test_failures_and_blocks_are_in_the_log_without_names_that_are_no_accounts(j
 
 
 @pytest.mark.long
-def test_old_rows_are_cleaned_away(jo: StaffAccount) -> None:
+def test_old_rows_are_deleted(jo: StaffAccount) -> None:
     sign_in(address="192.0.2.9")
     FailedSignIn.objects.update(since=timezone.now() - timedelta(days=1, minutes=1))
     sign_in(address="192.0.2.8")
@@ -245,7 +245,7 @@ def test_old_rows_are_cleaned_away(jo: StaffAccount) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_get_no_further_than_one_after_the_other() -> None:
+def test_parallel_attempts_give_no_more_guesses() -> None:
     start = threading.Barrier(8)
 
     def guess(number: int) -> bool:
@@ -272,12 +272,12 @@ def test_site_administrators_see_and_lift(jo: StaffAccount) -> None:
     sign_in("nobody")
     browser = site_administrator()
     page = browser.get("/admin/storage/failedsignin/").content.decode()
-    for text in ("jo", "192.0.2.1", "all names together", "no account of that name", "Blocked until", "Counting"):
+    for text in ("jo", "192.0.2.1", "all names", "unknown account", "Blocked until", "Counting"):
         assert text in page
     rows = list(FailedSignIn.objects.filter(account=jo).values_list("pk", flat=True))
     given = {"action": "lift", "_selected_action": rows}
     done = browser.post("/admin/storage/failedsignin/", given, follow=True)
-    assert "1 row has been forgotten." in done.content.decode()
+    assert "1 failure has been deleted." in done.content.decode()
     assert sign_in(password=PASSWORD).status_code == 302
 
 
@@ -321,8 +321,8 @@ def fail(name: str, address: str, times: int) -> None:
             begin_attempt(name, address)
 
 
-def test_the_command_lets_in_whoever_has_the_name_where_it_was_typed(jo: StaffAccount, settings: Any) -> None:
-    """Also where the address as a whole is blocked; other addresses and other names stay as they are."""
+def test_unblocking_an_account_unblocks_its_addresses(jo: StaffAccount, settings: Any) -> None:
+    """Addresses that are blocked for all names are included; other addresses and names stay blocked."""
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 7
     for address in ("192.0.2.1", "192.0.2.2"):
         fail("jo" if address == "192.0.2.1" else "kim", address, 5)
@@ -341,7 +341,7 @@ def test_the_command_lets_in_whoever_has_the_name_where_it_was_typed(jo: StaffAc
     ]
 
 
-def test_the_command_for_a_name_that_never_got_past_its_blocked_address(jo: StaffAccount, settings: Any) -> None:
+def test_unblocking_an_account_hints_at_a_blocked_address(jo: StaffAccount, settings: Any) -> None:
     settings.SIGN_IN_FAILURES_PER_ADDRESS = 3
     fail("nobody", "192.0.2.1", 3)
     fail("jo", "192.0.2.1", 1)
@@ -356,6 +356,6 @@ def test_the_command_for_a_name_that_never_got_past_its_blocked_address(jo: Staf
 
 
 @pytest.mark.long
-def test_the_command_knows_an_address_from_a_name() -> None:
+def test_the_command_refuses_an_invalid_address() -> None:
     with pytest.raises(CommandError, match="'jo' is not an IP address"):
         run("--address", "jo")

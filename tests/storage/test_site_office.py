@@ -1,4 +1,4 @@
-"""What site administrators do in the site's back office: storages, collections, staff accounts, administrative tokens."""
+"""The site's back office: storages, collections, staff accounts and administrative tokens."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_storage_is_provisioned_as_asked_for(browser: Client) -> None:
     )  # fmt: skip
 
 
-def test_what_is_left_out_is_the_templates_and_the_installations(browser: Client, settings: Any) -> None:
+def test_empty_fields_use_the_defaults(browser: Client, settings: Any) -> None:
     StorageCollection.objects.create(key="house", title="House")
     browser.post(f"{SITE}storage/add/", request(new_collection="", collection="house"))
     storage = Storage.objects.get()
@@ -101,22 +101,22 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         (
             {"new_collection": "a b", "key": "admin", "stuck_after_days": "0"},
             [
-                "&#x27;a b&#x27; is not a valid id: letters, digits, dot, hyphen and underscore, up to 63, starting"
-                " with a letter or digit",
+                "&#x27;a b&#x27; is not a valid id; use up to 63 letters, digits, dots, hyphens and underscores,"
+                " starting with a letter or digit",
                 "&#x27;admin&#x27; is reserved",
-                "1 to 3650 days, not 0",
+                "Expected 1 to 3650 days, not 0",
             ],
         ),
-        ({"new_collection": ""}, ["Choose a collection, or name a new one."]),
-        ({"collection": "rival"}, ["Choose a collection, or name a new one."]),
+        ({"new_collection": ""}, ["Choose a collection or enter the id of a new one, not both."]),
+        ({"collection": "rival"}, ["Choose a collection or enter the id of a new one, not both."]),
         ({"key": ""}, ["This field is required."]),
         (
             {"new_collection": "Rival"},
-            ["There is a collection rival already; ids may not differ in letter case alone."],
+            ["The collection rival exists already; ids must differ in more than letter case."],
         ),
         (
             {"new_collection": "", "collection": "rival", "key": "HANDBOOK"},
-            ["There is a storage rival/HANDBOOK already (ids are compared ignoring letter case)."],
+            ["The storage rival/HANDBOOK exists already (ids are compared ignoring letter case)."],
         ),
         ({"title": "x" * 201}, ["Longer than 200 characters"]),
         (
@@ -131,7 +131,7 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         ),
     ],
 )
-def test_every_problem_stands_at_its_field_and_nothing_is_made(
+def test_problems_are_shown_at_their_fields(
     browser: Client, other_storage: Storage, given: dict[str, Any], told: list[str]
 ) -> None:
     page = browser.post(f"{SITE}storage/add/", request(description="Kept words.", **given)).content.decode()
@@ -165,7 +165,7 @@ def test_the_list_shows_sizes_traffic_and_the_way_in(browser: Client, storage: S
     assert "9,876,543" not in theirs
 
 
-def test_the_list_takes_as_many_statements_for_many(
+def test_the_number_of_statements_does_not_grow(
     browser: Client, storage: Storage, django_assert_num_queries: Any
 ) -> None:
     from django.db import connection
@@ -183,7 +183,7 @@ def test_the_list_takes_as_many_statements_for_many(
         browser.get(f"{SITE}storage/")
 
 
-def test_measuring_is_a_change_and_comes_by_post(browser: Client, storage: Storage) -> None:
+def test_measuring_requires_post(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storage/{storage.pk}/measure/"
     assert browser.get(address).status_code == 404
     assert not StorageSize.objects.exists()
@@ -198,7 +198,7 @@ def test_several_are_measured_at_once(browser: Client, storage: Storage, other_s
     assert StorageSize.objects.count() == 2
 
 
-def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None:
+def test_editable_settings_of_a_storage(browser: Client, storage: Storage) -> None:
     given = {
         "title": "New", "description": "Words", "anonymous_access": "read", "stuck_after_days": "3", "key": "other",
         "region": "FR", "time_zone": "UTC", "template": "x",
@@ -214,9 +214,13 @@ def test_what_may_change_of_a_storage(browser: Client, storage: Storage) -> None
     assert "manage.py remove_storage acme handbook" in page
 
 
-def test_collections_are_made_by_hand_and_removed_while_empty(browser: Client, storage: Storage) -> None:
+def test_collections_are_created_and_deleted_while_empty(browser: Client, storage: Storage) -> None:
     address = f"{SITE}storagecollection/"
-    for key, told in (("a b", "is not a valid id"), ("admin", "is reserved"), ("ACME", "There is a collection")):
+    for key, told in (
+        ("a b", "is not a valid id"),
+        ("admin", "is reserved"),
+        ("ACME", "The collection acme exists already"),
+    ):
         assert told in errors(browser.post(f"{address}add/", {"key": key}).content.decode())[0]
     browser.post(f"{address}add/", {"key": "new", "title": "New", "description": ""})
     made = StorageCollection.objects.get(key="new")
@@ -277,7 +281,7 @@ def membership_form(*rows: dict[str, Any], initial: int = 0) -> dict[str, Any]:
     return found
 
 
-def test_an_account_is_made_and_let_into_storages(browser: Client, storage: Storage) -> None:
+def test_an_account_is_created_and_added_to_storages(browser: Client, storage: Storage) -> None:
     password = {"usable_password": "true", "password1": "a rather good one", "password2": "a rather good one"}
     response = browser.post(f"{SITE}staffaccount/add/", {"username": "anna", "language": "de", **password})
     anna = StaffAccount.objects.get(username="anna")
@@ -292,14 +296,14 @@ def test_an_account_is_made_and_let_into_storages(browser: Client, storage: Stor
     assert "acme/handbook" in browser.get(f"{SITE}staffaccount/?storage={storage.pk}").content.decode()
 
 
-def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Storage) -> None:
+def test_an_invalid_membership_is_refused(browser: Client, storage: Storage) -> None:
     anna = StaffAccountFactory.create(username="anna")
     nobody = "00000000-0000-4000-8000-000000000001"
     for row, told in (
         ({"storage": str(storage.pk), "roles": [], "user_id": ""}, "Choose at least one role."),
         (
             {"storage": str(storage.pk), "roles": ["viewer"], "user_id": nobody},
-            "There is no such user in acme/handbook.",
+            "This user does not exist in acme/handbook.",
         ),
     ):
         given = {"username": "anna", "is_active": "on", **membership_form(row)}
@@ -307,13 +311,13 @@ def test_what_is_wrong_with_a_membership_is_told(browser: Client, storage: Stora
     assert not StorageMembership.objects.exists()
 
 
-def test_nobody_shuts_themselves_out() -> None:
+def test_administrators_cannot_lock_themselves_out() -> None:
     root = StaffAccountFactory.create(username="root", is_superuser=True)
     browser = signed_in(root)
     address = f"{SITE}staffaccount/{root.pk}/"
     for given in ({"is_superuser": "on"}, {"is_active": "on"}):
         page = browser.post(f"{address}change/", {"username": "root", **given, **membership_form()}).content.decode()
-        assert errors(page) == ["You cannot take this from yourself; another site administrator can."]
+        assert errors(page) == ["You cannot change this for your own account. Ask another site administrator."]
     assert browser.post(f"{address}delete/", {"post": "yes"}).status_code == 403
     browser.post(f"{SITE}staffaccount/", {"action": "delete_selected", "_selected_action": [root.pk], "post": "yes"})
     browser.post(f"{address}password/", {"usable_password": "false", "unset-password": "1"})
@@ -322,8 +326,8 @@ def test_nobody_shuts_themselves_out() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_shut_each_other_out_at_once() -> None:
-    """The second waits for the first, and then is none who may."""
+def test_two_administrators_cannot_lock_each_other_out() -> None:
+    """The second waits for the first and is then no administrator."""
     pair = [StaffAccountFactory.create(username=name, is_superuser=True) for name in ("anna", "ben")]
     browsers = [signed_in(each) for each in pair]
     barrier = threading.Barrier(2)
@@ -343,7 +347,7 @@ def test_two_who_shut_each_other_out_at_once() -> None:
     assert answers in ([200, 302], [302, 403])
 
 
-def test_another_account_is_shut_out_or_deleted(browser: Client) -> None:
+def test_another_account_is_deactivated_or_deleted(browser: Client) -> None:
     anna = StaffAccountFactory.create(username="anna", is_superuser=True)
     browser.post(f"{SITE}staffaccount/{anna.pk}/change/", {"username": "anna", **membership_form()})
     anna.refresh_from_db()
@@ -370,12 +374,12 @@ def test_the_overview_of_a_site_administrator(browser: Client, storage: Storage,
     page = browser.get("/admin/").content.decode()
     numbers = re.findall(r'text-2xl text-important tracking-tight">(\d+)<', page)
     assert numbers == ["2", "2", "1", "1"]
-    assert page.count("Answered: 36, Client errors: 3, Server errors: 1") == 2
+    assert page.count("Successful: 36, Client errors: 3, Server errors: 1") == 2
     assert page.index("acme/handbook") < page.index("rival/handbook")
     assert "10 ms" in page
 
 
-def test_other_staff_find_the_storages_that_they_belong_to(storage: Storage, other_storage: Storage) -> None:
+def test_other_staff_see_their_storages(storage: Storage, other_storage: Storage) -> None:
     account = StaffAccountFactory.create()
     StorageMembership.objects.create(account=account, storage=storage, roles=["editor"])
     page = signed_in(account).get("/admin/").content.decode()

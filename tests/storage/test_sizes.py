@@ -1,4 +1,4 @@
-"""Measuring storages: inside each scope, kept outside, and by command."""
+"""Measuring storages, in the domain and by command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.factories import StorageFactory, token_for
 pytestmark = pytest.mark.django_db
 
 
-def test_a_storage_counts_its_own_rows_alone(storage: Storage, other_storage: Storage) -> None:
+def test_a_measurement_counts_the_rows_of_one_storage(storage: Storage, other_storage: Storage) -> None:
     standard = StorageFactory.create(collection="acme", key="full", template="standard")
     token_for(standard, Role.EDITOR)
     size = measure_storage(standard)
@@ -38,7 +38,7 @@ def test_a_storage_counts_its_own_rows_alone(storage: Storage, other_storage: St
     assert StorageSize.objects.count() == 2
 
 
-def test_a_storage_that_has_gone_is_not_measured(storage: Storage, other_storage: Storage) -> None:
+def test_a_removed_storage_is_not_measured(storage: Storage, other_storage: Storage) -> None:
     gone = Storage.objects.get(pk=storage.pk)
     remove_storage(storage)
     with pytest.raises(NotFound):
@@ -52,7 +52,7 @@ def run(*arguments: str, **options: Any) -> tuple[str, str]:
     return out.getvalue(), error.getvalue()
 
 
-def test_the_command_measures_every_storage_and_forgets_old_counts(storage: Storage, other_storage: Storage) -> None:
+def test_the_command_measures_every_storage_and_deletes_old_counts(storage: Storage, other_storage: Storage) -> None:
     RequestCount.objects.create(storage=storage, hour=timezone.now() - timezone.timedelta(days=91), requests=1)  # type: ignore[attr-defined]
     out, error = run()
     assert [line.split(":")[0] for line in out.splitlines()] == ["acme/handbook", "rival/handbook"]
@@ -71,7 +71,7 @@ def test_the_command_measures_one_storage(storage: Storage, other_storage: Stora
         run("acme", "none")
 
 
-def test_one_failure_does_not_keep_the_others_from_being_measured(storage: Storage, other_storage: Storage) -> None:
+def test_a_failure_does_not_stop_the_other_measurements(storage: Storage, other_storage: Storage) -> None:
     def measure(each: Storage) -> StorageSize:
         if each == storage:
             raise RuntimeError("disk\nfull")

@@ -1,4 +1,4 @@
-"""The back office inside a storage: who gets in, and that it stays inside its storage."""
+"""The back office of a storage: access, links and language."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def member(storage: Storage, *roles: Role) -> Client:
     return signed_in(account)
 
 
-def test_who_is_not_signed_in_is_asked_to_and_comes_back(storage: Storage) -> None:
+def test_anonymous_visitors_sign_in_and_return(storage: Storage) -> None:
     response = Client().get(OFFICE)
     assert (response.status_code, response["Location"]) == (302, f"{OFFICE}login/?next={OFFICE}")
     StaffAccountFactory.create(username="anna", is_superuser=True)
@@ -36,20 +36,20 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(storage: Storage) -> No
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.VIEWER])
-def test_every_role_above_viewer_gets_in(storage: Storage, role: Role) -> None:
+def test_every_role_above_viewer_has_access(storage: Storage, role: Role) -> None:
     response = member(storage, role).get(OFFICE)
     assert response.status_code == 200
     assert "Handbook" in response.content.decode()
     assert "no-store" in response["Cache-Control"]
 
 
-def test_a_viewer_is_shown_to_the_pages_for_readers(storage: Storage) -> None:
+def test_a_viewer_is_redirected_to_the_reader_pages(storage: Storage) -> None:
     client = member(storage, Role.VIEWER)
     assert client.get(OFFICE)["Location"] == "/acme/handbook/"
     assert client.get(f"{OFFICE}password_change/").status_code == 403
 
 
-def test_staff_of_another_storage_find_nothing(storage: Storage, other_storage: Storage) -> None:
+def test_staff_of_another_storage_get_404(storage: Storage, other_storage: Storage) -> None:
     client = member(other_storage, Role.ADMINISTRATOR)
     assert client.get("/rival/handbook/admin/").status_code == 200
     assert client.get(OFFICE).status_code == 404
@@ -64,7 +64,7 @@ def test_links_stay_inside_the_storage(storage: Storage) -> None:
     assert all(link.startswith(OFFICE) for link in inside), inside
 
 
-def test_an_unknown_storage_has_no_office(storage: Storage) -> None:
+def test_an_unknown_storage_is_not_found(storage: Storage) -> None:
     assert signed_in(StaffAccountFactory.create(is_superuser=True)).get("/acme/other/admin/").status_code == 404
 
 

@@ -1,4 +1,4 @@
-"""The tenancy as such: what the database refuses, and what a scope lets through."""
+"""Tenancy: the statements that the database refuses, and the rows that a scope shows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_same_ids_live_in_two_storages(storage: Storage, other_storage: Stor
             )
 
 
-def test_the_outer_scope_is_back_after_exit_exception_and_nesting(storage: Storage, other_storage: Storage) -> None:
+def test_the_outer_scope_is_restored(storage: Storage, other_storage: Storage) -> None:
     assert current_scope() is None
     with tenant_scope(storage):
         with tenant_scope(other_storage):
@@ -142,7 +142,7 @@ def test_a_scope_ends_with_its_transaction() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_snapshot_stays_as_it_was_and_takes_no_writes() -> None:
+def test_a_snapshot_is_stable_and_read_only() -> None:
     storage = StorageFactory.create()
 
     def write(name: str) -> None:
@@ -169,7 +169,7 @@ def test_a_snapshot_stays_as_it_was_and_takes_no_writes() -> None:
             Shelf.objects.create(name="the outer scope may write")
 
 
-def test_a_transaction_that_is_to_be_rolled_back_ends_quietly(storage: Storage) -> None:
+def test_a_transaction_marked_for_rollback_ends_without_error(storage: Storage) -> None:
     with tenant_scope(storage):
         with tenant_scope(storage):
             Shelf.objects.create(name="dry run")
@@ -181,7 +181,7 @@ def test_a_transaction_that_is_to_be_rolled_back_ends_quietly(storage: Storage) 
 def test_a_half_read_cursor_cannot_cross_into_another_storage(
     storage: Storage, other_storage: Storage, filled: None
 ) -> None:
-    """Its remaining rows would be those of the other storage, as far as the policy is looked at row by row."""
+    """Its remaining rows would come from the other storage."""
     with tenant_scope(storage):
         rows: Any = Shelf.objects.iterator(chunk_size=1)
         next(rows)

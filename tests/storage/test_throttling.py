@@ -1,4 +1,4 @@
-"""Who is throttled (D28, D145): tokens each by itself, everybody without a right one by address, which cannot be dodged."""
+"""Rate limits (D28, D145): one for each token, and one for each address without a valid token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 INFO, OPEN, FOREIGN = (f"/{path}/_api/rest/info" for path in ("acme/handbook", "acme/open", "rival/handbook"))
-REFUSED = "Too many requests; try again in 1000 second(s)."
+REFUSED = "Too many requests; try again in 1000 seconds."
 BURST = 3
 
 
@@ -30,7 +30,7 @@ def asked(api: ApiClient, path: str = INFO, token: str = "", address: str = "192
     return int(response.status_code)
 
 
-def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
+def test_a_flood_of_invalid_tokens_does_not_affect_valid_ones(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
     right, foreign = token_for(storage), token_for(other_storage)
@@ -40,7 +40,7 @@ def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
         "1000",
         {"message": REFUSED, "output": "volatile", "type": "error", "data": [{"error": REFUSED}]},
     )
-    # Neither the tenant that is guessed at nor any other notices, from elsewhere or from the same address.
+    # Valid tokens keep working, for every tenant and from every address.
     for address in ("192.0.2.2", "192.0.2.1"):
         assert asked(api, token=right, address=address) == 200
         assert asked(api, FOREIGN, token=foreign, address=address) == 200
@@ -48,8 +48,8 @@ def test_a_flood_of_wrong_tokens_is_refused_and_right_ones_go_on(
 
 
 @pytest.mark.long
-def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
-    """Tokens, storages, addresses, and a right token in a wrong place: one account for all of them."""
+def test_every_kind_of_guess_counts(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
+    """Tokens, storages, addresses, and a valid token in the wrong context share one limit."""
     nowhere, nothing = "/acme/unknown/_api/rest/info", "/acme/handbook/_api/nothing"
     assert [asked(api, token="crt_x"), asked(api, nowhere), asked(api, nothing)] == [401, 404, 404]
     assert asked(api, token=token_for(other_storage)) == 429
@@ -58,7 +58,7 @@ def test_guessing_counts_whatever_is_guessed_at(api: ApiClient, storage: Storage
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", [INFO, OPEN])
-def test_a_forwarded_address_is_no_way_around(
+def test_a_forged_forwarded_address_does_not_help(
     api: ApiClient, storage: Storage, open_storage: Storage, settings: Any, path: str
 ) -> None:
     plain = 200 if path == OPEN else 401
@@ -66,7 +66,7 @@ def test_a_forwarded_address_is_no_way_around(
     assert [asked(api, path, **each) for each in made_up] == [plain] * BURST + [429] * 2
     settings.TRUSTED_PROXIES = (ip_network("192.0.2.1"),)
     assert [asked(api, path, **each) for each in made_up] == [plain] * 5
-    # The proxy adds the true address behind what the client has made up.
+    # The proxy appends the true address to the forged one.
     behind = [{"X-Forwarded-For": f"10.0.0.{number}, 203.0.113.7"} for number in range(5)]
     assert [asked(api, path, **each) for each in behind] == [plain] * BURST + [429] * 2
 
@@ -83,7 +83,7 @@ def test_ipv6_is_counted_by_the_network_of_a_customer(
 
 
 @pytest.mark.long
-def test_each_token_has_its_own_share(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_token_has_its_own_limit(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 2)))
     one, other = token_for(storage), token_for(storage)
     assert [asked(api, token=value) for value in (one, one, one, other, other, other)] == [200, 200, 429] * 2

@@ -1,4 +1,4 @@
-"""Time zones as .NET's TimeZoneInfo: every zone renders, and its rules say what zoneinfo says."""
+"""Time zones as .NET's TimeZoneInfo: every zone renders, and its rules agree with zoneinfo."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def rule_of(zone: TimeZoneInfo, local: date) -> AdjustmentRule | None:
 
 
 def offset_by_rules(zone: TimeZoneInfo, utc: datetime) -> timedelta:
-    """What .NET reads out of a rendered zone, written without a look at how the zone was made."""
+    """Evaluate a rendered zone as .NET does, independently of the code that renders it."""
     base = span(zone["BaseUtcOffset"])
     year = (utc + base).year
     rule = rule_of(zone, (utc + base).date())
@@ -73,7 +73,7 @@ def offset_by_rules(zone: TimeZoneInfo, utc: datetime) -> timedelta:
     start = moment(rule["DaylightTransitionStart"], year) - standard
     end = moment(rule["DaylightTransitionEnd"], year) - standard - saving
     if at_new_year(rule["DaylightTransitionEnd"]):
-        # Saving goes on past New Year if the next rule takes it up, else it ends with the year.
+        # Saving continues past New Year if the next rule continues it, else it ends with the year.
         following = rule_of(zone, date(year + 1, 1, 1))
         taken_up = following is not None and at_new_year(following["DaylightTransitionStart"])
         end = datetime.max if taken_up else datetime(year + 1, 1, 1) - standard - saving
@@ -100,7 +100,7 @@ def offset_by_zoneinfo(name: str, utc: datetime) -> timedelta:
 
 
 def probes(name: str, years: range, base: timedelta) -> Iterator[datetime]:
-    """The zone's New Years, the middle of every month, and both sides of every shift of the offset."""
+    """Yield New Years, the middle of every month, and both sides of every shift of the offset."""
     for year in years:
         yield from (datetime(year, month, 15) for month in range(1, 13))
         yield from (datetime(year, 1, 1) - base + timedelta(minutes=minutes) for minutes in (-30, 0, 30))
@@ -131,7 +131,7 @@ def differences(name: str, today: date, length: int = 10) -> list[str]:
 
 
 @pytest.mark.long
-def test_the_rules_of_every_zone_say_what_zoneinfo_says() -> None:
+def test_the_rules_of_every_zone_agree_with_zoneinfo() -> None:
     """Zones of the same content, mostly older names, must have the same rules; one of them is evaluated."""
     rules: dict[bytes, object] = {}
     for number, name in enumerate(time_zone_names()):
@@ -181,7 +181,7 @@ def test_every_zone_has_the_right_shape() -> None:
 
 
 def check_rule(rule: AdjustmentRule) -> None:
-    """The shape, and what .NET's own constructor insists on."""
+    """Check the types and the conditions of .NET's constructor."""
     assert list(rule) == list(get_type_hints(AdjustmentRule))
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT00:00:00", rule[key]) for key in ("DateStart", "DateEnd"))
     assert all(SPAN.fullmatch(rule[key]) for key in ("DaylightDelta", "BaseUtcOffsetDelta"))
@@ -339,7 +339,7 @@ WITHOUT_WORDS = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_WORDS)
-def test_a_rule_without_words_is_given_for_ten_years(name: str) -> None:
+def test_a_rule_that_net_cannot_express_is_given_for_ten_years(name: str) -> None:
     rules = time_zone_info(name, TODAY)["AdjustmentRules"]
     assert rules[0] == rule(*WITHOUT_WORDS[name], ("2026-01-01", "2026-12-31"))
     assert [each["DateStart"] for each in rules] == [f"{year}-01-01T00:00:00" for year in range(2026, 2036)]
@@ -359,7 +359,7 @@ def test_a_rule_without_words_is_given_for_ten_years(name: str) -> None:
         ("59", 2, None),  # February 29, or March 1
     ],
 )
-def test_a_change_in_the_words_of_net(day_of_rule: str, hours: int, expected: TransitionTime | None) -> None:
+def test_a_change_as_a_net_transition(day_of_rule: str, hours: int, expected: TransitionTime | None) -> None:
     assert time_zones._every_year(time_zones._Change(day_of_rule, timedelta(hours=hours))) == expected
 
 
@@ -389,7 +389,7 @@ def test_ids_and_display_names(name: str, windows_id: str, display_name: str) ->
 
 
 @pytest.mark.parametrize("name", ["", "Berlin", "europe/berlin", "Factory", "../zones", "Local Time"])
-def test_an_unknown_zone_says_what_would_be_right(name: str) -> None:
+def test_an_unknown_zone_is_refused_with_an_example(name: str) -> None:
     with pytest.raises(time_zones.UnknownTimeZone) as problem:
         time_zone_info(name)
     assert str(problem.value) == f"{name!r} is not a time zone; use an IANA name such as 'Europe/Berlin'"
@@ -399,7 +399,7 @@ def test_today_is_the_default() -> None:
     assert time_zone_info("Asia/Gaza") == time_zone_info("Asia/Gaza", datetime.now(UTC).date())
 
 
-def test_a_caller_may_change_what_it_got() -> None:
+def test_results_are_copies() -> None:
     zone = time_zone_info("Europe/Berlin", TODAY)
     zone["AdjustmentRules"][0]["DaylightTransitionStart"]["Month"] = 12
     zone["AdjustmentRules"].clear()

@@ -1,4 +1,4 @@
-"""Tokens in a storage's back office: issued once, shown once, revoked, and never those of another storage."""
+"""Tokens in the back office of a storage: issuing, lists and revoking."""
 
 from __future__ import annotations
 
@@ -88,9 +88,7 @@ def test_nobody_chooses_the_id_of_a_token(browser: Client, storage: Storage) -> 
         ),
     ],
 )
-def test_problems_stand_at_their_fields_and_nothing_is_lost(
-    browser: Client, given: dict[str, Any], told: list[str]
-) -> None:
+def test_problems_are_shown_at_their_fields(browser: Client, given: dict[str, Any], told: list[str]) -> None:
     page = browser.post(ADD, form(browser, valid_from="2031-05-06T07:08", **given)).content.decode()
     assert errors(page) == told
     assert 'value="2031-05-06T07:08"' in page
@@ -108,7 +106,7 @@ def test_validity_is_in_the_storages_time_zone(browser: Client, storage: Storage
     )
 
 
-def test_a_replacement_begins_with_what_the_token_has(browser: Client, storage: Storage) -> None:
+def test_a_replacement_starts_with_the_values_of_the_token(browser: Client, storage: Storage) -> None:
     token = issue_token(storage_context(storage), "Importer", [Role.EDITOR]).token
     response = browser.get(f"{TOKENS}{token.pk}/replace/")
     assert response["Location"] == f"{ADD}?like={token.pk}"
@@ -127,7 +125,7 @@ def states(storage: Storage) -> dict[TokenState, ApiToken]:
     return {state: ApiToken.objects.get(pk=token.pk) for state, token in made.items()}
 
 
-def test_a_token_is_in_the_state_that_it_says(storage: Storage) -> None:
+def test_state_and_query_agree(storage: Storage) -> None:
     made, now = states(storage), timezone.now()
     for state, token in made.items():
         assert token.state(now) is state
@@ -166,14 +164,14 @@ def test_revoking_many_asks_first(browser: Client, storage: Storage) -> None:
     assert set(ApiToken.objects.filter(revoked_on__isnull=False)) == set(made[:2])
 
 
-def test_a_token_is_neither_changed_nor_deleted(browser: Client, storage: Storage) -> None:
+def test_a_token_cannot_be_changed_or_deleted(browser: Client, storage: Storage) -> None:
     token = issue_token(storage_context(storage), "Importer", [Role.EDITOR]).token
     assert browser.post(f"{TOKENS}{token.pk}/change/", {"name": "Other", "roles": "administrator"}).status_code == 403
     assert browser.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"}).status_code == 403
     assert ApiToken.objects.get().name == "Importer"
 
 
-def test_tokens_of_another_storage_are_not_there(browser: Client, storage: Storage, other_storage: Storage) -> None:
+def test_tokens_of_another_storage_are_not_found(browser: Client, storage: Storage, other_storage: Storage) -> None:
     theirs = issue_token(storage_context(other_storage), "Theirs", [Role.ADMINISTRATOR]).token
     site_wide = ApiToken.objects.create(
         digest=b"1" * 32, name="Site", roles=["administrator"], valid_from=timezone.now(), created_on=timezone.now()
@@ -192,7 +190,7 @@ def test_tokens_of_another_storage_are_not_there(browser: Client, storage: Stora
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMINISTRATOR])
-def test_tokens_are_for_administrators_alone(storage: Storage, role: Role) -> None:
+def test_only_administrators_see_tokens(storage: Storage, role: Role) -> None:
     token = issue_token(storage_context(storage), "Importer", [Role.EDITOR]).token
     browser = member(storage, role)
     for page in ("", "add/", "issue/", f"{token.pk}/change/", f"{token.pk}/revoke/", f"{token.pk}/replace/"):
@@ -211,7 +209,7 @@ def test_a_foreign_page_cannot_issue_or_revoke(storage: Storage) -> None:
     assert ApiToken.objects.get().revoked_on is None
 
 
-def test_the_list_takes_as_many_statements_for_many(
+def test_the_number_of_statements_does_not_grow(
     browser: Client, storage: Storage, django_assert_max_num_queries: Any
 ) -> None:
     for _ in range(30):

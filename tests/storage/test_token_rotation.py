@@ -94,7 +94,7 @@ def test_revoking_and_the_end_of_the_token_end_both(api: ApiClient, issued: tupl
 
 
 @pytest.mark.long
-def test_the_has_valid_old_value_in_no_other_context(
+def test_the_old_value_is_invalid_in_other_contexts(
     api: ApiClient, issued: tuple[ApiToken, str], other_storage: Storage
 ) -> None:
     rotate_token(issued[0])
@@ -102,7 +102,7 @@ def test_the_has_valid_old_value_in_no_other_context(
 
 
 @pytest.mark.long
-def test_uses_are_noted_apart(storage: Storage, issued: tuple[ApiToken, str]) -> None:
+def test_uses_are_recorded_separately(storage: Storage, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     context = storage_context(storage)
     recognise_token(old, context)
@@ -123,14 +123,14 @@ def test_uses_are_noted_apart(storage: Storage, issued: tuple[ApiToken, str]) ->
 def test_a_use_that_overlaps_with_the_rotation_does_not_bring_the_old_value_back(
     storage: Storage, issued: tuple[ApiToken, str]
 ) -> None:
-    """A token that was never used is read, then rotated, then its use is noted: the new value must stay."""
+    """A request reads an unused token, the token is rotated, then the request records its use."""
     read_before = Context(ContextType.STORAGE, storage.collection, storage, kept(issued[0]))
     new = rotate_token(issued[0]).value
     recognise_token(issued[1], read_before)
     assert bytes(kept(issued[0]).digest) == token_digest(new, settings.SECRET_KEY)
 
 
-def test_the_share_of_requests_does_not_double(
+def test_both_values_share_one_rate_limit(
     api: ApiClient, issued: tuple[ApiToken, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, old = issued
@@ -140,7 +140,7 @@ def test_the_share_of_requests_does_not_double(
 
 
 @pytest.mark.long
-def test_only_digests_are_kept_and_both_move_to_a_new_key(storage: Storage, issued: tuple[ApiToken, str]) -> None:
+def test_only_digests_are_stored_and_both_move_to_a_new_key(storage: Storage, issued: tuple[ApiToken, str]) -> None:
     token, old = issued
     new = rotate_token(token).value
     row = repr(ApiToken.objects.filter(pk=token.pk).values().get())
@@ -159,7 +159,7 @@ def test_only_digests_are_kept_and_both_move_to_a_new_key(storage: Storage, issu
 def test_digests_are_compared_in_constant_time(
     storage: Storage, issued: tuple[ApiToken, str], monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
-    """Nothing else decides: when that comparison says no, a right value is refused."""
+    """If the constant-time comparison fails, a valid value is refused."""
     value = issued[1]
     if which == "old":
         rotate_token(issued[0])
@@ -170,18 +170,18 @@ def test_digests_are_compared_in_constant_time(
 
 
 @pytest.mark.long
-def test_a_second_rotation_does_not_cut_off_who_has_the_first_value(issued: tuple[ApiToken, str]) -> None:
+def test_a_second_rotation_needs_the_end_of_the_old_value(issued: tuple[ApiToken, str]) -> None:
     rotated = rotate_token(issued[0]).token
-    with pytest.raises(Conflict, match="still taken"):
+    with pytest.raises(Conflict, match="still valid"):
         rotate_token(rotated)
     assert rotate_token(rotated, timedelta(0)).token.old_digest is None
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("changes", [{"revoked_on": "now"}, {"valid_until": "now"}])
-def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: dict[str, str]) -> None:
+def test_an_ended_token_cannot_be_rotated(issued: tuple[ApiToken, str], changes: dict[str, str]) -> None:
     ApiToken.objects.update(**dict.fromkeys(changes, timezone.now()))
-    with pytest.raises(Conflict, match="has ended; issue a new one"):
+    with pytest.raises(Conflict, match=r"has expired or is revoked\. Issue a new one"):
         rotate_token(issued[0])
 
 
@@ -190,12 +190,12 @@ def test_what_has_ended_is_not_rotated(issued: tuple[ApiToken, str], changes: di
 def test_the_overlap_is_bounded(issued: tuple[ApiToken, str], overlap: timedelta) -> None:
     with pytest.raises(Invalid) as caught:
         rotate_token(issued[0], overlap)
-    assert caught.value.details == ("overlap: between none and 30 days.",)
+    assert caught.value.details == ("overlap: expected 0 to 30 days.",)
 
 
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
-def test_of_two_at_once_one_is_refused() -> None:
+def test_the_second_of_two_concurrent_rotations_is_refused() -> None:
     token = issue_token(storage_context(StorageFactory.create(key="apart")), "t", [Role.VIEWER]).token
     start = threading.Barrier(2)
 
@@ -231,17 +231,20 @@ def test_the_command(api: ApiClient, issued: tuple[ApiToken, str]) -> None:
     assert timedelta(hours=11) < end - timezone.now() <= timedelta(hours=12)
     until = end.isoformat(timespec="seconds").replace("+00:00", "Z")
     named = f"Importer ({token.id})"
-    assert err == f"{named} has a new value, shown only now; the old one is taken until {until}:\n"
+    assert err == f"{named} has a new value, which is not shown again; the old value is valid until {until}:\n"
     assert statuses(api, old, out.strip()) == [200, 200]
     assert run("Importer", "--end-old") == ("", f"The old value of {named} has ended.\n")
-    assert run(str(token.id), "--end-old") == ("", f"The old value of {named} had ended before.\n")
+    assert run(str(token.id), "--end-old") == ("", f"The old value of {named} had already ended.\n")
     assert statuses(api, old, out.strip()) == [401, 200]
-    assert run("Importer", "--overlap", "0")[1] == f"{named} has a new value, shown only now; the old one has ended:\n"
+    assert (
+        run("Importer", "--overlap", "0")[1]
+        == f"{named} has a new value, which is not shown again; the old value has ended:\n"
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("text", ["1", "soon", "-1d", "1w"])
-def test_an_overlap_that_is_none(issued: tuple[ApiToken, str], text: str) -> None:
+def test_an_invalid_overlap(issued: tuple[ApiToken, str], text: str) -> None:
     with pytest.raises(CommandError, match="overlap"):
         run("Importer", f"--overlap={text}")
 
@@ -273,18 +276,18 @@ def test_the_new_value_is_shown_once(api: ApiClient, storage: Storage, issued: t
     done = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert (done.status_code, done["Cache-Control"].partition(",")[0]) == (200, "no-store")
     page = done.content.decode()
-    assert "The old value is taken until" in page
+    assert "The old value is valid until" in page
     assert statuses(api, old, value_in(page)) == [200, 200]
     again = browser.post(f"{TOKENS}{token.pk}/rotate/", form)
     assert again["Location"] == f"{TOKENS}{token.pk}/change/"
     detail = browser.get(again["Location"]).content.decode()
     assert "has already been rotated" in detail
     assert "crt_" not in detail
-    assert "Taken until" in detail
+    assert "Valid until" in detail
     assert "Rotating" in browser.get(TOKENS).content.decode()
-    # What stands in the way is told above the form.
+    # The problem is shown above the form.
     other = browser.post(f"{TOKENS}{token.pk}/rotate/", {**form, "seen": seen_of(token)}).content.decode()
-    assert "The value before the last rotation is still taken." in other
+    assert "The value before the last rotation is still valid." in other
 
 
 def seen_of(token: ApiToken) -> str:
@@ -303,12 +306,12 @@ def test_ending_the_old_value_asks_first(api: ApiClient, storage: Storage, issue
     assert statuses(api, old, new) == [200, 200]
     assert browser.post(address)["Location"] == f"{TOKENS}{token.pk}/change/"
     assert statuses(api, old, new) == [401, 200]
-    assert "The old value had ended before." in browser.post(address, follow=True).content.decode()
+    assert "The old value had already ended." in browser.post(address, follow=True).content.decode()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("role", [Role.EDITOR, Role.ARCHITECT])
-def test_rotating_is_for_administrators(storage: Storage, issued: tuple[ApiToken, str], role: Role) -> None:
+def test_only_administrators_rotate_tokens(storage: Storage, issued: tuple[ApiToken, str], role: Role) -> None:
     browser = member(storage, role)
     for page in ("rotate", "end-old-value"):
         for send in (browser.get, browser.post):
@@ -317,7 +320,7 @@ def test_rotating_is_for_administrators(storage: Storage, issued: tuple[ApiToken
 
 
 @pytest.mark.long
-def test_tokens_of_another_storage_are_not_there(storage: Storage, other_storage: Storage) -> None:
+def test_tokens_of_another_storage_are_not_found(storage: Storage, other_storage: Storage) -> None:
     theirs = issue_token(storage_context(other_storage), "Theirs", [Role.VIEWER]).token
     browser = member(storage, Role.ADMINISTRATOR)
     for page in ("rotate", "end-old-value"):

@@ -15,7 +15,7 @@ from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date
 from elements.values.html import html_value
 from elements.writing.changes import VALIDITY, PlannedChange
 from elements.writing.deciding.lookups import similar
-from elements.writing.findings import Finding, Findings, invalid
+from elements.writing.findings import Findings, Refusal, invalid
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute
 from facets.configuration import Configuration
@@ -50,8 +50,8 @@ class AttributeRules:
                 for culture, value in values.items():
                     try:
                         self._set_value(change, name, known[name], culture, value, place)
-                    except Finding as finding:
-                        self.findings.note(finding)
+                    except Refusal as refusal:
+                        self.findings.note(refusal)
             else:
                 text = _("the type %(type)s has no such attribute") % {"type": change.type.key}
                 self.findings.note(invalid(place, text + similar(name, known)))
@@ -124,7 +124,7 @@ class AttributeRules:
             raise invalid(place, str(problem)) from None
 
 
-def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Finding:
+def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Refusal:
     words = {"known": listed(sorted(allowed), _("and"))}
     text = _("the culture is not possible here; possible: %(known)s") % words
     return invalid(f"{place}[{printable(culture, 20)}]", text)

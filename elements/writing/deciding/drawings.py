@@ -16,7 +16,7 @@ from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.deciding.making import described_change
 from elements.writing.deciding.rights import Rights, lock_refusal, way_out
 from elements.writing.drawing_inputs import ItemInput
-from elements.writing.findings import Finding, Findings, conflict, invalid
+from elements.writing.findings import Findings, Refusal, conflict, invalid
 from elements.writing.inputs import ReferenceInput
 from elements.writing.stored import ReferenceTarget, Stored
 from elements.writing.writers import Writer
@@ -45,7 +45,7 @@ class DrawingPlan:
     """The shape of each item of the request, in its order."""
 
 
-def diagram_refusals(writer: Writer, diagram: DiagramState) -> Iterator[Finding]:
+def diagram_refusals(writer: Writer, diagram: DiagramState) -> Iterator[Refusal]:
     """Return the reasons for which the caller may not change this diagram."""
     owner = diagram.owner
     type = writer.configuration.types_by_id[owner.type]
@@ -89,7 +89,7 @@ def decide_drawing(
     )
 
 
-def index_problems(items: Sequence[ItemInput], shapes: set[str]) -> Iterator[Finding]:
+def index_problems(items: Sequence[ItemInput], shapes: set[str]) -> Iterator[Refusal]:
     """Return the problems of the indexes, shape ids and predecessors of a request; `shapes` are in the diagram."""
     known: dict[int, ItemInput] = {}
     for item in items:

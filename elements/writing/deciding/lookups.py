@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 
 from django.utils.translation import gettext as _
@@ -12,7 +11,7 @@ from elements.writing.inputs import ReferenceInput
 from elements.writing.stored import ReferenceTarget
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
-from repository_site.core.wording import printable
+from repository_site.core.wording import printable, similar_names
 
 
 def type_called(configuration: Configuration, name: str | None) -> ElementType | None:
@@ -29,14 +28,14 @@ def is_named(name: str, given: str | None) -> bool:
 
 def similar(name: str, known: Collection[str]) -> str:
     """Return the rest of a message about an unknown name: the most similar known one, if there is any."""
-    near = difflib.get_close_matches(name, known, n=1)
+    near = similar_names(name, known)
     return _("; similar: %(name)s") % {"name": near[0]} if near else ""
 
 
 def named_target(
     configuration: Configuration, reference: ReferenceInput, targets: Mapping[str, ReferenceTarget]
 ) -> ReferenceTarget:
-    """Return the element that a reference names. Raise a finding when there is none, or not of the type or facet that
+    """Return the element that a reference names. Raise a refusal if there is none, or not of the type or facet that
     the reference says. References lead to elements; the version that they were read with does not matter."""
     named = reference.id or reference.version or ""
     target = targets.get(named)

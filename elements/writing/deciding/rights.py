@@ -14,7 +14,7 @@ from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from elements.writing.changes import PlannedChange
-from elements.writing.findings import Finding, conflict, forbidden
+from elements.writing.findings import Refusal, conflict, forbidden
 from elements.writing.stored import Stored
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category
@@ -34,7 +34,7 @@ class Rights:
         self.writer = writer
         self.stored = stored
 
-    def refusals(self, change: PlannedChange) -> Iterator[Finding]:
+    def refusals(self, change: PlannedChange) -> Iterator[Refusal]:
         """Return the reasons for which the caller may not make this change."""
         yield from self._role_refusals(change)
         if change.row is None:
@@ -49,7 +49,7 @@ class Rights:
         elif lock is not Lock.NONE:
             yield lock_refusal(change.place, change.type, lock)
 
-    def _role_refusals(self, change: PlannedChange) -> Iterator[Finding]:
+    def _role_refusals(self, change: PlannedChange) -> Iterator[Refusal]:
         """Roles of users limit tokens and staff, so users who could set their own roles could grant themselves anything
         (D125)."""
         if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
@@ -57,7 +57,7 @@ class Rights:
                 text = _("only administrators can change %(name)s; this needs the role %(role)s")
                 yield forbidden(change.place, text % {"name": name, "role": Role.ADMINISTRATOR})
 
-    def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Finding]:
+    def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Refusal]:
         """A published version allows changes of some properties; other versions that are not drafts allow none."""
         own = {(row.state, row.category)}
         diagrams = {(each.state, each.category) for each in self.stored.diagrams(row.element)}
@@ -82,7 +82,7 @@ class Rights:
         return authors_in(self.stored.references.get(version, {}) for version in versions)
 
 
-def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> Finding:
+def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> Refusal:
     reasons = {
         Lock.ARCHITECT: _("only architects can change a %(type)s") % {"type": type.key},
         Lock.NOT_CURRENT_USER: _("only its authors and architects may change it"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from facets import models
@@ -72,5 +73,11 @@ def _field_of(rest: str, form: ConfigurationForm) -> str | None:
     """Return the field of a place; a problem of the entry itself is most often about its name."""
     if not rest:
         return next((name for name in ("key", "name") if name in form.fields), None)
-    inside = [part for part in form.places if _is_inside(rest, part)]
-    return form.places[max(inside, key=len)] if inside else None
+    places = {_camel_case(name): name for name in form.fields} | form.places
+    inside = [part for part in places if _is_inside(rest, part)]
+    return places[max(inside, key=len)] if inside else None
+
+
+def _camel_case(name: str) -> str:
+    """Return the name of a field in a template, such as releaseCycle for release_cycle_id."""
+    return re.sub("_(.)", lambda found: found[1].upper(), name.removesuffix("_id"))

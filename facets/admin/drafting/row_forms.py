@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 from uuid import UUID, uuid4
@@ -21,10 +21,10 @@ from facets.rows.reading import Row
 
 
 class ConfigurationForm(forms.ModelForm):
-    """A form for a row. `places` maps parts of a template, such as `displayNames`, to form fields."""
+    """A form for a row. `places` maps parts of a template to fields whose names differ from them."""
 
     snapshot: ClassVar[ConfigurationSnapshot]
-    places: ClassVar[Mapping[str, str]] = {}
+    places: ClassVar[dict[str, str]] = {}
     instance: Any
     """The row, of the model of the form."""
 

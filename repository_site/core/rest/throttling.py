@@ -41,4 +41,5 @@ class Throttle:
                 self._buckets.popitem(last=False)
         if not passes:
             wait = math.ceil((1 - level) / self.rate.per_second)
-            raise TooManyRequests(f"Too many requests; try again in {wait} second(s).", wait)
+            unit = "second" if wait == 1 else "seconds"
+            raise TooManyRequests(f"Too many requests; try again in {wait} {unit}.", wait)

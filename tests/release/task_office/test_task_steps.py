@@ -118,7 +118,7 @@ class TestSteps:
             member(house, Role.APPROVER, user=name, email=f"{name}@example.org")
         address = f"{TASKS}{task}/remind/"
         assert "To Crew" in text_of(client.get(address))
-        assert "Write to ben@example.org, dora@example.org" in text_of(client.get(address))
+        assert "Write an e-mail to ben@example.org, dora@example.org" in text_of(client.get(address))
         set_task(house, task, assignee_id=None)
         text = text_of(client.get(address))
         assert "To Every approver" in text

@@ -50,7 +50,7 @@ class TestSeveralAtOnce:
         assert response.status_code == 200
         text = text_of(response)
         assert "1 task was accepted." in text
-        assert "2 tasks below could not be done; nothing of them has changed. The others are done." in text
+        assert "The 2 tasks below failed and were not changed. The others are done." in text
         assert "The task has already been rejected." in text
         assert "has changed since the task was created; reject or withdraw the task, then request again." in text
         assert "Agreed." in text

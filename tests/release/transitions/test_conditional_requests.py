@@ -30,7 +30,7 @@ def test_an_idempotency_key_applies_once(desk: MakeClient, house: Storage) -> No
     assert entries(house) == 1
     assert version(house, "inProcess-1")["revision"] == 1
     # Another request with the same key, and the same request without it.
-    used = "The Idempotency-Key was used for another request; choose a new one for each request."
+    used = "The Idempotency-Key was used for a different request. Use a new key for each request."
     refusal(ben.post(f"{address}?ignoreWarnings=true", **key), 422, "error", "inline", used)
     refusal(ben.post(address, {"comment": "x"}, **key), 422, "error", "inline", used)
     other = ben.post(f"release/{ID['inReview']}/transitions/InReviewToInProcess", **key)

@@ -48,7 +48,7 @@ def test_one_warning(caller: HouseClient, house: Storage, missing: tuple[Wire, W
     """On release only, by every transition to it."""
     for version in ("inProcess-1", "readyForRelease-1"):
         give(house, version, missing[0], **missing[1])
-    message = "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true."
+    message = "The element has 1 warning."
     found_by(caller.apply("inProcess", RELEASE), (), [at(warning)], message)
     found_by(
         caller.apply("readyForRelease", "ReadyForReleaseToReleased"), (), [at(warning, "readyForRelease-1")], message
@@ -169,7 +169,7 @@ def test_ignored_warnings_are_logged(caller: HouseClient, house: Storage) -> Non
         caller.apply("released", RELEASE, "?ignoreWarnings=false"),
         (),
         warnings,
-        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 2 warnings.",
     )
     found = caller.applied("released", RELEASE, "?ignoreWarnings=true", {"comment": "In a hurry."})
     assert (found["state"], found["attributes"]["version"]) == ("released", {"127": "2.0"})
@@ -193,7 +193,7 @@ def test_warnings_about_a_request_are_logged_with_it(caller: HouseClient, house:
         caller.apply("released", "ReleasedToRequestToExpire"),
         (),
         [warning],
-        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 1 warning.",
     )
     with tenant_scope(house):
         assert not Task.objects.exists()

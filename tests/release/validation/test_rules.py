@@ -86,14 +86,14 @@ def test_a_warning_for_each_culture(caller: HouseClient, house: Storage) -> None
         caller.apply("inProcess", BY_QA),
         (),
         warnings,
-        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 2 warnings.",
     )
     give(house, "inProcess-1", purp={"1031": "Zweck"})
     found_by(
         caller.apply("inProcess", BY_QA),
         (),
         warnings[1:],
-        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 1 warning.",
     )
     caller.applied("inProcess", BY_QA, "?ignoreWarnings=true")
     assert caller.steps("inProcess")[-1]["ignoredWarnings"] == warnings[1:]

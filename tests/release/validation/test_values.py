@@ -59,7 +59,7 @@ def test_values_in_a_culture_that_the_storage_no_longer_has_do_not_count(caller:
         caller.apply("inProcess", RELEASE),
         (),
         [at(REASON)],
-        "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 1 warning.",
     )
 
 
@@ -87,7 +87,7 @@ def test_a_rule_per_culture_on_a_type_with_an_invariant_value(caller: HouseClien
                     response,
                     (),
                     warning,
-                    "The element has 1 warning. To apply the transition anyway, send ignoreWarnings=true.",
+                    "The element has 1 warning.",
                 )
     give(house, "inProcess-1", purp=None)
     warnings = [at(f"purp is missing (purp[{lcid}])") for lcid in (1031, 1033)]
@@ -95,7 +95,7 @@ def test_a_rule_per_culture_on_a_type_with_an_invariant_value(caller: HouseClien
         caller.apply("inProcess", BY_QA),
         (),
         warnings,
-        "The element has 2 warnings. To apply the transition anyway, send ignoreWarnings=true.",
+        "The element has 2 warnings.",
     )
 
 

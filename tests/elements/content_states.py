@@ -1,0 +1,12 @@
+"""State of the content of a storage."""
+
+from __future__ import annotations
+
+from elements.reading.state import content_state
+from storage.models import Storage
+from storage.tenancy.scope import tenant_scope
+
+
+def state(storage: Storage) -> str:
+    with tenant_scope(storage):
+        return content_state()
