@@ -57,11 +57,7 @@ def direct() -> dict[str, set[str]]:
 def licence(name: str) -> str:
     """Return the SPDX expression of a package; empty when its metadata has none."""
     about = metadata.metadata(name)
-<<<<<<< HEAD
     stated: str = (about.get_all("License-Expression") or about.get_all("License") or [""])[0]
-=======
-    stated = str([*(about.get_all("License-Expression") or about.get_all("License") or ()), ""][0])
->>>>>>> site
     if set(words(stated)) <= ALLOWED and stated:
         return READ_BY_PEOPLE.get(name, stated)
     classified = [each.rpartition(" :: ")[2] for each in about.get_all("Classifier") or ()]
