@@ -38,15 +38,15 @@ port: python
 $(RUN): requirements.txt | python
 	@test "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = "$(VERSION)" \
 		&& $(if $(UV),true,$(BIN)/python -m pip --version >/dev/null 2>&1) || { \
-		test ! -e $(VENV) || echo "Replacing $(VENV), which is not a complete environment of Python $(VERSION)."; \
+		test ! -e $(VENV) || echo "Replacing $(VENV), which is not a complete environment of Python $(VERSION)." >&2; \
 		$(PYTHON) -m venv --clear $(VENV); }
-	@echo "Installing the packages to run into $(VENV) ($(RUN_SIZE)) ..."
-	@$(call INSTALL,requirements.txt)
+	@echo "Installing the packages to run into $(VENV) ($(RUN_SIZE)) ..." >&2
+	@$(call INSTALL,requirements.txt) >&2
 	@touch $(RUN)
 
 $(DEV): requirements-dev.txt $(RUN)
-	@echo "Installing the development tools into $(VENV) ($(DEV_SIZE)) ..."
-	@$(call INSTALL,requirements-dev.txt)
+	@echo "Installing the development tools into $(VENV) ($(DEV_SIZE)) ..." >&2
+	@$(call INSTALL,requirements-dev.txt) >&2
 	@touch $(DEV)
 
 setup: $(DEV) ## install everything into .venv, development tools included (quick when nothing changed)

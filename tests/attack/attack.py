@@ -27,10 +27,10 @@ CHECKS = (
 FILL = """
 import json, sys
 from elements.transfer.importing import import_elements
-from storage.contexts import find_context
-from storage.provisioning import StorageRequest, provision_storage
-from storage.roles import Role
-from storage.tokens import issue_token
+from storage.access.tokens import issue_token
+from storage.models.roles import Role
+from storage.provisioning.provision import StorageRequest, provision_storage
+from storage.tenancy.contexts import find_context
 for collection, file in json.loads(sys.stdin.readline()):
     storage = provision_storage(StorageRequest(collection=collection, key="house", template="standard"))
     import_elements(storage, file)

@@ -225,6 +225,7 @@ def test_a_diagram_has_links_and_shows_the_selected_shape(handbook: Storage) -> 
     assert [ID[name] for name in ("start-2", "check-2", "ship-1") if f"{ROOT}{element(name)}" not in inside] == []
     assert page.address("Left to right") == f"{address}?layout=horizontal#diagram"
     assert [each["href"] for each in page.attributes("link") if each["rel"] == "stylesheet"] == [
+        "/static/states.css",
         "/static/pages/reader.css",
         "/static/elements/diagram.css",
     ]

@@ -18,7 +18,6 @@ class Command(RepositoryCommand):
   manage.py list_cultures           all cultures
   manage.py list_cultures german    cultures whose tag or name contains a text
 """
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("text", nargs="?", default="", help="part of a language tag or of an English name")
