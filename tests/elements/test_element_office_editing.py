@@ -19,7 +19,7 @@ from tests.cycles import STANDARD_CYCLES
 from tests.elements.office import Office, form_data, main_text
 from tests.factories import token_for
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 Wire = dict[str, Any]
 NAMES = ("anna", "ben", "thing", "thing-1", "other", "other-1", "box", "part", "part-2", "shelf", "gone", "gone-1")
 ID = {name: f"00000000-0000-4000-8000-{number:012x}" for number, name in enumerate(NAMES, 1)}

@@ -24,7 +24,7 @@ from tests.permissions.matrix import CALLERS, PAGE, SUBJECTS, Matrix, page, read
 from tests.permissions.operations import ABOUT_A_TASK, ABOUT_ELEMENTS, ABOUT_THE_STORAGE, Request, Subject
 from tests.release.house import ID, STATES, lines
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 FREE, ROOF, THEIRS, UNKNOWN = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 5))
 FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
 NONE, TASK = "the storage", "the task"

@@ -28,6 +28,7 @@ def test_a_storage_answers_the_document(api: ApiClient, open_storage: Storage) -
         assert response.json() == openapi_document()
 
 
+@pytest.mark.long  # the validator takes seconds
 def test_the_document_is_valid_openapi_3_1() -> None:
     document = openapi_document()
     assert document["openapi"].startswith("3.1")
