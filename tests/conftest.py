@@ -1,4 +1,4 @@
-"""What every test may ask for, and the look back on all of them: which operations did no test call?"""
+"""Fixtures for all tests, the order of test files, and the check that a whole run calls every operation."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def other_storage(db: None) -> Storage:
 
 @pytest.fixture
 def open_storage(other_storage: Storage) -> Storage:
-    """A storage that anybody may read."""
+    """A storage with anonymous reading."""
     return StorageFactory.create(collection="acme", key="open", title="Open", anonymous="read")
 
 
 @pytest.fixture(scope="session")
 def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
-    """Makes a storage with the elements of a file outside any test's transaction, and takes it away afterwards."""
+    """Create a storage with the elements of a file outside any test's transaction, and remove it afterwards."""
 
     @contextmanager
     def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
@@ -84,13 +84,13 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
 
 @pytest.fixture(scope="session")
 def data_folders(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> DataFolders:
-    """Of this run, whose processes have folders of their own below that of the run."""
+    """Data folders that all processes of the run share."""
     folder = tmp_path_factory.getbasetemp()
     return DataFolders(folder if worker_id == "master" else folder.parent)
 
 
 class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """A file stays in one process, for the sake of what its tests share; all browser tests do."""
+    """Keep the tests of a file, and all browser tests, in one process, because they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
@@ -98,13 +98,12 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a server of their own come first: they take longest, and nobody should have to wait for the last.
-    (pytest-django puts them last, as they use no database of its; therefore after it.)"""
+    """Start with the files that run a server: they take longest. pytest-django would put them last."""
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
 
 
 def pytest_collection_finish() -> None:
-    """What is there when the tests begin stays; to look through it again and again would take a tenth of their time."""
+    """Exclude everything that is loaded from garbage collection, which would take a tenth of the run."""
     gc.collect()
     gc.freeze()
 
@@ -116,13 +115,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """A process of a parallel run has ended: take over which operations it has called."""
+    """Add the operations that a finished process of a parallel run has called."""
     output = getattr(node, "workeroutput", {})
     api_client.called.update((path, verb) for path, verb in output.get("called", []))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A whole run fails when an operation of the document was answered 200 to no test."""
+    """Fail a whole run if no test got a 200 response from one of the documented operations."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["called"] = sorted(api_client.called)
     elif exitstatus == 0 and is_whole_run(session.config) and operations_not_called():

@@ -1,4 +1,4 @@
-"""Makers of test data. Storages go through provisioning, as everywhere else."""
+"""Factories of test data. Storages are provisioned, as everywhere else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.models.roles import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import Context, ContextType
 
-# Most tests need no types; provisioning the standard template for each would make the suite several times as long.
+# Most tests need no types; the standard template in each would make the suite several times as long.
 PLAIN_TEMPLATE = Path(__file__).with_name("plain_template.json")
 
 

@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/explanation/reliability.md` from what the tests measured: `make reliability`.
+"""Writes the measured tables of `docs/explanation/reliability.md` (`make reliability`).
 
 Each group has its part of the page, between two marks; a group that was not measured keeps what it had.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from tests import figures
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/explanation/reliability.md"
-# What the columns of a group are called; those that stand nowhere go by their own names.
+# Titles of the columns of a group; other columns keep their names.
 HEADINGS = {
     "tried": "requests tried",
     "acknowledged": "writes acknowledged",
@@ -30,7 +30,7 @@ HEADINGS = {
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
-    """One row a name; the columns are those that any row has, known ones first and in their order."""
+    """Return one row per name, with the columns of all rows, known columns first and in their order."""
     found = {column for row in rows.values() for column in row}
     columns = [each for each in HEADINGS if each in found] + sorted(found - HEADINGS.keys())
     lines = [["", *(HEADINGS.get(each, each) for each in columns)], ["---", *("---:" for _ in columns)]]

@@ -1,4 +1,4 @@
-"""How much of the tests that could go on for ever is run: a part of it usually, all of it with TEST_SCALE=full."""
+"""Scale of tests with arbitrarily many cases: a part usually, everything with TEST_SCALE=full."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ PART = 6
 
 
 def scaled(number: int) -> int:
-    """A number of cases, requests or rounds."""
+    """Scale a number of cases, requests or rounds."""
     return number if IS_FULL else max(1, number // PART)

@@ -1,4 +1,4 @@
-"""Tags of single elements: the version and its revision, which `If-Match` is about, then a digest of all else."""
+"""Entity tags of single elements: version and revision, which `If-Match` compares, then a digest of the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FULL = re.compile(r'"([0-9a-f-]{36}\.[0-9]+)\.[0-9a-f]{16}"')
 
 
 def version_tag(tag: str) -> str:
-    """The tag that a write answers for the same version."""
+    """Return the entity tag that a write answers for the same version."""
     found = FULL.fullmatch(tag)
     assert found, tag
     return f'"{found[1]}"'

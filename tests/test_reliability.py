@@ -1,4 +1,4 @@
-"""Figures of tests, from the file that they are noted in to the table on the page."""
+"""Figures of tests, from their file to the table on the page."""
 
 from __future__ import annotations
 

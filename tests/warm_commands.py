@@ -1,4 +1,4 @@
-"""`manage.py` as a program that starts at once: each command is a fork of a process that has loaded everything.
+"""`manage.py` that starts at once: each command is a fork of a process that has loaded everything.
 
 Pages show many commands, and most of what one takes is loading. Nothing else differs: a command has its own arguments,
 folder, input and output, and its own connections.

@@ -36,15 +36,15 @@ PAGES = (
     f"{STORAGE}/admin/",
     f"{STORAGE}/admin/elements/element/",
 )
-# Seconds that a client waits for an answer, and that it rests: readers after each request, writers after three.
+# Seconds that a client waits for an answer, and that it pauses: readers after each request, writers after three.
 TIMEOUT, BREATH = 60, 0.04
-# Seconds in which all that was begun has to be done, once a load ends.
+# Seconds in which all open requests must be answered once a load ends.
 LAST_TRIES = 20
 Body = dict[str, Any]
 
 
 class Answer(NamedTuple):
-    """`status` is 0 when there was none: the connection was refused or broke."""
+    """A response; `status` is 0 if the connection was refused or broke."""
 
     kind: str
     sent: float
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One connection that is kept for as long as it works."""
+    """A client that keeps one connection for as long as it works."""
 
     def __init__(self, installation: Installation, kind: str) -> None:
         self.installation, self.kind = installation, kind
@@ -95,7 +95,7 @@ class Client:
 
 @dataclass
 class Load:
-    """Runs from `with` to the end of it; then `settle` compares what was acknowledged with what is stored."""
+    """Runs inside a `with` block; `settle` then compares the acknowledged writes with the stored content."""
 
     installation: Installation
     name: str
@@ -104,11 +104,11 @@ class Load:
     answers: list[Answer] = field(default_factory=list)
     probes: list[Answer] = field(default_factory=list)
     made: dict[int, str] = field(default_factory=dict)
-    """Elements by the number in their name, as acknowledged."""
+    """Acknowledged elements by the number in their name."""
     released: set[int] = field(default_factory=set)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     kept: dict[str, list[int]] = field(default_factory=dict)
-    """By element: the numbers that were written into it and acknowledged."""
+    """The acknowledged numbers by element."""
 
     def __enter__(self) -> Self:
         self.stop, self.given_up = threading.Event(), threading.Event()
@@ -168,7 +168,7 @@ class Load:
         return sum(each.kind == kind for each in self.answers)
 
     def write(self, shared: str) -> None:
-        """In turn: make a process together with a system, write three values at once, release what was made."""
+        """Create a process together with a system, write three values at once, release the process; in turn."""
         client = Client(self.installation, "write")
         kept = self.kept[shared] = []
         while not self.stop.is_set():
@@ -199,14 +199,14 @@ class Load:
         client.close()
 
     def insist(self, client: Client, address: str, body: Any, key: str) -> Answer | None:
-        """Until it is acknowledged, or nobody waits for it any more."""
+        """Send a request until it is acknowledged or the load ends."""
         while True:
             answer = client.call("POST", address, body, Idempotency_Key=key.replace(" ", "-"))
             self.answers.append(answer)
             if answer.status == 200:
                 return answer
             assert answer.is_refusal, answer
-            # To the end of a test whoever was refused may have its last try, so that all is done in the end.
+            # At the end of a test every refused client gets one more attempt, so that all work is done.
             if self.stop.wait(BREATH * 5) and self.given_up.is_set():
                 return None
 
@@ -219,7 +219,7 @@ class Load:
         client.close()
 
     def probe(self) -> None:
-        """What a load balancer asks, each time over a new connection."""
+        """Ask `/readyz` as a load balancer does, each time over a new connection."""
         for kind in itertools.cycle(("ready", "healthy")):
             client = Client(self.installation, kind)
             self.probes.append(client.call("GET", "/readyz" if kind == "ready" else "/healthz"))
@@ -228,7 +228,7 @@ class Load:
                 break
 
     def settle(self, *, since: float, within: float, alike: str = "", may_break: bool = False) -> None:
-        """All that must be so after a fault that was over at `since`: nothing lost, nothing half, nothing stuck."""
+        """Check that nothing is lost, incomplete or stuck after a fault that ended at `since`."""
         refused = [each for each in self.answers if each.is_refusal]
         statuses = Counter((each.kind, each.status) for each in refused)
         allowed = {503, 0} if may_break else {503}
@@ -241,7 +241,7 @@ class Load:
         assert unread == []
         back = max((each.sent + each.seconds - since for each in refused), default=0.0)
         assert back < within, f"refused until {back:.1f} s after it was over: {statuses}"
-        # Once everybody is served, it says so.
+        # The probe is ready again once all clients are served.
         assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
         lost = self.check_stored()
         note(
@@ -257,12 +257,12 @@ class Load:
         self.installation.check_nothing_is_stuck()
         self.installation.check_lifecycles()
         assert self.installation.everything_of_the_rival() == self.rival
-        # A worker that died takes the probe with it; a living one is always healthy.
+        # A worker that dies breaks the connection of the probe; a running worker is always healthy.
         assert {each.status for each in self.probes if each.kind == "healthy"} <= ({200, 0} if may_break else {200})
         self.desk.close()
 
     def check_stored(self) -> list[int]:
-        """Which of the acknowledged elements are not there, or not whole. Of all that is there every part must be."""
+        """Return acknowledged elements that are missing or incomplete. Every stored element must be complete."""
         children = self.all_of(f"{PROCESSES}/{self.parent}/children")
         found = {}
         for each in children:
@@ -286,7 +286,7 @@ class Load:
         return texts and len(element["related"]["tools"]) == 1 and bool(is_released)
 
     def check_kept(self, element: str, numbers: list[int]) -> None:
-        """Values that were written together agree, and the record of changes tells every acknowledged one, once."""
+        """Check that values written together agree, and that the change history has every acknowledged one exactly once."""
         stored = self.desk.call("GET", f"{PROCESSES}/{element}").body["elements"][0]["attributes"]
         history = self.desk.call("GET", f"{PROCESSES}/{element}/history?$pageSize=1000").body["values"]
         changes = [each["after"]["attributes"] for each in history if each["action"] == "updated"]
@@ -305,7 +305,7 @@ class Load:
         return found
 
     def ready_between(self, begin: float, end: float) -> Counter[int]:
-        """What `/readyz` said when it was asked and answered within this time."""
+        """Return the answers of `/readyz` to requests that started and ended in this period."""
         return Counter(
             each.status
             for each in self.probes
