@@ -18,7 +18,7 @@ WHAT = {
     "created": gettext_noop("it has created elements"),
     "changed": gettext_noop("it has changed elements"),
     "released": gettext_noop("it has released elements"),
-    "calls": gettext_noop("an active token calls as it"),
+    "calls": gettext_noop("an active token acts for this user"),
     "enters": gettext_noop("a staff account belongs to this user"),
 }
 # Number of obstacles that a message names.

@@ -18,7 +18,7 @@ STATES: dict[str, str | Promise] = {
     Task.State.ACCEPTED: gettext_lazy("Accepted"),
     Task.State.REJECTED: gettext_lazy("Rejected"),
     Task.State.WITHDRAWN: gettext_lazy("Withdrawn"),
-    Task.State.OBSOLETE: gettext_lazy("Overtaken"),
+    Task.State.OBSOLETE: gettext_lazy("Obsolete"),
 }
 STATE_LOOKS = {
     Task.State.OPEN.value: "info",

@@ -120,7 +120,7 @@ class Decision:
         asked = task.source_state, task.target_state
         is_end = bool(task.valid_until)
         if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
-            text = _("The release cycle no longer has this transition %(key)s; reject or withdraw the task.")
+            text = _("The release cycle no longer has the transition %(key)s; reject or withdraw the task.")
             raise Conflict(text % {"key": task.transition})
         return found
 

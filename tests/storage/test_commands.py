@@ -66,11 +66,11 @@ def test_provision_prints_the_tenant_alone_on_stdout() -> None:
 
 
 def test_provisioning_twice_is_an_error_without_exist_ok(storage: Storage) -> None:
-    with pytest.raises(CommandError, match="The storage acme/handbook exists already"):
+    with pytest.raises(CommandError, match="The storage acme/handbook already exists"):
         run("provision_storage", "acme", "handbook")
     assert run("provision_storage", "acme", "handbook", "--exist-ok", "--title", "Other") == (
         f"{storage.id}\n",
-        "acme/handbook exists already.\n",
+        "acme/handbook already exists.\n",
     )
     storage.refresh_from_db()
     assert storage.title == "Handbook"
@@ -262,7 +262,7 @@ def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, mon
     answers = iter([None, storage])
     monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
-    assert (out, err) == (f"{storage.id}\n", "acme/handbook exists already.\n")
+    assert (out, err) == (f"{storage.id}\n", "acme/handbook already exists.\n")
 
 
 @pytest.mark.parametrize(
