@@ -59,7 +59,7 @@ def _missing(row: TaskRow) -> StuckReason:
             _("Reassign the task, or add a member to the group."),
         )
     return StuckReason(
-        _("%(name)s is the requester and therefore cannot decide (four eyes).") % {"name": row.assignee.name},
+        _("%(name)s is the requester and therefore cannot decide (four-eyes principle).") % {"name": row.assignee.name},
         _("Reassign the task."),
     )
 
