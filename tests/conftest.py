@@ -1,4 +1,4 @@
-"""What every test may ask for, and the look back on all of them: which operations did no test call?"""
+"""Fixtures for every test, and the check that every operation of the API is called by some test."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def other_storage(db: None) -> Storage:
 
 @pytest.fixture
 def open_storage(other_storage: Storage) -> Storage:
-    """A storage that anybody may read."""
+    """A storage that allows anonymous reading."""
     return StorageFactory.create(collection="acme", key="open", title="Open", anonymous="read")
 
 
 @pytest.fixture(scope="session")
 def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
-    """Makes a storage with the elements of a file outside any test's transaction, and takes it away afterwards."""
+    """Create storages with the elements of a file, outside the transaction of a test, and remove them afterwards."""
 
     @contextmanager
     def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
@@ -84,13 +84,13 @@ def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
 
 @pytest.fixture(scope="session")
 def data_folders(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> DataFolders:
-    """Of this run, whose processes have folders of their own below that of the run."""
+    """Data folders of this run, which all its processes share."""
     folder = tmp_path_factory.getbasetemp()
     return DataFolders(folder if worker_id == "master" else folder.parent)
 
 
 class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """A file stays in one process, for the sake of what its tests share; all browser tests do."""
+    """Run all tests of a file in one process, because they share fixtures; all browser tests share one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
@@ -98,13 +98,13 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a server of their own come first: they take longest, and nobody should have to wait for the last.
-    (pytest-django puts them last, as they use no database of its; therefore after it.)"""
+    """Run files with their own server first, because they take longest. pytest-django puts them last, so this hook
+    runs after it."""
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
 
 
 def pytest_collection_finish() -> None:
-    """What is there when the tests begin stays; to look through it again and again would take a tenth of their time."""
+    """Exclude all objects that exist now from garbage collection, which saves a tenth of the run time."""
     gc.collect()
     gc.freeze()
 
@@ -116,13 +116,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """A process of a parallel run has ended: take over which operations it has called."""
+    """Collect the operations that a finished process of a parallel run has called."""
     output = getattr(node, "workeroutput", {})
     api_client.called.update((path, verb) for path, verb in output.get("called", []))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A whole run fails when an operation of the document was answered 200 to no test."""
+    """Fail a whole run if no test got 200 from some operation of the OpenAPI document."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["called"] = sorted(api_client.called)
     elif exitstatus == 0 and is_whole_run(session.config) and operations_not_called():

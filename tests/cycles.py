@@ -13,12 +13,12 @@ STANDARD_CYCLES: dict[str, Any] = load_template("standard").sections["releaseCyc
 
 
 def category(state: str) -> str:
-    """What the standard cycle says of a state; elements without versions have none."""
+    """Return the category of a state in the standard cycle; elements without versions have no state."""
     found: dict[str, dict[str, str]] = STANDARD_CYCLES["standard"]["states"]
     return found[state]["category"] if state else "static"
 
 
 def set_state(storage: Storage, state: str, *versions: str) -> None:
-    """Put versions into a state as if they had come there, without what goes with a transition."""
+    """Put versions into a state without the effects of a transition."""
     with tenant_scope(storage):
         ElementVersion.objects.filter(id__in=versions).update(state=state, category=category(state))

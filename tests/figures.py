@@ -1,6 +1,6 @@
-"""What tests measured, kept for `docs/explanation/reliability.md`: one file for all groups and all test processes.
+"""Figures that tests measure for `docs/explanation/reliability.md`: one file for all groups and all test processes.
 
-A group is a list of rows under names, each a plain object of figures; `tests.reliability` makes its table from them.
+A group has named rows, each a plain object of figures; `tests.reliability` makes a table of each group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Figures = dict[str, dict[str, dict[str, Any]]]
 
 
 def note(group: str, name: str, **figures: Any) -> None:
-    """Put a row into the file that the environment names; without one, nothing is kept."""
+    """Add a row to the file that the environment variable names, if it is set."""
     if path := os.environ.get(VARIABLE):
         with Path(path).open("a+", encoding="utf-8") as file:
             # Processes of a parallel run write one after the other.

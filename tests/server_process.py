@@ -34,9 +34,9 @@ def free_port() -> int:
 
 @dataclass(frozen=True, slots=True)
 class DataFolders:
-    """Data folders as a command leaves them, made once a test run, by whichever of its processes comes first.
+    """Data folders that a command has filled. The first process that needs one creates it, once per test run.
 
-    Making a database and a demo takes seconds, copying them does not.
+    Creating a database and a demo takes seconds; copying them is fast.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class DataFolders:
 
 
 class Server:
-    """One `manage.py` server process on a port and data folder of its own."""
+    """A `manage.py` server process with its own port and data folder."""
 
     def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir, self.port = data_dir, port
@@ -88,7 +88,7 @@ class Server:
             )
 
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Another process beside the server, on the same database."""
+        """Run a command in another process, on the same database."""
         return subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=environment.PROJECT_DIR,
@@ -130,7 +130,7 @@ class Server:
             connection.close()
 
     def kill(self) -> None:
-        """At the end of a test, whatever has become of it."""
+        """Kill the server at the end of a test, if it still runs."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait(10)
@@ -138,7 +138,7 @@ class Server:
 
     @contextlib.contextmanager
     def superuser(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-        """As whoever runs the database, not as the service."""
+        """Connect as the superuser of the database, not as the role of the service."""
         host = str(EmbeddedPostgres(self.data_dir / "postgres").socket_dir)
         with psycopg.connect(
             host=host, port=EmbeddedPostgres.PORT, dbname="repository", user="postgres", autocommit=True
@@ -146,7 +146,7 @@ class Server:
             yield connection
 
     def ask(self, sql: str) -> Any:
-        """One value, whichever storage it is of."""
+        """Return one value; the query sees all storages."""
         with self.superuser() as connection:
             row = connection.execute(sql).fetchone()
             return row[0] if row else None
@@ -157,7 +157,7 @@ class Server:
         return self.process.wait(30)
 
     def ctrl_c(self) -> int:
-        """As a terminal does it: the signal goes to every process of the group."""
+        """Send SIGINT to every process of the group, as a terminal does."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(30)
@@ -167,7 +167,7 @@ class Server:
         return [line for line in log.read_text().splitlines() if "deadlock detected" in line]
 
     def left_over(self) -> list[str]:
-        """Every process that has to do with this data folder or port."""
+        """Return the command lines of all processes that use this data folder or port."""
         found = []
         for process in psutil.process_iter(["cmdline"]):
             words = process.info["cmdline"] or []

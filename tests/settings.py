@@ -14,7 +14,7 @@ from repository_site.settings import INSTALLED_APPS as PROJECT_APPS
 
 INSTALLED_APPS = [*PROJECT_APPS, "tests.shelves"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-# Each test client would look for all static files anew.
+# Otherwise each test client would look for all static files again.
 WHITENOISE_USE_FINDERS = False
 PUBLIC_URL = ""
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]

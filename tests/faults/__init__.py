@@ -1,1 +1,1 @@
-"""What happens when something breaks under load: nothing that was acknowledged is lost, and it mends by itself."""
+"""Faults under load: no acknowledged change is lost, and the service recovers by itself."""

@@ -1,4 +1,4 @@
-"""One installation for all faults that one test process tries: each test leaves it as sound as it found it."""
+"""One installation for all faults of a test process. Each test leaves it intact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole installation to break: `manage.py serve` with two workers on a PostgreSQL of its own, and two storages."""
+"""An installation for fault tests: `manage.py serve` with two workers, its own PostgreSQL, and two storages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STORAGE = "/acme/handbook"
 LABEL = {"1033": "Label"}
 WORKERS = 2
 POOL = 4
-# Everything that it needs, made by one process: two storages, the token of an architect, a session of the back office.
+# Creates the data in one process: two storages, the token of an architect, a session of the back office.
 FILL = """
 from io import StringIO
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -46,7 +46,7 @@ session[HASH_SESSION_KEY] = account.get_session_auth_hash()
 session.save()
 print(session.session_key)
 """
-# Log and storage tell the same story: told again and again, by a process that is kept for it.
+# Checks that lifecycle log and stored data agree. One process does this for all tests.
 CHECK = """
 import sys
 from django.db import connection
@@ -64,7 +64,7 @@ STUCK = """SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AN
 
 
 def template() -> dict[str, Any]:
-    """The handbook's, with a context that makes elements: one request then writes two of them."""
+    """Return the template of the handbook with a context that creates elements, so that one request writes two."""
     found = copy.deepcopy(TEMPLATE)
     found["properties"]["tools"] = {"displayNames": LABEL, "related": {"facet": "it", "canAddNew": True}}
     found["types"]["subProcess"]["properties"].append("tools")
@@ -92,7 +92,7 @@ class Installation:
         self.server.start("serve", "--workers", str(WORKERS))
 
     def fill(self) -> None:
-        """acme/handbook; and rival/handbook with the same ids, which nobody touches."""
+        """Create acme/handbook, and rival/handbook with the same ids, which no test changes."""
         (self.folder / "template.json").write_text(json.dumps(template()))
         for collection, rename in (("acme", ""), ("rival", "Rival ")):
             write_lines(self.folder / f"{collection}.ndjson", rename)
@@ -137,7 +137,7 @@ class Installation:
         return psutil.Process(found.pid)
 
     def check_nothing_is_stuck(self, seconds: float = 5) -> None:
-        """No transaction is left open once nobody asks for anything, and all workers are there."""
+        """Check that no transaction stays open without requests, and that all workers run."""
         wait_for(lambda: self.server.ask(STUCK) == 0, seconds, "a transaction is still open")
         assert self.server.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
         wait_for(lambda: len(self.workers()) == WORKERS, seconds, "a worker is missing")
@@ -157,7 +157,7 @@ def is_worker(process: psutil.Process) -> bool:
 
 
 def wait_for(is_so: Callable[[], bool], seconds: float, problem: str) -> float:
-    """Until it is so; answers how long that took."""
+    """Wait until the condition is met, and return the seconds that it took."""
     started = time.monotonic()
     while not is_so():
         assert time.monotonic() - started < seconds, problem

@@ -1,7 +1,7 @@
-"""A steady load of readers and writers that remember what they were told, and the reckoning after it.
+"""A steady load of readers and writers that record every response, and the checks after it.
 
-Writers send what they were refused again with the same Idempotency-Key, as clients should: so everything that they
-have begun must be there once in the end, and whole.
+Writers repeat refused requests with the same Idempotency-Key, as clients should. So in the end every change must be
+stored completely, and once.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ PAGES = (
     f"{STORAGE}/admin/",
     f"{STORAGE}/admin/elements/element/",
 )
-# Seconds that a client waits for an answer, and that it rests: readers after each request, writers after three.
+# Seconds that a client waits for a response, and that it pauses: readers after each request, writers after three.
 TIMEOUT, BREATH = 60, 0.04
-# Seconds in which all that was begun has to be done, once a load ends.
+# Seconds that writers have to finish their requests after the load ends.
 LAST_TRIES = 20
 Body = dict[str, Any]
 
 
 class Answer(NamedTuple):
-    """`status` is 0 when there was none: the connection was refused or broke."""
+    """A response; `status` is 0 if there was none, because the connection was refused or broke."""
 
     kind: str
     sent: float
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One connection that is kept for as long as it works."""
+    """A client with one connection, which it keeps for as long as it works."""
 
     def __init__(self, installation: Installation, kind: str) -> None:
         self.installation, self.kind = installation, kind
@@ -95,7 +95,7 @@ class Client:
 
 @dataclass
 class Load:
-    """Runs from `with` to the end of it; then `settle` compares what was acknowledged with what is stored."""
+    """A load that runs during a `with` block. Afterwards `settle` compares the acknowledged changes with the stored ones."""
 
     installation: Installation
     name: str
@@ -104,11 +104,11 @@ class Load:
     answers: list[Answer] = field(default_factory=list)
     probes: list[Answer] = field(default_factory=list)
     made: dict[int, str] = field(default_factory=dict)
-    """Elements by the number in their name, as acknowledged."""
+    """Acknowledged elements, by the number in their name."""
     released: set[int] = field(default_factory=set)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     kept: dict[str, list[int]] = field(default_factory=dict)
-    """By element: the numbers that were written into it and acknowledged."""
+    """The acknowledged numbers that were written into each element."""
 
     def __enter__(self) -> Self:
         self.stop, self.given_up = threading.Event(), threading.Event()
@@ -168,7 +168,7 @@ class Load:
         return sum(each.kind == kind for each in self.answers)
 
     def write(self, shared: str) -> None:
-        """In turn: make a process together with a system, write three values at once, release what was made."""
+        """In turn, create a process together with a system, write three values at once, and release the process."""
         client = Client(self.installation, "write")
         kept = self.kept[shared] = []
         while not self.stop.is_set():
@@ -199,14 +199,14 @@ class Load:
         client.close()
 
     def insist(self, client: Client, address: str, body: Any, key: str) -> Answer | None:
-        """Until it is acknowledged, or nobody waits for it any more."""
+        """Repeat a request until it is acknowledged, or the time for last tries is over."""
         while True:
             answer = client.call("POST", address, body, Idempotency_Key=key.replace(" ", "-"))
             self.answers.append(answer)
             if answer.status == 200:
                 return answer
             assert answer.is_refusal, answer
-            # To the end of a test whoever was refused may have its last try, so that all is done in the end.
+            # Refused requests get a last try at the end of a test, so that all of them are done.
             if self.stop.wait(BREATH * 5) and self.given_up.is_set():
                 return None
 
@@ -219,7 +219,7 @@ class Load:
         client.close()
 
     def probe(self) -> None:
-        """What a load balancer asks, each time over a new connection."""
+        """Send the health checks of a load balancer, each over a new connection."""
         for kind in itertools.cycle(("ready", "healthy")):
             client = Client(self.installation, kind)
             self.probes.append(client.call("GET", "/readyz" if kind == "ready" else "/healthz"))
@@ -228,7 +228,7 @@ class Load:
                 break
 
     def settle(self, *, since: float, within: float, alike: str = "", may_break: bool = False) -> None:
-        """All that must be so after a fault that was over at `since`: nothing lost, nothing half, nothing stuck."""
+        """Check that nothing is lost, half written or stuck after a fault that was over at `since`."""
         refused = [each for each in self.answers if each.is_refusal]
         statuses = Counter((each.kind, each.status) for each in refused)
         allowed = {503, 0} if may_break else {503}
@@ -241,7 +241,7 @@ class Load:
         assert unread == []
         back = max((each.sent + each.seconds - since for each in refused), default=0.0)
         assert back < within, f"refused until {back:.1f} s after it was over: {statuses}"
-        # Once everybody is served, it says so.
+        # `/readyz` returns 200 once all requests are served.
         assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
         lost = self.check_stored()
         note(
@@ -257,12 +257,12 @@ class Load:
         self.installation.check_nothing_is_stuck()
         self.installation.check_lifecycles()
         assert self.installation.everything_of_the_rival() == self.rival
-        # A worker that died takes the probe with it; a living one is always healthy.
+        # A probe fails with the worker that it reaches; a running worker is always healthy.
         assert {each.status for each in self.probes if each.kind == "healthy"} <= ({200, 0} if may_break else {200})
         self.desk.close()
 
     def check_stored(self) -> list[int]:
-        """Which of the acknowledged elements are not there, or not whole. Of all that is there every part must be."""
+        """Return the acknowledged elements that are missing or incomplete. Every stored element must be complete."""
         children = self.all_of(f"{PROCESSES}/{self.parent}/children")
         found = {}
         for each in children:
@@ -286,7 +286,7 @@ class Load:
         return texts and len(element["related"]["tools"]) == 1 and bool(is_released)
 
     def check_kept(self, element: str, numbers: list[int]) -> None:
-        """Values that were written together agree, and the record of changes tells every acknowledged one, once."""
+        """Check that values written together agree, and that the change history has each acknowledged one once."""
         stored = self.desk.call("GET", f"{PROCESSES}/{element}").body["elements"][0]["attributes"]
         history = self.desk.call("GET", f"{PROCESSES}/{element}/history?$pageSize=1000").body["values"]
         changes = [each["after"]["attributes"] for each in history if each["action"] == "updated"]
@@ -305,7 +305,7 @@ class Load:
         return found
 
     def ready_between(self, begin: float, end: float) -> Counter[int]:
-        """What `/readyz` said when it was asked and answered within this time."""
+        """Return the statuses of the `/readyz` requests that began and ended within this time."""
         return Counter(
             each.status
             for each in self.probes

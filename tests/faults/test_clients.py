@@ -1,4 +1,4 @@
-"""Clients that send or read byte by byte, or not at all, and many of them: everybody else is served as before."""
+"""Many clients that send or read byte by byte, or not at all. All others are served as before."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ storage.save()
 
 @pytest.fixture(scope="module")
 def long_list(installation: Installation) -> int:
-    """So many elements that a whole list is streamed, and more than server and sockets take in advance."""
+    """Create so many elements that a whole list is streamed and exceeds the buffers of server and sockets."""
     count = 4_000
     installation.manage("sample_storage", "demo", "sample", str(count))
     installation.shell(ANYBODY_READS)
@@ -38,7 +38,7 @@ def long_list(installation: Installation) -> int:
 
 def open_socket(installation: Installation) -> socket.socket:
     client = socket.socket()
-    # Otherwise the kernel would take much of an answer in the client's place.
+    # Otherwise the kernel would buffer much of a response for the client.
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
     client.settimeout(20)
     client.connect(("127.0.0.1", installation.server.port))
@@ -46,7 +46,7 @@ def open_socket(installation: Installation) -> socket.socket:
 
 
 def go_on(load: Load, began: float, before: int) -> bool:
-    """Others have been served since."""
+    """Check that other requests have been served since."""
     return len(load.answers) - before > 30 and load.ready_between(began, math.inf).total() > 0
 
 
@@ -57,7 +57,8 @@ def head(method: str, address: str, *more: str) -> bytes:
 
 @pytest.mark.parametrize("many", [50, 250])
 def test_bodies_that_trickle_in(installation: Installation, many: int) -> None:
-    """Fifty disturb nobody. Beyond the threads that there are for bodies, who has one is refused; reading goes on."""
+    """Fifty slow bodies disturb nobody. When all threads for bodies are busy, further bodies are refused; reading
+    continues."""
     body = json.dumps({"elements": [{"id": ID["ship"], "attributes": {"scope": {"1033": "slow"}}}]}).encode()
     start = head(
         "POST",
@@ -82,7 +83,7 @@ def test_bodies_that_trickle_in(installation: Installation, many: int) -> None:
         assert load.slowest(began) < PATIENCE
         assert load.ready_between(began, over).keys() == {200}
     assert {each.kind for each in load.answers if each.is_refusal} == refused
-    # Whoever is refused before its body is read finds the connection closed afterwards.
+    # The server closes the connection of a client that it refuses before reading the body.
     alike = f"{many} clients whose bodies trickle in"
     load.settle(since=over, within=5, alike=alike, may_break=bool(refused))
     assert (
@@ -92,19 +93,19 @@ def test_bodies_that_trickle_in(installation: Installation, many: int) -> None:
 
 
 def test_readers_that_read_slowly_or_never(installation: Installation, long_list: int) -> None:
-    """Of whole lists only so many are streamed at once that connections are left for everybody else."""
+    """The number of streamed lists is limited, so that connections remain for other requests."""
     start = head("GET", LIST)
     with Load(installation, "not reading") as load, contextlib.ExitStack() as slow:
         clients = [slow.enter_context(open_socket(installation)) for _ in range(MANY)]
         answers = []
-        # One after the other: all at once are much work, and others would wait for that, not for those who do not read.
+        # One after the other: all at once would be much work, and others would wait for that work.
         for each in clients:
             each.sendall(start)
             answers.append(each.recv(12))
         began, before = time.monotonic(), len(load.answers)
         for _ in range(3):
             for each in clients[::2]:
-                # Some may be cut off already.
+                # Some may already be disconnected.
                 with contextlib.suppress(OSError):
                     each.recv(1)
             load.run_for(1)
@@ -112,10 +113,10 @@ def test_readers_that_read_slowly_or_never(installation: Installation, long_list
         over = time.monotonic()
         assert load.slowest(began) < PATIENCE
         assert load.ready_between(began, over).keys() == {200}
-        # Those that do not read on lose their places to others, although they are still there.
+        # Clients that stop reading lose their place, although they are still connected.
         wait_for(lambda: installation.server.request("GET", LIST)[0] == 200, 20, "every place is still taken")
     statuses = [each[9:12] for each in answers]
-    # Every place was taken, and stayed so until those who do not read were cut off.
+    # All places stayed in use until the clients that do not read were disconnected.
     assert statuses.count(b"200") >= POOL // 2 * WORKERS
     assert b"429" in statuses
     assert set(statuses) <= {b"200", b"429"}

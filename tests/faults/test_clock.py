@@ -1,4 +1,4 @@
-"""The clock jumps: by daylight saving, which moves no instant, and by itself, which does (D156).
+"""Changes of the clock: daylight saving, which moves no instant, and a wrong clock, which does (D156).
 
 In one process, with a clock that the test moves: the service takes every moment from `django.utils.timezone`.
 """
@@ -30,14 +30,14 @@ Sit = Callable[..., HouseClient]
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 TICK = timedelta(microseconds=1)
 SPRING, AUTUMN = (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC))
-"""The instants at which the clocks of Berlin go from 2 to 3, and from 3 to 2."""
+"""The instants at which clocks in Berlin change from 2 to 3 o'clock, and from 3 to 2."""
 
 
 @pytest.mark.parametrize("change", [SPRING, AUTUMN], ids=["spring", "autumn"])
 def test_daylight_saving_over_the_whole_lifecycle(
     house: Storage, desk: Sit, clock: SettableClock, change: datetime
 ) -> None:
-    """Every quarter of an hour from before to after the change: each thing is done at its instant, once, and no sooner."""
+    """Runs every 15 minutes around the change perform each step once, at its instant and not earlier."""
     let_versions_take_effect(house)
     rival = fingerprints(house)[1]
     due = {
@@ -67,7 +67,7 @@ def test_daylight_saving_over_the_whole_lifecycle(
         f"in_effect {line('order-2', '2.0')}": change - 2 * HOUR,
         f"in_effect {line('released-1')}": change - 45 * MINUTE,
         **{f"expired {line(each, '2.0' if each == 'order-2' else '1.0')}": moment for each, moment in due.items()},
-        # Fourteen times 24 hours after it was made, and a quarter of an hour, whatever the clocks on the wall say.
+        # Fourteen times 24 hours and 15 minutes after its creation, whatever the local time is.
         f"stuck {task}, {TYPE}: overdue": change + 45 * MINUTE,
     }
     wrong = len(dict(found.items() ^ expected.items()))
@@ -82,7 +82,7 @@ def test_daylight_saving_over_the_whole_lifecycle(
 @pytest.mark.parametrize(
     ("accepted", "start", "end"),
     [
-        # Days of 23 and of 25 hours, from within the hour before the change, the hour after it, and at its end.
+        # Days of 23 and 25 hours: from the hour before the change, the hour after it, and its end.
         ("2026-03-29T00:59:59+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
         ("2026-03-29T01:00:00+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
         ("2026-03-29T21:59:59+00:00", "2026-03-28T23:00:00+00:00", "2026-03-29T00:00:00"),
@@ -108,7 +108,8 @@ def test_what_ends_today_ends_with_the_day_of_the_storage(
 
 
 def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: SettableClock) -> None:
-    """A month ahead: all that is due by then is done, once. Back: nothing is taken back, and the order stays."""
+    """A clock that is a month ahead performs all steps due by then, once. Set back, it undoes nothing and the order
+    stays."""
     begin = clock.moment
     cora, rival = desk(user="cora"), fingerprints(house)[1]
     valid(house, "released-1", valid_until=begin + 10 * DAY)
@@ -121,7 +122,7 @@ def test_the_clock_jumps_forward_and_back(house: Storage, desk: Sit, clock: Sett
     clock.moment = begin + HOUR
     runs.append(run(house))
     assert states(house, "released-1", "order-2") == ["expired", "released"]
-    # What is done now was done after what was done before, whatever the clock says.
+    # New steps come after earlier ones, whatever the clock says.
     rename(cora, "inProcess", "Back")
     assert done(act(cora, task, "accept"))["element"]["state"] == "expired"
     names = [each["after"]["attributes"]["name[1033]"] for each in history(cora, "inProcess")[:2]]

@@ -1,4 +1,4 @@
-"""The database goes away under load: stopped, killed, and its connections cut one by one (D153)."""
+"""The database fails under load: it is stopped or killed, or its connections are cut one by one (D153)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.faults.load import PROCESSES, Answer, Client, Load
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 PROCESS = f"{PROCESSES}?$pageSize=5"
-# Of connections that are at work just now; the service's own, not ours.
+# Ends the connections of the service that have a transaction, not ours.
 CUT = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE usename = 'repository' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()"""
 BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND wait_event_type = 'Lock'"
@@ -40,7 +40,7 @@ def test_postgres_ends_and_comes_back(
 ) -> None:
     with Load(installation, f"ended by {sent.name}") as load:
         postmaster = installation.postmaster()
-        # Nobody can start it again while this is held: as when reading its log takes long.
+        # Nothing can restart it while this lock is held, as during a long recovery.
         with locks.holding(ServerPaths(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
             postmaster.send_signal(sent)
             wait_for(lambda: is_gone(postmaster), 30, "PostgreSQL does not end")
@@ -51,12 +51,12 @@ def test_postgres_ends_and_comes_back(
         load.run_until(lambda: installation.server.request("GET", "/readyz")[0] == 200)
         load.run_for(1.5)
     meanwhile = [each for each in load.answers if gone < each.sent and each.sent + each.seconds < back]
-    # No answer takes longer than the service waits for a connection, and none is better than it can be.
+    # No response takes longer than the service waits for a connection, and none succeeds without a database.
     assert {each.status for each in meanwhile} == ({503} if is_away else set())
     assert max(each.seconds for each in load.answers) < 2 * PATIENCE
     assert load.ready_between(gone, back).keys() <= {503}
     load.settle(since=back, within=20, alike=name)
-    # Not bound to the core of the worker that has started it.
+    # PostgreSQL is not bound to the core of the worker that started it.
     assert installation.postmaster().cpu_affinity() == ALLOWED
 
 
@@ -79,8 +79,7 @@ def test_connections_are_cut_in_the_middle_of_transactions(installation: Install
 
 
 def test_the_pool_is_exhausted(installation: Installation) -> None:
-    """Every connection waits for a lock that somebody holds for long: who comes then is told so soon, and all go on
-    after it."""
+    """While every connection waits for a lock, new requests are refused quickly. Afterwards all requests continue."""
 
     def ask(method: str, address: str, body: Any = None) -> Answer:
         client = Client(installation, "asked")
@@ -90,7 +89,7 @@ def test_the_pool_is_exhausted(installation: Installation) -> None:
             client.close()
 
     with Load(installation, "exhausted", readers=6) as load:
-        # Who looks on must not be in a transaction: it would see the same again and again.
+        # The observer must not be in a transaction, which would show it the same snapshot again.
         with (
             installation.server.superuser() as onlooker,
             installation.server.superuser() as connection,

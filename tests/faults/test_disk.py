@@ -1,4 +1,5 @@
-"""The disk of the database is full: writing is refused with the reason, reading goes on, and room is all it needs."""
+"""The disk of the database is full: writes are refused with the reason, reads continue, and free space is enough to
+recover."""
 
 from __future__ import annotations
 
@@ -19,16 +20,16 @@ NO_ROOM = (
     "The disk of the database is full, so nothing was changed; reading is still possible. Ask the operator of the"
     " installation to free disk space, then try again."
 )
-# As the Makefile does: whoever may become root without being asked can mount. Where sudo is missing, env says so.
+# As in the Makefile: mounting needs root, or sudo without a password. Without sudo, env reports it.
 AS_ROOT = [] if os.geteuid() == 0 else ["env", "sudo", "--non-interactive"]
-# Where all content goes.
+# Tables with content.
 TABLES = "SELECT format('ALTER TABLE %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'r' AND relname ~ '^elements_'"
 INDEXES = "SELECT format('ALTER INDEX %I SET TABLESPACE small', relname) FROM pg_class WHERE relkind = 'i' AND relname ~ '^(elements_|version_)'"
 
 
 @pytest.fixture
 def small_disk(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file system of its own, of 48 MB, with all tables and indexes of elements on it."""
+    """Move all tables and indexes of elements to a separate file system of 48 MB."""
     disk, owner = tmp_path_factory.mktemp("disk"), installation.postgres.data_dir.stat()
     options = f"size=48m,mode=755,uid={owner.st_uid},gid={owner.st_gid}"
     mounted = subprocess.run(
@@ -58,7 +59,7 @@ def move(installation: Installation, place: Path, name: str) -> None:
 
 
 def fill(disk: Path) -> Path:
-    """Takes all the room that is left."""
+    """Fill the remaining disk space."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12, 1):
@@ -82,7 +83,7 @@ def test_the_disk_of_the_database_is_full(installation: Installation, small_disk
     refused = [each for each in load.answers if each.is_refusal]
     assert {(each.kind, each.status, each.retry_after) for each in refused} == {("write", 503, "30")}
     assert {each.body["message"].partition(" The request id")[0] for each in refused} == {NO_ROOM}
-    # It can serve all but writing; taking it out of the balance would take reading away as well.
+    # Everything except writing works, so a load balancer should keep the server.
     assert told.keys() == {200}
     load.settle(since=over, within=5, alike="the disk of the database full")
     assert installation.server.request("GET", f"{PROCESSES}?$pageSize=1")[0] == 200

@@ -1,4 +1,4 @@
-"""A later release brings migrations while this one runs: nobody is refused, and nobody waits for long (D155)."""
+"""Migrations of a later release run while this one serves: no request is refused or waits for long (D155)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_migrations_are_applied_under_load(installation: Installation) -> None:
         ends.callback(stop.set)
         began = time.monotonic()
         with installation.server.superuser() as connection, connection.transaction():
-            # Somebody reads for long: the migration has to wait for that, and must not let others wait meanwhile.
+            # The migration has to wait for a long read, and must not block other requests meanwhile.
             connection.execute("SELECT count(*) FROM elements_elementversion")
             migrating = ends.enter_context(upgrade(installation))
             ends.callback(migrating.kill)

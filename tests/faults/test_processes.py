@@ -1,4 +1,4 @@
-"""A worker is killed while it writes: the other one goes on, and another takes its place."""
+"""A worker is killed while it writes: the other one continues, and a new one replaces it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.server, pytest.mark.fault]
 def test_workers_are_killed_during_writes(installation: Installation) -> None:
     with Load(installation, "killed", writers=4) as load:
         for _ in range(2):
-            # The other one the second time: a worker that dies twice within seconds ends the server, for whoever runs it.
+            # Kill the other worker the second time: a worker that dies twice within seconds ends the whole server.
             killed = min(installation.workers(), key=psutil.Process.create_time)
             killed.kill()
             over = time.monotonic()

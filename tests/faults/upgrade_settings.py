@@ -1,4 +1,4 @@
-"""The settings of a release to come, which brings `tests.faults.upgrade`."""
+"""Settings of a future release, which adds the app `tests.faults.upgrade`."""
 
 from repository_site.settings import *  # noqa: F403
 from repository_site.settings import INSTALLED_APPS as PROJECT_APPS
