@@ -196,7 +196,7 @@ def test_remove_shows_a_summary_and_asks(
         "             0 tokens",
         "             0 memberships of staff accounts",
         "  and the collection acme, which would be empty",
-        "Type acme/handbook to delete it: acme/handbook is deleted.",
+        "Type acme/handbook to delete it: acme/handbook was deleted.",
     ]
     assert list(Storage.objects.all()) == [other_storage]
 
