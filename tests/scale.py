@@ -1,4 +1,4 @@
-"""How much of the tests that could go on for ever is run: a part of it usually, all of it with TEST_SCALE=full."""
+"""The scale of tests with unlimited cases: usually a part, all of them with TEST_SCALE=full."""
 
 from __future__ import annotations
 

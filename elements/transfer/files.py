@@ -26,7 +26,7 @@ def read_lines(path: str) -> Iterator[tuple[int, bytes]]:
             number += 1
             if len(raw) == MAX_LINE:
                 raise Invalid(
-                    f"Line {number} is longer than {MAX_LINE:,} bytes; transfer files have one element version per line."
+                    f"Line {number} is longer than {MAX_LINE:,} bytes; write one element version per line."
                 )
             if raw.strip():
                 yield number, raw

@@ -88,7 +88,7 @@ class InputReader:
         self.findings = findings
 
     def elements(self, document: Any) -> list[ElementInput]:
-        """Read the body of an update: `elements` (`values` below 4.0) and an optional `count`."""
+        """Read the body of an update: `elements` (`values` before 4.0) and an optional `count`."""
         if not isinstance(document, dict):
             self.wrong("body", 'expected an object with elements, such as {"elements": [{"type": "system"}]}')
             return []

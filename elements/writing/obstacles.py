@@ -23,7 +23,7 @@ WHAT = {
 }
 # Number of obstacles that a message names.
 SHOWN = 5
-# One statement for all kinds, limited to a few of each. One look-up a column, so that each uses its index.
+# One statement for all kinds, limited to a few of each. One lookup per column, so that each uses its index.
 SQL = """
     (SELECT 'children', c.id::text FROM elements_element c
       WHERE c.parent_id = ANY(%(elements)s::uuid[]) AND c.id <> ALL(%(elements)s::uuid[]) LIMIT %(limit)s)
