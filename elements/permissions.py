@@ -54,19 +54,19 @@ def needs_permission(permission: str) -> str:
 
 def require_reporting(caller: Caller) -> None:
     if not sees_drafts(caller):
-        raise Forbidden("Reporting needs the role analyzer or one above it.")
+        raise Forbidden("Reporting requires the role Analyzer or a higher one.")
 
 
 def require_history(caller: Caller) -> None:
     """Refuse callers who must not see drafts, because the change history shows them."""
     if not sees_drafts(caller):
-        raise Forbidden("The changes of an element need the role analyzer or one above it.")
+        raise Forbidden("The change history requires the role Analyzer or a higher one.")
 
 
 def require_lifecycle(caller: Caller) -> None:
     """Refuse callers who must not see drafts, because the lifecycle log and the tasks show them."""
     if not sees_drafts(caller):
-        raise Forbidden("The lifecycle of elements needs the role analyzer or one above it.")
+        raise Forbidden("Lifecycle and tasks require the role Analyzer or a higher one.")
 
 
 def granted_to(caller: Caller) -> frozenset[Permission]:

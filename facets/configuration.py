@@ -23,7 +23,7 @@ from facets.blueprint.cycles import Category, ReleaseCycle, Transition
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
 from facets.rows.reading import read_configuration
 from repository_site.core.problems import NotFound
-from repository_site.core.wording import similar_hint
+from repository_site.core.wording import similar_names
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -59,7 +59,7 @@ class CompiledView:
         if found is None:
             words = {"key": key, "view": self.view.name, "facet": self.facet.name}
             text = _("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words
-            raise _missing(text, key, self.types)
+            raise _not_found(text, key, self.types)
         return found
 
 
@@ -73,7 +73,7 @@ class CompiledFacet:
         found = self.views.get(name.casefold())
         if found is None:
             text = _("There is no view %(view)s in the facet %(facet)s.") % {"view": name, "facet": self.facet.name}
-            raise _missing(text, name, (each.name for each in self.facet.views))
+            raise _not_found(text, name, (each.name for each in self.facet.views))
         return found
 
 
@@ -165,12 +165,14 @@ class Configuration:
         found = self.facets.get(name.casefold())
         if found is None:
             text = _("There is no facet %(name)s.") % {"name": name}
-            raise _missing(text, name, (each.name for each in self.blueprint.facets))
+            raise _not_found(text, name, (each.name for each in self.blueprint.facets))
         return found
 
 
-def _missing(text: str, name: str, known: Iterable[str]) -> NotFound:
-    return NotFound(text.removesuffix(".") + similar_hint(name, known) + ".")
+def _not_found(text: str, name: str, known: Iterable[str]) -> NotFound:
+    """Return the refusal of an unknown name, with similar names as a hint."""
+    near = ", ".join(similar_names(name, known))
+    return NotFound(text.removesuffix(".") + _("; similar: %(name)s") % {"name": near} + "." if near else text)
 
 
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()

@@ -212,7 +212,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": API_DESCRIPTION,
     "VERSION": __version__,
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "SERVERS": [{"url": "/", "description": "Where this document comes from."}],
+    "SERVERS": [{"url": "/", "description": "The server that provides this document."}],
     "TAGS": [{"name": name, "description": text} for name, text in API_TAGS.items()],
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -59,7 +59,7 @@ def claim_key(caller: str, key: str, digest: bytes, now: datetime) -> KeptAnswer
         )
         held = cursor.fetchone()
     if held is None:
-        raise Busy("The Idempotency-Key is just being released. Send the request again.", retry_after=1)
+        raise Busy("The Idempotency-Key is about to expire. Send the request again.", retry_after=1)
     found, body, headers = held
     if bytes(found) != digest:
         raise Invalid("The Idempotency-Key was used for a different request. Use a new key for each request.")

@@ -60,7 +60,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
         caller = staff_caller(request.user, storage_of(request))
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
-        request.page_caller = caller  # type: ignore[attr-defined]  # one look-up a request
+        request.page_caller = caller  # type: ignore[attr-defined]  # one lookup per request
     return cast("Caller | None", request.page_caller)  # type: ignore[attr-defined]
 
 

@@ -34,7 +34,7 @@ PROCESS = {"facetId": "processes", "viewId": "detail"}
 
 @dataclass
 class Run:
-    """Calls operations by their names and keeps what was sent and answered."""
+    """Calls operations by their names and keeps requests and responses."""
 
     storage: Storage
     api: ApiClient

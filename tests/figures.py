@@ -1,6 +1,6 @@
 """Figures that tests measure, for `docs/explanation/reliability.md`: one file for all groups and test processes.
 
-A group is a list of rows under names, each a plain object of figures; `tests.reliability` makes its table from them.
+A group has named rows, each a plain object of figures; `tests.reliability` makes a table of each group.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ HEADINGS = {
     "seconds": "seconds until all were served again",
     "lost": "lost or half written",
     "cases": "requests tried",
-    "failures": "answers that were not right",
+    "failures": "wrong responses",
     "runs": "runs of the lifecycle",
     "steps": "steps by the clock",
     "wrong": "too early, too late or twice",

@@ -36,7 +36,7 @@ def free_port() -> int:
 class DataFolders:
     """Data folders as a command leaves them. The first process of a test run that needs one creates it.
 
-    Making a database and a demo takes seconds, copying them does not.
+    Creating a database and a demo takes seconds; copying them is fast.
     """
 
     folder: Path

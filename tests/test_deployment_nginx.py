@@ -170,7 +170,7 @@ def test_an_unreachable_server(proxy: Proxy) -> None:
     assert (response.status, response.getheader("Retry-After")) == (502, "5")
     answer = json.loads(body)
     assert answer == {
-        "message": "The server does not answer. See whether a change was made before you send it again.",
+        "message": "The server does not respond. Check whether the change was made before you send it again.",
         "output": "volatile",
         "type": "error",
         "data": [{"error": answer["message"]}],

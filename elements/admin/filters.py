@@ -279,7 +279,7 @@ class DiagramFilter(ElementFilter):
     all_option = None
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("", _("Hidden")), (self.WITH, _("Shown with the others")), (self.ONLY, _("Only these"))]
+        return [("", _("Hidden")), (self.WITH, _("Shown together with the others")), (self.ONLY, _("Only these"))]
 
     def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
         living, value = [UUID(each) for each in self.labels.configuration.living_in_diagrams], self.value()

@@ -49,7 +49,7 @@ class ContentViewSet(ElementWritingViewSet):
     @Operation(
         "createContent",
         tag="elements",
-        summary="Draw shapes in a diagram",
+        summary="Add shapes to a diagram",
         versions=ApiVersions.up_to("3.0"),
         writes=True,
         body=ContentToDrawSerializer,
@@ -58,8 +58,8 @@ class ContentViewSet(ElementWritingViewSet):
     def create(self, request: Request, **names: str) -> HttpResponse:
         """Add shapes for existing or new elements to the diagram of an element.
 
-        Needs the permission EditElement. Items refer to each other by `index`, to existing shapes by `id`. The response
-        has the id of each new shape. An empty body is an error: this operation never reads.
+        Requires the permission EditElement. Items refer to each other by `index`, to existing shapes by `id`. The
+        response has the id of each new shape. An empty body is an error: this operation never reads.
         """
         writer = self.writer(request)
         view = self.view_of(names)
@@ -75,13 +75,13 @@ class ContentViewSet(ElementWritingViewSet):
     @Operation(
         "deleteShape",
         tag="elements",
-        summary="Erase a shape from a diagram",
+        summary="Remove a shape from a diagram",
         versions=ApiVersions.up_to("3.0"),
         writes=True,
         responses=SuccessSerializer,
     )
     def destroy(self, request: Request, **names: str) -> HttpResponse:
-        """Remove a shape and connect its predecessors to its successors. Needs the permission EditElement.
+        """Remove a shape and connect its predecessors to its successors. Requires the permission EditElement.
 
         An element that exists only in this diagram is deleted with its last shape.
         """
@@ -90,7 +90,7 @@ class ContentViewSet(ElementWritingViewSet):
     @Operation(
         "deleteShapeByPost",
         tag="elements",
-        summary="Erase a shape from a diagram (POST)",
+        summary="Remove a shape from a diagram (POST)",
         versions=ApiVersions.up_to("3.0"),
         writes=True,
         responses=SuccessSerializer,

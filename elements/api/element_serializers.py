@@ -61,7 +61,7 @@ class ReferenceSerializer(IdentifiedSerializer):
 
 
 class BelowElementSerializer(IdentifiedSerializer):
-    """Child or content of an element: a reference, or with reporting the element itself."""
+    """Child or content of an element: a reference, or the full element in reporting."""
 
     expandUri = serializers.CharField(required=False)
     attributes = attribute_map()
@@ -69,7 +69,7 @@ class BelowElementSerializer(IdentifiedSerializer):
 
 
 class VersionElementSerializer(IdentifiedSerializer):
-    """Version of an element: a reference, or with reporting the version itself."""
+    """Version of an element: a reference, or the full version in reporting."""
 
     displayNames = serializers.DictField(child=serializers.CharField(), required=False)
     expandUri = serializers.CharField(required=False)
@@ -92,8 +92,8 @@ class ElementsSerializer(BodySerializer):
     exactly_one = ("elements", "values")
 
     count = serializers.IntegerField()
-    elements = ElementSerializer(many=True, required=False, help_text="At 4.0.")
-    values = ElementSerializer(many=True, required=False, help_text="Below 4.0.")
+    elements = ElementSerializer(many=True, required=False, help_text="List of the elements, in version 4.0.")
+    values = ElementSerializer(many=True, required=False, help_text="List of the elements, in versions before 4.0.")
 
 
 ReportSerializer = envelope("Report", ElementSerializer)
@@ -246,7 +246,9 @@ class UpdateSerializer(BodySerializer):
 
     count = serializers.IntegerField(required=False, allow_null=True, help_text="If present, the number of elements.")
     elements = ElementToWriteSerializer(many=True, required=False)
-    values = ElementToWriteSerializer(many=True, required=False, help_text="Name of `elements` below 4.0.")
+    values = ElementToWriteSerializer(
+        many=True, required=False, help_text="Same as `elements`, in versions before 4.0."
+    )
 
 
 class SuccessSerializer(BodySerializer):

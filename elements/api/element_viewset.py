@@ -85,10 +85,10 @@ class ElementViewSet(ElementWritingViewSet):
     def update_elements(self, request: Request, **names: str) -> HttpResponse:
         """Update elements that have an `id` and create elements that have none, in one transaction.
 
-        Needs the permission EditElement, or NewElement to create. Absent fields stay unchanged. The response has the
-        elements as they are stored, in the order of the request. If any element is invalid, nothing is changed, and
-        `data` lists all problems. With an empty body this operation reads, as GET does; `$` parameters are only for
-        that.
+        Requires the permission EditElement, or NewElement to create. Absent fields stay unchanged. The response
+        contains the elements as they are stored, in the order of the request. If any element is invalid, nothing is
+        changed, and `data` lists all problems. With an empty body this operation reads, as GET does; only then it
+        accepts `$` parameters.
         """
         writer = self._updater(request)
         view = self.view_of(names)
@@ -143,7 +143,7 @@ class ElementViewSet(ElementWritingViewSet):
         responses=SuccessSerializer,
     )
     def destroy(self, request: Request, **names: str) -> HttpResponse:
-        """Delete an element without versions, or a draft. Needs the permission DeleteElement.
+        """Delete an element without versions, or a draft. Requires the permission DeleteElement.
 
         A draft that has other versions is deleted alone, otherwise the element is deleted with it. The response is 409
         if the element has children, if other elements refer to it or show it in a diagram, or if it was released.
@@ -247,7 +247,7 @@ class ElementViewSet(ElementWritingViewSet):
     @Operation(
         "listChanges",
         tag="elements",
-        summary="List the changes of an element",
+        summary="List the changes to an element",
         versions=ApiVersions.up_to("1.0"),
         parameters=query_parameters.PAGES,
         responses=ChangesSerializer,

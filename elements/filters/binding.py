@@ -326,7 +326,7 @@ class _Binder:
         if not fitting:
             allowed = dict.fromkeys(str(each) for kind, _ in every for each in TESTS[kind])
             known = listed([*allowed, "IsNull"])
-            raise self.wrong(position, f"{_contains(operand, every)}, which do not support {asked}; possible: {known}")
+            raise self.wrong(position, f"{_contains(operand, every)}, which do not support {asked}; allowed: {known}")
         return fitting
 
     def meanings(self, operand: syntax.Operand) -> Sequence[_Meaning]:

@@ -66,7 +66,7 @@ def parse_filter(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise Unreadable(f"The filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed.")
     if not text.strip():
-        raise Unreadable("The filter is empty; leave $filter out to have no filter.")
+        raise Unreadable("The filter is empty; omit $filter to read without a filter.")
     forbidden = FORBIDDEN.search(text)
     if forbidden:
         raise refusal(text, forbidden.start(), "a filter cannot contain a NUL character or half of a surrogate pair")
@@ -76,7 +76,7 @@ def parse_filter(text: str) -> Expression:
         raise refusal(text, mistake.position, mistake.problem) from None
     beyond = next(islice(syntax.predicates(expression), MAX_PREDICATES, None), None)
     if beyond is not None:
-        problem = f"a filter has at most {MAX_PREDICATES} conditions; this is one more"
+        problem = f"a filter can have at most {MAX_PREDICATES} conditions"
         raise refusal(text, beyond.position, problem)
     return expression
 
@@ -229,7 +229,7 @@ def _unknown_character(text: str, position: int, accepted: Set[str]) -> _Mistake
     word = WORD.match(text, position)
     problem = f"expected {_expected(accepted)}, not '{printable(word[0] if word else character, 40)}'"
     if not word and accepted & {"TEXT", "AND"}:
-        problem += "; this character is possible in quotes only"
+        problem += "; this character is allowed only in quotes"
     return _Mistake(position, problem)
 
 

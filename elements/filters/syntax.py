@@ -187,7 +187,7 @@ def fold_case(text: str) -> str:
 
 def refusal(source: str, position: int, problem: str) -> Unreadable:
     """Return the problem of a mistake in a filter: its place, the text around it, and the explanation."""
-    return Unreadable(f"The filter is wrong at character {position + 1} ({excerpt(source, position)}): {problem}.")
+    return Unreadable(f"The filter is invalid at character {position + 1} ({excerpt(source, position)}): {problem}.")
 
 
 def excerpt(source: str, position: int) -> str:

@@ -111,7 +111,7 @@ def _moves(group: UUID, wanted: Collection[UUID]) -> list[ElementInput]:
 def _save(writer: Writer, element: ElementInput, revision: int | None) -> UUID:
     def check(rows: list[VersionRow | None]) -> None:
         if revision is not None and any(row is not None and row.revision != revision for row in rows):
-            text = _("Somebody else has changed this in the meantime. Saving again replaces their change.")
+            text = _("Someone else has changed this in the meantime. Saving again replaces their change.")
             raise PreconditionFailed(text)
 
     if element.id and not element.attributes and not element.related:

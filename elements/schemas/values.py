@@ -42,7 +42,7 @@ VALUES: dict[DataType, Schema] = {
     DataType.HTML: {
         **_TEXT,
         "contentMediaType": "application/xhtml+xml",
-        "description": "Well-formed markup without anything that runs; an XML declaration is added when it is missing.",
+        "description": "Well-formed markup without scripts; the server adds a missing XML declaration.",
     },
     DataType.BOOLEAN: {"type": "boolean"},
     DataType.INTEGER: {"type": "integer", "minimum": -MAX_INTEGER - 1, "maximum": MAX_INTEGER},

@@ -1,1 +1,1 @@
-"""Moving the elements of a storage as NDJSON, one element version a line, in the wire form of the API (D27)."""
+"""Moving the elements of a storage as NDJSON, one element version per line, in the wire form of the API (D27)."""

@@ -139,7 +139,7 @@ class Survey:
             related = contexts.get((owner, place))
             problem = _reference_problem(place, self.types[owner], related, target, type)
             if problem is None and place == CONTENT and type and type.lives_in_diagrams and known is None:
-                problem = f"{target.id} already lives in a diagram of the storage"
+                problem = f"{target.id} already belongs to a diagram of the storage"
             if problem is not None:
                 owners = owners or {number: version for version, (number, _) in self.versions.items()}
                 for number in lines:
@@ -149,7 +149,7 @@ class Survey:
         for number, parent, version, children in self.children:
             owner = self.elements[parent]
             if version != owner.newest:
-                self.report(number, f"{version}: children are possible on the newest version only")
+                self.report(number, f"{version}: only the newest version can have children")
             for position, child in enumerate(children):
                 known = self.elements.get(child.id)
                 if known is None:
@@ -172,7 +172,7 @@ class Survey:
             if known is None or not known.type.lives_in_diagrams:
                 continue
             if len(places) > 1:
-                self.report(known.line, f"{element}: lives in one diagram, but the file draws it {len(places)} times")
+                self.report(known.line, f"{element}: belongs to one diagram, but the file draws it {len(places)} times")
             known.parent, known.position, _ = places[0]
             known.published = known.newest if any(public for _, _, public in places) else None
         for element, known in self.elements.items():

@@ -25,9 +25,7 @@ def read_lines(path: str) -> Iterator[tuple[int, bytes]]:
         while raw := file.readline(MAX_LINE):
             number += 1
             if len(raw) == MAX_LINE:
-                raise Invalid(
-                    f"Line {number} is longer than {MAX_LINE:,} bytes; a transfer file has one element version a line."
-                )
+                raise Invalid(f"Line {number} is longer than {MAX_LINE:,} bytes; write one element version per line.")
             if raw.strip():
                 yield number, raw
 

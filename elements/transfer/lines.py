@@ -14,6 +14,7 @@ from facets.blueprint.definitions import Attribute, ElementType
 from facets.configuration import Configuration
 from repository_site.core.problems import Unreadable
 from repository_site.core.rest.strict_json import parse_json
+from repository_site.core.wording import listed
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 KEYS = frozenset(
@@ -108,7 +109,7 @@ class LineReader:
             return None
         for key in document:
             if key not in KEYS:
-                report(f"unknown key {_short(key)}; possible: {', '.join(sorted(KEYS))}")
+                report(f"unknown key {_short(key)}; allowed: {', '.join(sorted(KEYS))}")
         type = self._type(document, report)
         identity = self._identity(document, type, report)
         if type is None or identity is None:
@@ -138,7 +139,7 @@ class LineReader:
             return None
         wanted, other = ("versionId", "creationId") if type.is_versioned else ("creationId", "versionId")
         if other in document:
-            report(f"{other} is not possible for {type.key}")
+            report(f"{other} is not allowed for {type.key}")
         second = _guid(document.get(wanted), wanted, report)
         if second is None:
             return None
@@ -151,9 +152,9 @@ class LineReader:
             if isinstance(state, str) and state in categories:
                 line.category = categories[state]
             else:
-                report(f"unknown state {_short(state)}; possible: {', '.join(sorted(categories))}")
+                report(f"unknown state {_short(state)}; allowed: {', '.join(sorted(categories))}")
         if not line.type.is_versioned and "state" in document:
-            report(f"state is not possible for {line.type.key}, which has no versions")
+            report(f"state is not allowed for {line.type.key}, which has no versions")
         if not isinstance(stereotype, str) or len(stereotype) > 200:
             report("stereotype must be text of up to 200 characters")
             return
@@ -179,8 +180,8 @@ class LineReader:
                 attribute, check, cultures = known[name]
                 for culture, value in values.items():
                     if culture not in cultures:
-                        possible = ", ".join(sorted(cultures))
-                        report(f"{name}[{culture[:20]}]: the culture is not possible; possible: {possible}")
+                        allowed = listed(sorted(cultures), "or")
+                        report(f"{name}[{culture[:20]}]: this culture is not allowed here; use {allowed}")
                     elif problem := check(attribute, value):
                         report(f"{name}[{culture}]: {problem}")
                 line.attributes[name] = values
@@ -223,7 +224,7 @@ class LineReader:
                 continue
             found = list(self._references(references, name, report))
             if len(found) > limit:
-                report(f"{name}: {len(found)} references; at most {limit} are possible")
+                report(f"{name}: {len(found)} references; at most {limit} are allowed")
             if found:
                 line.related[name] = found
 

@@ -35,7 +35,7 @@ class ItemReader:
             self.wrong("body", 'expected an object with a list of values, such as {"values": [{"shapeInfo": {…}}]}')
             return []
         for key in document.keys() - {"count", "values"}:
-            self.wrong("body", f"unknown field {printable(key, 40)!r}; possible: count and values")
+            self.wrong("body", f"unknown field {printable(key, 40)!r}; allowed: count and values")
         count, found = document.get("count"), document["values"]
         if count is not None and (count is True or count != len(found)):
             text = f"is {printable(str(count), 40)}, but the list has {len(found)} values; correct it or leave it out"
@@ -48,7 +48,7 @@ class ItemReader:
             self.wrong(place, 'expected an object with shapeInfo, such as {"shapeInfo": {"index": 0}}')
             return found
         for key in document.keys() - {"shapeInfo", "element"}:
-            self.wrong(place, f"unknown field {printable(key, 40)!r}; possible: shapeInfo and element")
+            self.wrong(place, f"unknown field {printable(key, 40)!r}; allowed: shapeInfo and element")
         self.shape_info(document["shapeInfo"], found)
         element = document.get("element")
         if element is not None:
@@ -58,7 +58,7 @@ class ItemReader:
     def shape_info(self, info: dict[str, Any], found: ItemInput) -> None:
         place = f"{found.place}: shapeInfo"
         for key in info.keys() - {"index", "id", "predecessors"}:
-            self.wrong(place, f"unknown field {printable(key, 40)!r}; possible: index, id and predecessors")
+            self.wrong(place, f"unknown field {printable(key, 40)!r}; allowed: index, id and predecessors")
         if _is_index(info.get("index")):
             found.index = info["index"]
         else:

@@ -88,12 +88,12 @@ class InputReader:
         self.findings = findings
 
     def elements(self, document: Any) -> list[ElementInput]:
-        """Read the body of an update: `elements` (`values` below 4.0) and an optional `count`."""
+        """Read the body of an update: `elements` (`values` before 4.0) and an optional `count`."""
         if not isinstance(document, dict):
             self.wrong("body", 'expected an object with elements, such as {"elements": [{"type": "system"}]}')
             return []
         for key in document.keys() - {"count", "elements", "values"}:
-            self.wrong("body", f"unknown field {printable(key, 40)!r}; possible: count and elements")
+            self.wrong("body", f"unknown field {printable(key, 40)!r}; allowed: count and elements")
         names = [name for name in ("elements", "values") if name in document]
         if len(names) != 1 or not isinstance(document[names[0]], list):
             self.wrong("body", 'expected a list of elements, such as {"elements": [{"type": "system"}]}')
@@ -188,7 +188,7 @@ class InputReader:
             found.attributes = attributes
             for key in ("related", "rootPath", "state"):
                 if document.get(key):
-                    text = "is not possible for a new element in a reference; create it by an update of its own"
+                    text = "is not allowed for a new element in a reference; create the element in a separate update"
                     self.findings.note(invalid(f"{place}: {key}", text))
         return found
 

@@ -18,12 +18,12 @@ WHAT = {
     "created": gettext_noop("it has created elements"),
     "changed": gettext_noop("it has changed elements"),
     "released": gettext_noop("it has released elements"),
-    "calls": gettext_noop("an active token calls as it"),
+    "calls": gettext_noop("an active token acts for this user"),
     "enters": gettext_noop("a staff account belongs to this user"),
 }
 # Number of obstacles that a message names.
 SHOWN = 5
-# One statement for all kinds, limited to a few of each. One look-up a column, so that each uses its index.
+# One statement for all kinds, limited to a few of each. One lookup per column, so that each uses its index.
 SQL = """
     (SELECT 'children', c.id::text FROM elements_element c
       WHERE c.parent_id = ANY(%(elements)s::uuid[]) AND c.id <> ALL(%(elements)s::uuid[]) LIMIT %(limit)s)

@@ -140,7 +140,7 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
 def next_positions(parents: Sequence[str]) -> dict[str, int]:
     """Return the position after the last child of each parent, and make other requests wait that add children there.
 
-    Advisory locks, at most 64 a storage, do that instead of row locks on the parents: a request that changes a parent
+    Advisory locks, at most 64 per storage, do that instead of row locks on the parents: a request that changes a parent
     may be waiting for this one.
     """
     if not parents:

@@ -126,7 +126,7 @@ def take(request: HttpRequest) -> HttpResponseBase:
             obstacles = list(problem.details)
     context = {
         **storage_office.each_context(request),
-        "title": _("Take over from the template"),
+        "title": _("Reset to the template"),
         "name": name,
         "differences": find_differences(snapshot.blueprint, new),
         "problems": problems,

@@ -18,7 +18,7 @@ STATES: dict[str, str | Promise] = {
     Task.State.ACCEPTED: gettext_lazy("Accepted"),
     Task.State.REJECTED: gettext_lazy("Rejected"),
     Task.State.WITHDRAWN: gettext_lazy("Withdrawn"),
-    Task.State.OBSOLETE: gettext_lazy("Overtaken"),
+    Task.State.OBSOLETE: gettext_lazy("Obsolete"),
 }
 STATE_LOOKS = {
     Task.State.OPEN.value: "info",
@@ -59,7 +59,7 @@ def _missing(row: TaskRow) -> StuckReason:
             _("Reassign the task, or add a member to the group."),
         )
     return StuckReason(
-        _("%(name)s is the requester and therefore cannot decide (four eyes).") % {"name": row.assignee.name},
+        _("%(name)s is the requester and therefore cannot decide (four-eyes principle).") % {"name": row.assignee.name},
         _("Reassign the task."),
     )
 

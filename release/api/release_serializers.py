@@ -18,7 +18,7 @@ IGNORE_WARNINGS = OpenApiParameter(
     "ignoreWarnings",
     bool,
     OpenApiParameter.QUERY,
-    description="`true` applies the transition although validation rules warn; also possible as the last path segment.",
+    description="`true` applies the transition despite warnings; also possible as the last path segment.",
 )
 _STATE = f"({'|'.join(Task.State.values)})"
 _GUID: dict[str, object] = {"type": "string", "format": "uuid"}
@@ -60,7 +60,7 @@ class TransitionBodySerializer(BodySerializer):
         allow_null=True,
         allow_blank=True,
         max_length=MAX_COMMENT,
-        help_text="For the lifecycle log.",
+        help_text="Comment for the lifecycle log.",
     )
     validUntil = serializers.RegexField(
         rf"^{LOCAL_DATE_TIME.pattern}$",
@@ -128,7 +128,7 @@ class DecisionBodySerializer(BodySerializer):
 
 
 class DelegationBodySerializer(BodySerializer):
-    assignee = serializers.UUIDField(help_text="Id of the user who is to decide.")
+    assignee = serializers.UUIDField(help_text="Id of the user who decides the task.")
     comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=MAX_COMMENT)
 
 

@@ -71,9 +71,9 @@ class ReleaseViewSet(ElementWritingViewSet):
     def apply_transition(self, request: Request, **names: str) -> HttpResponse:
         """Apply a transition that `transitions` lists, and return the element in its new state.
 
-        A transition that needs approval creates a task and leaves the element unchanged. If validation rules warn, the
-        response is 422 with `type` `warning`; repeat the request with `ignoreWarnings=true` to apply the transition
-        anyway.
+        A transition that needs approval creates a task and leaves the element unchanged. If validation rules report
+        warnings, the response is 422 with `type` `warning`; repeat the request with `ignoreWarnings=true` to apply the
+        transition anyway.
         """
         return self._apply(request, names)
 
@@ -134,7 +134,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         responses=ELEMENT_LIST,
     )
     def create_version(self, request: Request, **names: str) -> HttpResponse:
-        """Copy the published version, or the last one that was published, to a new draft, and return the draft.
+        """Copy the published version, or else the newest expired one, to a new draft, and return the draft.
 
         The response is 409 while the element has a draft or a version in review.
         """

@@ -60,7 +60,7 @@ class TaskFilter(django_filters.FilterSet):
     stuck = django_filters.ChoiceFilter(
         choices=[("true", "true"), ("false", "false")],
         method="which_is_stuck",
-        help_text="`true`: only stuck tasks; `false`: only others.",
+        help_text="`true` returns only stuck tasks, `false` only tasks that are not stuck.",
     )
 
     class Meta:

@@ -102,8 +102,8 @@ class TaskViewSet(ElementWritingViewSet):
     def accept_task(self, request: Request, **names: str) -> HttpResponse:
         """Accept a task, which applies the requested transition, and return the task.
 
-        Needs the permission ApproveElement. Only the assignee can accept an assigned task, and requesters cannot accept
-        their own requests; administrators can do both.
+        Requires the permission ApproveElement. Only the assignee can accept an assigned task, and requesters cannot
+        accept their own requests. Administrators can do both.
         """
         writer = self._decider(request)
         return self._answer_task(accept_task(writer, _task_id(names), _comment(request)))

@@ -72,7 +72,7 @@ def apply_transition(
     require_transition(current, cycle, transition)
     _require_offered(current, cycle, transition)
     if request.valid_until is not None and not transition.ends_version:
-        text = _("only a request to end a version takes this, not %(key)s.")
+        text = _("only a transition that ends a version accepts this, not %(key)s.")
         raise Invalid(placed("validUntil", text % {"key": transition.key}))
     now = writer.author.now
     ignored = check(current, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
@@ -96,9 +96,9 @@ def _require_offered(current: LifecycleVersion, cycle: CompiledCycle, transition
         offered = [each.key for each in offered_transitions(current)]
         words = {"label": current.label, "state": current.row.state, "key": transition.key}
         if not offered:
-            text = _("%(key)s is not offered for %(label)s in the state %(state)s. No transition is offered now.")
+            text = _("%(key)s is not available for %(label)s in the state %(state)s. No transition is available.")
             raise Conflict(text % words)
-        text = _("%(key)s is not offered for %(label)s in the state %(state)s. Offered now: %(offered)s.")
+        text = _("%(key)s is not available for %(label)s in the state %(state)s. Available transitions: %(offered)s.")
         raise Conflict(text % {**words, "offered": listed(offered, _("and"))})
     if transition.task and _has_open_task(current):
         text = _("%(label)s has an open task %(task)s; decide or withdraw it first.")

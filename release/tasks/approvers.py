@@ -26,7 +26,7 @@ APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() i
 
 
 def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None) -> UUID | None:
-    """Return the approver other than the requester (four eyes); None means every approver."""
+    """Return the approver other than the requester (four-eyes principle); None means every approver."""
     for context in APPROVING_CONTEXTS:
         for target in related.get(context, ()):
             if UUID(target) != requester:
@@ -44,7 +44,7 @@ def groups_of(element: UUID | None) -> set[UUID]:
 
 
 def is_for(task: Task, caller: Caller) -> bool:
-    """Return whether this caller is among the assignees. The requester never is (four eyes)."""
+    """Return whether this caller is among the assignees. The requester never is (four-eyes principle)."""
     if is_requester(task, caller):
         return False
     if task.assignee_id is None:

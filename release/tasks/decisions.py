@@ -87,7 +87,7 @@ class Decision:
         if administers(self.writer.caller):
             return
         if is_requester(self.task, self.writer.caller):
-            raise Forbidden(_("You cannot decide your own request (four eyes); only an administrator can."))
+            raise Forbidden(_("You cannot decide your own request (four-eyes principle); only an administrator can."))
         if not self.is_for_caller:
             raise Forbidden(
                 _("The task is assigned to another approver; only that approver or an administrator can decide it.")
@@ -120,7 +120,7 @@ class Decision:
         asked = task.source_state, task.target_state
         is_end = bool(task.valid_until)
         if not found or not found.task or (found.source, found.target) != asked or (is_end and not found.ends_version):
-            text = _("The release cycle no longer has this transition %(key)s; reject or withdraw the task.")
+            text = _("The release cycle no longer has the transition %(key)s; reject or withdraw the task.")
             raise Conflict(text % {"key": task.transition})
         return found
 
@@ -223,7 +223,7 @@ def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
         return _("the %(type)s %(id)s is inactive.")
     if not person.may_approve:
         return _("the %(type)s %(id)s has no role with the permission ApproveElement.")
-    return _("the %(type)s %(id)s is the requester (four eyes).") if assignee == task.requester_id else ""
+    return _("the %(type)s %(id)s is the requester (four-eyes principle).") if assignee == task.requester_id else ""
 
 
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:

@@ -19,7 +19,7 @@ ENDINGS = ("ByPost", "UnderRest", "IgnoringWarnings")
 MESSAGES = {
     "400": "$page: expected a whole number from 1 to 1000000000, not 'x'.",
     "401": "This needs a credential. Send an API token: Authorization: Bearer <token>.",
-    "403": "The lifecycle of elements needs the role analyzer or one above it.",
+    "403": "Lifecycle and tasks require the role Analyzer or a higher one.",
     "404": "There is no element 27a13a9d-f7bb-5426-bbfa-d9285df04370 in the view list of the facet it.",
     "405": "PUT is not allowed at this address; use GET, HEAD, POST.",
     "406": "Accept: this operation responds with application/json only.",

@@ -48,7 +48,7 @@ class Invalid(Problem):
 
 
 class Warned(Problem):
-    """Validation rules warn; the caller can repeat the request and ignore the warnings."""
+    """Validation rules report warnings; the caller can repeat the request and ignore them."""
 
 
 class TooManyRequests(Problem):

@@ -74,7 +74,9 @@ def issue_token(
     if len(name) > NAME_LENGTH:
         problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
     if valid_until is not None and valid_until > LATEST:
-        problems.append(placed("valid until", _("too late; leave it empty for a token without an end.")))
+        problems.append(
+            placed("valid until", _("is too far in the future; leave it empty for a token that does not expire."))
+        )
     elif valid_until is not None and valid_until <= max(start, now):
         problems.append(placed("valid until", _("the end is before the start or in the past.")))
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:

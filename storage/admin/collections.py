@@ -28,7 +28,7 @@ class CollectionForm(forms.ModelForm):
         if problem := key_problem(key):
             raise forms.ValidationError(f"{problem}.")
         if alike := StorageCollection.objects.filter(key__iexact=key).first():
-            raise forms.ValidationError(_("The collection %s exists already.") % alike)
+            raise forms.ValidationError(_("The collection %s already exists.") % alike)
         return key
 
 

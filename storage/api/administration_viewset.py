@@ -75,7 +75,7 @@ class AdministrationViewSet(ApiViewSet):
         responses=AdministrationElementsSerializer,
     )
     def list(self, request: Request, **names: str) -> HttpResponse:
-        """Return all storages of the collection, or all collections of the site, by name.
+        """Return all storages of the collection, or all collections of the site, sorted by name.
 
         Requires an administrator. There is no paging and no filter.
         """

@@ -55,7 +55,7 @@ class RegionSerializer(BodySerializer):
 class StorageInfoSerializer(BodySerializer):
     type = serializers.ChoiceField(choices=[context.value for context in ContextType])
     tenant = serializers.CharField(help_text="Id of the storage or of the administrative context.")
-    baseTenant = serializers.CharField(help_text="Id of the base storage, or the own id.")
+    baseTenant = serializers.CharField(help_text="Id of the base storage; a storage without one is its own base.")
     title = serializers.CharField()
     description = serializers.CharField()
     apiUrl = serializers.CharField(help_text="Address of the API, with a trailing slash.")
@@ -75,10 +75,10 @@ class FacetSerializer(BodySerializer):
 
     name = serializers.CharField()
     displayNames = serializers.DictField(
-        child=serializers.CharField(), required=False, help_text="Names by culture id; at 4.0."
+        child=serializers.CharField(), required=False, help_text="Names by culture id, in version 4.0."
     )
     displayName = serializers.CharField(
-        required=False, help_text="Name in the preferred language of the client; below 4.0."
+        required=False, help_text="Name in the preferred language of the client, in versions before 4.0."
     )
     views = serializers.CharField(help_text="Address of the views.")
 
@@ -91,10 +91,10 @@ class FacetViewSerializer(BodySerializer):
 
     name = serializers.CharField()
     displayNames = serializers.DictField(
-        child=serializers.CharField(), required=False, help_text="Names by culture id; at 4.0."
+        child=serializers.CharField(), required=False, help_text="Names by culture id, in version 4.0."
     )
     displayName = serializers.CharField(
-        required=False, help_text="Name in the preferred language of the client; below 4.0."
+        required=False, help_text="Name in the preferred language of the client, in versions before 4.0."
     )
     isHierarchical = serializers.BooleanField()
     elements = serializers.CharField(help_text="Address of the elements.")
@@ -116,5 +116,9 @@ class AdministrationElementsSerializer(BodySerializer):
     exactly_one = ("elements", "values")
 
     count = serializers.IntegerField()
-    elements = AdministrationElementSerializer(many=True, required=False, help_text="At 4.0.")
-    values = AdministrationElementSerializer(many=True, required=False, help_text="Below 4.0.")
+    elements = AdministrationElementSerializer(
+        many=True, required=False, help_text="List of the elements, in version 4.0."
+    )
+    values = AdministrationElementSerializer(
+        many=True, required=False, help_text="List of the elements, in versions before 4.0."
+    )

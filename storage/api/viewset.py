@@ -225,7 +225,7 @@ class ApiViewSet(ViewSet):
         return self.context.storage
 
     def named(self, names: dict[int, str], default: int) -> dict[str, object]:
-        """Return all names at 4.0, below it the one name in the language that the client prefers (D5)."""
+        """Return all names in 4.0, and before 4.0 one name in the language that the client prefers (D5)."""
         if self.api_version == "4.0":
             return {"displayNames": names}
         self.varies_by_language = True

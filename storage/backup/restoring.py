@@ -154,7 +154,7 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
             storage.save(force_insert=True)
     except IntegrityError:
         raise Conflict(
-            f"A storage {storage}, or one with the id {storage.id}, exists already. Remove it first"
+            f"A storage {storage}, or one with the id {storage.id}, already exists. Remove it first"
             " (manage.py remove_storage), or restore a copy at another address (--as COLLECTION STORAGE)."
         ) from None
     Storage.objects.filter(pk=storage.pk).update(created_on=_moment(contents.storage["created_on"]))

@@ -17,7 +17,7 @@ from storage.tenancy.migration_operations import IsolateTenantTable
 # Revisions come from a sequence, which a rollback does not turn back. No revision is used twice, so a cache that saw
 # the revision of a failed transaction cannot mistake a later one for it.
 #
-# On tenant tables the trigger runs once a statement, before the rows change: every writer locks the storage first, and
+# On tenant tables the trigger runs once per statement, before the rows change: every writer locks the storage first, and
 # the scope names the storage. Cultures are written outside of a scope, so their trigger runs for each row.
 # `repository_keep_revision` stops code that saves a storage from writing an old revision back.
 REVISIONS = """

@@ -150,7 +150,7 @@ def find_or_make_collection(key: str) -> StorageCollection:
     StorageCollection.objects.bulk_create([StorageCollection(key=key, title=key)], ignore_conflicts=True)
     collection = StorageCollection.objects.get(key__iexact=key)
     if collection.key != key:
-        text = _("The collection %(key)s exists already; ids must differ in more than letter case.")
+        text = _("The collection %(key)s already exists; ids must differ in more than case.")
         raise Conflict(text % {"key": collection.key})
     return collection
 
@@ -160,5 +160,5 @@ def _insert(storage: Storage) -> None:
         with transaction.atomic():
             storage.save(force_insert=True)
     except IntegrityError:
-        text = _("The storage %(storage)s exists already (ids are compared ignoring letter case).")
+        text = _("The storage %(storage)s already exists; ids are case-insensitive.")
         raise Conflict(text % {"storage": storage}) from None

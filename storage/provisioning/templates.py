@@ -68,13 +68,13 @@ def _named(name: str) -> Path:
 
 def _read_head(document: Any, problems: list[str]) -> TemplateDocument | None:
     if not isinstance(document, dict):
-        problems.append(_("expected an object at the top"))
+        problems.append(_("expected a JSON object at the top level"))
         return None
     sections = OWN_SECTIONS.union(*(extension.template_sections for extension in storage_extensions))
     for field in document:
         if field not in sections:
             known = {"known": ", ".join(sorted(sections))}
-            problems.append(placed(field, _("unknown section; known are %(known)s") % known))
+            problems.append(placed(field, _("unknown section; the sections are %(known)s") % known))
     for field in ("name", "title"):
         if not isinstance(document.get(field), str) or not document[field]:
             problems.append(placed(field, _("expected a text")))
@@ -93,7 +93,7 @@ def _read_cultures(section: Any, problems: list[str]) -> CultureSet | None:
     for field in section:
         if field not in ("data", "default", "mandatory"):
             known = {"known": "data, default, mandatory"}
-            problems.append(placed(f"cultures.{field}", _("unknown field; known are %(known)s") % known))
+            problems.append(placed(f"cultures.{field}", _("unknown field; the fields are %(known)s") % known))
     for field in ("data", "mandatory"):
         if not _is_numbers(section.get(field, [])):
             problems.append(placed(f"cultures.{field}", _("expected a list of culture ids")))

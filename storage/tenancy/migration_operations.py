@@ -21,7 +21,7 @@ POLICY = "tenant"
 # Id of the storage that the current transaction removes; append-only tables then allow DELETE.
 REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
-# PostgreSQL evaluates the sub-select once a statement; without it, it would read the parameter for every row.
+# PostgreSQL evaluates the sub-select once per statement; without it, it would read the parameter for every row.
 POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
 
 

@@ -66,8 +66,8 @@ def test_an_unchanged_response_is_304(api: ApiClient, architect: str, address: s
             "Vary": "Accept-Encoding",
         }
     for tag in ('"other"', strong.replace('"', '"x', 1), f'"{first.content[:20].hex()}"'):
-        anew = read(api, address, architect, tag)
-        assert (anew.content, headers_of(anew)) == (first.content, headers_of(first))
+        again = read(api, address, architect, tag)
+        assert (again.content, headers_of(again)) == (first.content, headers_of(first))
 
 
 def test_the_document_declares_the_entity_tags() -> None:

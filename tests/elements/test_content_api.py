@@ -274,7 +274,7 @@ MALFORMED: dict[str, tuple[Any, str]] = {
     "no values": ({}, "values"),
     "values that are no list": ({"values": {}}, "values"),
     "an unknown field": ({"values": [], "elements": []}, "elements"),
-    "an item that is no object": ({"values": [1]}, "values[0]"),
+    "an item that is not an object": ({"values": [1]}, "values[0]"),
     "an unknown field of an item": ({"values": [{**new(0, "task", "a"), "shape": {}}]}, "values[0]"),
     "no shapeInfo": ({"values": [{"element": TASK}]}, "values[0]"),
     "no index": ({"values": [{"shapeInfo": {}, "element": TASK}]}, "index"),
@@ -284,10 +284,10 @@ MALFORMED: dict[str, tuple[Any, str]] = {
     "an index too large for an int": ({"values": [{"shapeInfo": {"index": 2**31}, "element": TASK}]}, "index"),
     "predecessors that are no list": ({"values": [{"shapeInfo": {"index": 0, "predecessors": 1}}]}, "predecessors"),
     "predecessors by id": ({"values": [{"shapeInfo": {"index": 0, "predecessors": [ID["shape-start-3"]]}}]}, "predecessors"),
-    "a shape that is no GUID": ({"values": [{"shapeInfo": {"index": 0, "id": "start"}}]}, "start"),
+    "a shape that is not a GUID": ({"values": [{"shapeInfo": {"index": 0, "id": "start"}}]}, "start"),
     "an unknown field of shapeInfo": ({"values": [{"shapeInfo": {"index": 0, "after": [1]}, "element": TASK}]}, "after"),
-    "an element that is no object": ({"values": [{"shapeInfo": {"index": 0}, "element": "task"}]}, "element"),
-    "an element whose id is no GUID": ({"values": [{"shapeInfo": {"index": 0}, "element": {"type": "task", "id": "7"}}]}, "7"),
+    "an element that is not an object": ({"values": [{"shapeInfo": {"index": 0}, "element": "task"}]}, "element"),
+    "an element whose id is not a GUID": ({"values": [{"shapeInfo": {"index": 0}, "element": {"type": "task", "id": "7"}}]}, "7"),
     "attributes that are a list": ({"values": [{"shapeInfo": {"index": 0}, "element": {"type": "task", "attributes": []}}]}, "attributes"),
 }  # fmt: skip
 

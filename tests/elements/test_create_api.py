@@ -131,7 +131,7 @@ def test_allowed_and_refused_fields(desk: UpdateDesk) -> None:
     # Anna is no longer the author.
     place = f"elements[0] {found['id']}"
     desk.refuse(403, [{"id": found["id"]}],
-                f"{place}: only its authors and architects may change it; this needs the permission EditElement.")  # fmt: skip
+                f"{place}: only its authors and architects can change it; this needs the permission EditElement.")  # fmt: skip
 
 
 def test_a_token_is_the_author_of_its_elements(desk: UpdateDesk) -> None:
@@ -234,17 +234,17 @@ def test_a_reference_makes_its_target(desk: UpdateDesk) -> None:
     ("status", "related", "problems"),
     [
         (422, {"tools": [{"id": ID["erp"]}, new("system", attributes={"name": {"127": "x", "1033": 5}, "nme": {}})]},
-         ["tools[1]: name[127]: the culture is not possible here; possible: 1031 and 1033.",
+         ["tools[1]: name[127]: this culture is not allowed here; use 1031 or 1033.",
           "tools[1]: name[1033]: must be text.",
           "tools[1]: nme: the type system has no such attribute; similar: name."]),
         (422, {"tools": [new("user")]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
         (422, {"tools": [{"attributes": {}}]}, ["tools[0]: expected an id, or the type of a new element: a type of the facet it."]),
         (422, {"tools": [{"type": "system"}]}, ["tools[0]: a new element needs attributes, such as {\"name\": {\"1033\": \"Order parts\"}}."]),
         (422, {"tools": [new("system", related={"owner": [{"id": ID["ben"]}]})]},
-         ["tools[0]: related: is not possible for a new element in a reference; create it by an update of its own."]),
+         ["tools[0]: related: is not allowed for a new element in a reference; create the element in a separate update."]),
         (422, {"watchers": [new("system")]},
          ["watchers[0]: expected an id, or the type of a new element: user or userGroup."]),
-        (422, {"watchers": [new("user"), new("user"), {"id": ID["ben"]}]}, ["watchers: 3 references; at most 2 are possible."]),
+        (422, {"watchers": [new("user"), new("user"), {"id": ID["ben"]}]}, ["watchers: 3 references; at most 2 are allowed."]),
         (422, {"systems": [new("system")]}, ["systems[0]: expected the id of an existing element; this context cannot create elements."]),
         (422, {"nextSteps": [new("task")]}, ["nextSteps[0]: a task is created by drawing it: post it to the content of a diagram."]),
         (403, {"nextSteps": [new("processHouse")]},

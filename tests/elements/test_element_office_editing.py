@@ -323,7 +323,7 @@ def test_another_parent_moves_an_element(office: Office, wire: Api) -> None:
         ({"a-home": "javascript:alert(1)"}, "a-home", "Must not be an address that runs code."),
         ({"a-files": "[{"}, "a-files", "Invalid JSON"),
         ({"a-files": '[{"title": "x"}]'}, "a-files", "Must contain files with an address; all fields must be text."),
-        ({"r-parts": f"{ID['part']},{ID['part-2']},{ID['part']}"}, "r-parts", "3 references; at most 2 are possible."),
+        ({"r-parts": f"{ID['part']},{ID['part-2']},{ID['part']}"}, "r-parts", "3 references; at most 2 are allowed."),
         ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),

@@ -92,7 +92,7 @@ def test_unknown_parts(api: ApiClient, handbook: Storage, editor: str, rest: str
     refused(api.get(part(NOT_THERE, rest)), 404, NOT_THERE)
     refused(api.get(part("erp", rest), token=editor), 404, ID["erp"])  # of another facet
     refused(api.get(part("check-3", rest, "list"), token=editor), 404, ID["check-3"])  # of a type not in the view
-    refused(api.get(part("shape-check-3", rest), token=editor), 404, ID["shape-check-3"])  # a shape is no element
+    refused(api.get(part("shape-check-3", rest), token=editor), 404, ID["shape-check-3"])  # a shape is not an element
     for hidden in ("invoice", "order-1", "order-3", "retired"):
         refused(api.get(part(hidden, rest)), 404, ID[hidden])
     for no_guid in ("orders", "1", ID["order"][:-1], ID["order"].replace("-", ""), f"{{{ID['order']}}}"):

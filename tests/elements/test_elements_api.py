@@ -319,7 +319,7 @@ def test_addresses_are_those_of_the_request(handbook: Storage, api: ApiClient, s
         ("processes/views/tree/elements?$expandRelated=name", 400, "$expandRelated: 'name' is not a related context of this view's types."),
         ("processes/views/tree/elements?$orderby=name", 400, "$orderby: this operation takes $filter, $resources, $select, $expandRelated, $page, $pageSize and $pageSelectionKey."),
         ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select: is given more than once."),
-        ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is wrong at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
+        ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is invalid at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
         (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select and $expandRelated."),
     ],
 )  # fmt: skip
@@ -378,7 +378,7 @@ def test_all_invalid_parameters_are_reported_at_once(handbook: Storage, api: Api
     assert answer.status_code == 400
     assert answer.json()["message"] == "5 parameters are invalid."
     assert [each["error"].split(":")[0] for each in answer.json()["data"]] == [
-        "$top", "$select", "The filter is wrong at character 2 ((>>>)", "$page", "$pageSize",
+        "$top", "$select", "The filter is invalid at character 2 ((>>>)", "$page", "$pageSize",
     ]  # fmt: skip
 
 

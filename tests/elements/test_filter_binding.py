@@ -189,7 +189,7 @@ def test_operators_and_literals_of_each_data_type(data_type: DataType) -> None:
     tests, literals = FITTING[data_type]
     for asked, kind, text in comparisons(data_type.value):
         if asked not in tests:
-            assert f", which do not support {asked}; possible: " in message(text), text
+            assert f", which do not support {asked}; allowed: " in message(text), text
         elif kind not in literals:
             assert ": expected " in message(text), text
         else:
@@ -221,11 +221,11 @@ FIELDS = "id, versionId, creationId, type, state, stereotype, facetName and attr
         ("owner[127] -eq 'x'", "1 (>>>owner[127] -eq 'x')", "only attributes have cultures; there is no attribute owner"),
         ("nmae[1031] -eq 'x'", "1 (>>>nmae[1031] -eq 'x')", "there is no property nmae here; similar: name"),
         # operators and functions
-        ("Boolean -gt true", "9 (Boolean >>>-gt true)", "Boolean contains true or false, which do not support -gt; possible: -eq, -ne, -in and IsNull"),
-        ("id -lt 5", "4 (id >>>-lt 5)", "id contains GUIDs, which do not support -lt; possible: -eq, -ne, -in and IsNull"),
-        (f"owner -ge {ANNA}", f"7 (owner >>>-ge {ANNA[:26]}…)", "owner contains GUIDs, which do not support -ge; possible: -eq, -ne, -in and IsNull"),
-        ("Files -eq 'x'", "7 (Files >>>-eq 'x')", "Files contains files, which do not support -eq; possible: Contains, StartsWith, EndsWith and IsNull"),
-        ("Contains(Integer, '1')", "1 (>>>Contains(Integer, '1'))", "Integer contains numbers, which do not support Contains; possible: -eq, -ne, -gt, -ge, -lt, -le, -in and IsNull"),
+        ("Boolean -gt true", "9 (Boolean >>>-gt true)", "Boolean contains true or false, which do not support -gt; allowed: -eq, -ne, -in and IsNull"),
+        ("id -lt 5", "4 (id >>>-lt 5)", "id contains GUIDs, which do not support -lt; allowed: -eq, -ne, -in and IsNull"),
+        (f"owner -ge {ANNA}", f"7 (owner >>>-ge {ANNA[:26]}…)", "owner contains GUIDs, which do not support -ge; allowed: -eq, -ne, -in and IsNull"),
+        ("Files -eq 'x'", "7 (Files >>>-eq 'x')", "Files contains files, which do not support -eq; allowed: Contains, StartsWith, EndsWith and IsNull"),
+        ("Contains(Integer, '1')", "1 (>>>Contains(Integer, '1'))", "Integer contains numbers, which do not support Contains; allowed: -eq, -ne, -gt, -ge, -lt, -le, -in and IsNull"),
         # literals
         ("Integer -gt '5'", "13 (Integer -gt >>>'5')", "expected a number such as 12 or -0.5, not '5', because Integer contains numbers"),
         ("Integer -in (1, 2, x)", "20 (Integer -in (1, 2, >>>x))", "expected a number such as 12 or -0.5, not 'x', because Integer contains numbers"),
@@ -244,10 +244,10 @@ FIELDS = "id, versionId, creationId, type, state, stereotype, facetName and attr
     ],
 )  # fmt: skip
 def test_mistakes(text: str, place: str, problem: str) -> None:
-    assert message(text) == f"The filter is wrong at character {place}: {problem}."
+    assert message(text) == f"The filter is invalid at character {place}: {problem}."
 
 
 def test_any_attribute_without_attributes() -> None:
     assert message("attributes -eq x", Vocabulary.of([element_type("dot")], CULTURES)) == (
-        "The filter is wrong at character 1 (>>>attributes -eq x): the elements here have no attributes."
+        "The filter is invalid at character 1 (>>>attributes -eq x): the elements here have no attributes."
     )

@@ -168,7 +168,7 @@ def test_names_may_contain_dots_and_hyphens_and_be_keywords(name: str) -> None:
 def test_an_attribute_called_not_needs_an_operator_with_a_dash() -> None:
     assert parse_filter("not in -eq 1") == Not(0, eq(4, "in", 7, NumberLiteral(11, Decimal(1))))
     assert message("not in (1)") == (
-        "The filter is wrong at character 8 (not in >>>(1)): "
+        "The filter is invalid at character 8 (not in >>>(1)): "
         "expected an operator: -eq, -ne, -gt, -ge, -lt, -le or -in, not '('."
     )
 
@@ -191,7 +191,7 @@ END = "AND, OR or the end of the filter"
         ("()", "2 ((>>>))", f"expected {CONDITION}, not ')'"),
         ("NOT", "4 (NOT>>>)", f"the filter ends too early; expected {CONDITION}"),
         ("a eq 1 AND", "11 (a eq 1 AND>>>)", f"the filter ends too early; expected {CONDITION}"),
-        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&'; this character is possible in quotes only"),
+        ("a eq 1 &&", "8 (a eq 1 >>>&&)", f"expected {END}, not '&'; this character is allowed only in quotes"),
         # operators
         ("name", "5 (name>>>)", f"the filter ends too early; expected {OPERATOR}"),
         ("name like 'x'", "6 (name >>>like 'x')", f"expected {OPERATOR}, not 'like'"),
@@ -223,8 +223,8 @@ END = "AND, OR or the end of the filter"
         ("(a eq not)", "7 ((a eq >>>not))", "expected a value, not not; to compare with this word, put it in quotes: 'not'"),
         ("a eq (1)", "6 (a eq >>>(1))", f"expected {VALUE}, not '('"),
         ("a eq -x", "6 (a eq >>>-x)", f"expected {VALUE}, not '-x'"),
-        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@'; this character is possible in quotes only"),
-        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@'; this character is possible in quotes only"),
+        ("a eq @x", "6 (a eq >>>@x)", f"expected {VALUE}, not '@'; this character is allowed only in quotes"),
+        ("a eq x@y.z", "7 (a eq x>>>@y.z)", f"expected {END}, not '@'; this character is allowed only in quotes"),
         ("a eq two words", "10 (a eq two >>>words)", f"expected {END}, not 'words'; put text of several words in quotes"),
         ("a eq 1 b eq 2", "8 (a eq 1 >>>b eq 2)", f"expected {END}, not 'b'"),
         ("a eq 'x' 'y'", "10 (a eq 'x' >>>'y')", f"expected {END}, not 'y'"),
@@ -245,7 +245,7 @@ END = "AND, OR or the end of the filter"
         ("(a eq 1 b", "9 ((a eq 1 >>>b)", "expected AND, OR or a closing ), not 'b'"),
         ("a eq 1)", "7 (a eq 1>>>))", f"expected {END}, not ')'"),
         # characters that cannot be shown as they are
-        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' '; this character is possible in quotes only"),
+        ("a eq\n\x01", "6 (a eq >>> )", f"expected {VALUE}, not ' '; this character is allowed only in quotes"),
         ("a eq 'x\x00'", "8 (a eq 'x>>> ')", "a filter cannot contain a NUL character or half of a surrogate pair"),
         ("a eq \ud800", "6 (a eq >>> )", "a filter cannot contain a NUL character or half of a surrogate pair"),
         ("a " + "b" * 50, "3 (a >>>" + "b" * 30 + "…)", f"expected {OPERATOR}, not '{'b' * 40}…'"),
@@ -253,12 +253,12 @@ END = "AND, OR or the end of the filter"
     ],
 )  # fmt: skip
 def test_mistakes(text: str, place: str, problem: str) -> None:
-    assert message(text) == f"The filter is wrong at character {place}: {problem}."
+    assert message(text) == f"The filter is invalid at character {place}: {problem}."
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_filter(text: str) -> None:
-    assert message(text) == "The filter is empty; leave $filter out to have no filter."
+    assert message(text) == "The filter is empty; omit $filter to read without a filter."
 
 
 def test_the_length_is_limited() -> None:
@@ -269,8 +269,8 @@ def test_the_length_is_limited() -> None:
 def test_the_number_of_conditions_is_limited() -> None:
     assert len(list(predicates(parse_filter(" or ".join(["a eq 1"] * 100))))) == 100
     assert message(" or ".join(["a eq 1"] * 101)) == (
-        "The filter is wrong at character 1001 (…a eq 1 or a eq 1 or a eq 1 or >>>a eq 1): "
-        "a filter has at most 100 conditions; this is one more."
+        "The filter is invalid at character 1001 (…a eq 1 or a eq 1 or a eq 1 or >>>a eq 1): "
+        "a filter can have at most 100 conditions."
     )
 
 

@@ -33,12 +33,12 @@ BAD: list[tuple[Any, str]] = [
     (line(1, type="tga"), "unknown type 'tga'"),
     (line(1, facet="risks"), "the type tag is in the facet tags, not 'risks'"),
     (line(1, surprise=1), "unknown key 'surprise'"),
-    (line(1, versionId=guid(9)), "versionId is not possible for tag"),
-    (line(1, state="released"), "state is not possible for tag, which has no versions"),
+    (line(1, versionId=guid(9)), "versionId is not allowed for tag"),
+    (line(1, state="released"), "state is not allowed for tag, which has no versions"),
     (version(2, 3, "asleep", "1.0"), "unknown state 'asleep'"),
     (version(2, 3, "released", "one"), "version: must be <major>.<minor>"),
     (line(1, attributes={"nmae": {"1033": "x"}}), "nmae: the type tag has no such attribute"),
-    (line(1, attributes={"name": {"127": "x"}}), "name[127]: the culture is not possible; possible: 1031, 1033"),
+    (line(1, attributes={"name": {"127": "x"}}), "name[127]: this culture is not allowed here; use 1031 or 1033"),
     (line(1, attributes={"name": {"1033": 5}}), "name[1033]: must be text"),
     (line(1, attributes={"createdOn": {"127": "yesterday"}}), "createdOn: must be a date-time"),
     (line(1, attributes={"gotoUrl": {"1033": "x"}}), "gotoUrl: is derived and cannot be imported"),
@@ -126,7 +126,7 @@ CONTRADICTIONS: list[tuple[list[Any], str]] = [
             version(2, 4, "released", "2.0", "mainProcess"),
             version(5, 6, "released", "1.0"),
         ],
-        "children are possible on the newest version only",
+        "only the newest version can have children",
     ),
     (
         [
@@ -177,7 +177,7 @@ def test_existing_ids_of_versions_and_shapes_are_refused(house: Storage, tmp_pat
         assert err.getvalue().splitlines() == [
             f"line 1: {guid(3)}: the storage already has this version, of another element",
             f"line 2: the storage already has the shape {guid(50)}",
-            f"line 2: {guid(6)}: content: {guid(9)} already lives in a diagram of the storage",
+            f"line 2: {guid(6)}: content: {guid(9)} already belongs to a diagram of the storage",
         ]
 
 

@@ -57,7 +57,7 @@ def read(api: ApiClient, address: str, token: str | None, **headers: str) -> byt
 
 
 def change(handbook: Storage) -> None:
-    """A mark of its own, so that there is something to cache."""
+    """Write a separate mark, so that there is something to cache."""
     with tenant_scope(handbook):
         Element.objects.filter(id=ID["order"]).update(position=7)
 

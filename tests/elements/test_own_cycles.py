@@ -56,7 +56,7 @@ def test_states_of_other_cycles_are_unknown(small: Storage, tmp_path: Path) -> N
     with pytest.raises(CommandError, match="2 problems"):
         call_command("import_storage", "acme", "small", file, stderr=err)
     assert err.getvalue().splitlines() == [
-        f"line 1: {guid(1)}: unknown state 'open'; possible: checked, draft, gone, out, valid",
+        f"line 1: {guid(1)}: unknown state 'open'; allowed: checked, draft, gone, out, valid",
         "    1 more of this kind: line 2",
     ]
 

@@ -146,7 +146,7 @@ def test_a_concurrent_change_is_noticed(browser: Client, showcase: Storage) -> N
     mine, theirs = (form_of(browser.get(address).content.decode()) for _ in range(2))
     browser.post(address, theirs | {"lastName_127": "Theirs"})
     page = browser.post(address, mine | {"lastName_127": "Mine"}).content.decode()
-    assert "Somebody else has changed this in the meantime" in page
+    assert "Someone else has changed this in the meantime" in page
     assert attributes(showcase, AUDITOR)["lastName"] == {"127": "Theirs"}
     browser.post(address, form_of(page))
     assert attributes(showcase, AUDITOR)["lastName"] == {"127": "Mine"}

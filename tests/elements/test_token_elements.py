@@ -92,7 +92,7 @@ def test_the_element_of_a_token_in_use_cannot_be_deleted(api: ApiClient, house: 
     refused = api.delete(f"{DETAIL}/{issued.token.id}", token=architect)
     assert (refused.status_code, refused.json()["message"]) == (
         409,
-        f"{issued.token.id}: an active token calls as it: Nightly.",
+        f"{issued.token.id}: an active token acts for this user: Nightly.",
     )
     revoke_token(issued.token)
     assert api.delete(f"{DETAIL}/{issued.token.id}", token=architect).status_code == 200

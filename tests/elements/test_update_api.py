@@ -121,14 +121,14 @@ def test_a_stereotype_is_a_field_and_an_attribute(desk: UpdateDesk, element: Bod
 
 def test_stereotypes_are_refused(desk: UpdateDesk) -> None:
     both = order(stereotype="a", attributes={"stereotype": {"127": "b"}})
-    desk.refuse(422, [both], at("stereotype", "the field and the attribute differ; give one of them"))
+    desk.refuse(422, [both], at("stereotype", "the field and the attribute differ; send only one of them"))
     wrong = at("stereotype", "must be a single line of up to 200 characters")
     for text in ("a\nb", "x" * 201):
         desk.refuse(422, [order(stereotype=text)], wrong)
     values: list[Any] = [["core"], {}, 1, True]
     for value in values:
         desk.refuse(422, [texts(stereotype={"127": value})], wrong)
-    possible = "the culture is not possible here; possible: 127"
+    possible = "this culture is not allowed here; use 127"
     desk.refuse(422, [texts(stereotype={"1033": "core"})], at("stereotype[1033]", possible))
     desk.refuse(422, [{"id": ID["check-3"], "attributes": {"stereotype": {"127": "core"}}}],
                 at("stereotype", "the type task has no such attribute", "check-3"))  # fmt: skip
@@ -221,10 +221,10 @@ BAD = [
     ("images[127]", [{"title": "no address"}], "must contain files with an address; all fields must be text"),
     ("images[127]", [{"address": "a", "size": "1"}], "must contain objects with address, fullAddress, mimeType, protocol, title"),
     ("images[127]", [{"address": "a", "fullAddress": "javascript:x"}], CODE),
-    ("name[127]", "x", "the culture is not possible here; possible: 1031 and 1033"),
-    ("name[1036]", "x", "the culture is not possible here; possible: 1031 and 1033"),
-    ("name[en]", None, "the culture is not possible here; possible: 1031 and 1033"),
-    ("count[1033]", 1, "the culture is not possible here; possible: 127"),
+    ("name[127]", "x", "this culture is not allowed here; use 1031 or 1033"),
+    ("name[1036]", "x", "this culture is not allowed here; use 1031 or 1033"),
+    ("name[en]", None, "this culture is not allowed here; use 1031 or 1033"),
+    ("count[1033]", 1, "this culture is not allowed here; use 127"),
 ]  # fmt: skip
 
 
@@ -269,7 +269,7 @@ WRONG = [
     ("systems", [{"id": ID["erp"], "facetName": "x"}], "systems[0]", f"{ID['erp']} is in the facet it, not x"),
     ("systems", [{}], "systems[0]", NONE_HERE),
     ("systems", [{"type": "system", "attributes": {}}], "systems[0]", NONE_HERE),
-    ("owner", [{"id": ID["ben"]}, {"id": ID["anna"]}], "owner", "2 references; at most 1 are possible"),
+    ("owner", [{"id": ID["ben"]}, {"id": ID["anna"]}], "owner", "2 references; at most 1 are allowed"),
     ("measuredBy", [{"id": ID["erp"]}], "measuredBy", "is read-only"),
 ]
 
@@ -322,7 +322,7 @@ def test_all_problems_are_reported_and_nothing_is_changed(desk: UpdateDesk) -> N
     bad = order(attributes={"name": {"127": "x", "1033": 5}}, related={"systems": [{"id": UNKNOWN}]}, state="expired")
     problems = [
         at("", "the element is in the state inProcess; apply a transition to change its state", index=1),
-        at("name[127]", "the culture is not possible here; possible: 1031 and 1033", index=1),
+        at("name[127]", "this culture is not allowed here; use 1031 or 1033", index=1),
         at("name[1033]", "must be text", index=1),
         at("systems[0]", f"there is no element {UNKNOWN}", index=1),
         at("", "count cannot be changed in the state released; create a new version", "order-2", 2),
@@ -343,7 +343,7 @@ FORMS = [
     ({"count": 1}, [f"body: expected a list of elements, {SUCH_AS}."]),
     ({"elements": {}}, [f"body: expected a list of elements, {SUCH_AS}."]),
     ({"elements": [], "values": []}, [f"body: expected a list of elements, {SUCH_AS}."]),
-    ({"elements": [], "element": 1}, ["body: unknown field 'element'; possible: count and elements."]),
+    ({"elements": [], "element": 1}, ["body: unknown field 'element'; allowed: count and elements."]),
     ({"count": 2, "elements": [{"id": UNKNOWN}]}, ["count: is 2, but the list has 1 elements; correct it or leave it out."]),
     ({"count": False, "elements": []}, ["count: is False, but the list has 0 elements; correct it or leave it out."]),
     ([5, {"id": 5}, {"versionId": "x"}], [
@@ -396,7 +396,7 @@ def test_values_below_4_0_and_no_body(desk: UpdateDesk) -> None:
     response = desk.send(body, headers={"api-version": "3.0"})
     [found] = response.json()["values"]
     assert found == changed(DRAFT, found, scope={"1033": "x"})
-    wrong = f"values[0] {ID['order-3']}: scope[127]: the culture is not possible here; possible: 1031 and 1033."
+    wrong = f"values[0] {ID['order-3']}: scope[127]: this culture is not allowed here; use 1031 or 1033."
     desk.refuse(422, {"values": [texts(scope={"127": "x"})]}, wrong)
     assert desk.send({"elements": []}).json() == {"count": 0, "elements": []}
     viewer, listed = token_for(desk.storage), f"{RESTS}/processes/views/list/elements"

@@ -128,7 +128,7 @@ def test_only_authors_and_architects_change_an_element_with_authors() -> None:
     others, change = current(authors=(ID["ben"],)), {"id": ID["invoice"], "attributes": {"scope": {"1033": "x"}}}
     with pytest.raises(Forbidden) as raised:
         decide(change, state=others)
-    assert "only its authors and architects may change it" in raised.value.message
+    assert "only its authors and architects can change it" in raised.value.message
     assert decide(change, role=Role.ARCHITECT, state=others).versions == [INVOICE.version]
 
 

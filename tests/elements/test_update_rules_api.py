@@ -124,7 +124,7 @@ def test_only_authors_and_architects_change_elements_with_authors(desk: UpdateDe
     named = {"attributes": {"name": {"1033": "By another"}}}
     task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
     assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
-    mine = "only its authors and architects may change it; this needs the permission EditElement"
+    mine = "only its authors and architects can change it; this needs the permission EditElement"
     desk.refuse(403, [order(**named), task], at("", mine), at("", mine, "check-3", 1), token=other)
     administrator = token_for(desk.storage, Role.ADMINISTRATOR)
     desk.update({"id": ID["ben"], "attributes": {"roleEditor": {"127": True}}}, facet="users", token=administrator)

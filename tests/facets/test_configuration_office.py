@@ -1,4 +1,4 @@
-"""Editing the configuration in the back office: the API answers what was saved.
+"""Editing the configuration in the back office: the API returns what was saved.
 
 Two storages come from the same template, so their rows have the same ids; a change must not reach the other storage.
 """

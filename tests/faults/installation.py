@@ -1,4 +1,4 @@
-"""A whole installation to break: `manage.py serve` with two workers on a PostgreSQL of its own, and two storages."""
+"""An installation for fault tests: `manage.py serve` with two workers, its own PostgreSQL, and two storages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A steady load of readers and writers that remember what they were told, and the reckoning after it.
+"""A steady load of readers and writers that record every response, and the checks after it.
 
-Writers send what they were refused again with the same Idempotency-Key, as clients should: so everything that they
-have begun must be there once in the end, and whole.
+Writers repeat refused requests with the same Idempotency-Key, as clients should. So in the end every change must be
+stored completely, and once.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ Sit = Callable[..., HouseClient]
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 TICK = timedelta(microseconds=1)
 SPRING, AUTUMN = (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC))
-"""The instants at which the clocks of Berlin go from 2 to 3, and from 3 to 2."""
+"""The instants at which clocks in Berlin change from 2 to 3 o'clock, and from 3 to 2."""
 
 
 @pytest.mark.parametrize("change", [SPRING, AUTUMN], ids=["spring", "autumn"])

@@ -14,7 +14,7 @@ from repository_site.core.environment import PROJECT_DIR
 DATA = Path(__file__).with_name("matrix.json")
 PAGE = PROJECT_DIR / "docs/reference/permissions.md"
 CALLERS: Mapping[str, str] = {
-    "nobody": "sends no token; the storage does not allow anonymous access",
+    "nobody": "an anonymous caller without a token; the storage does not allow anonymous access",
     "stranger": "an administrator of another storage, with a token of that storage",
     "viewer": "",
     "analyzer": "",
@@ -25,7 +25,7 @@ CALLERS: Mapping[str, str] = {
     "administrator": "",
 }
 SUBJECTS: Mapping[str, str] = {
-    "inProcess": "a sub process with an author, in this state; the following rows likewise",
+    "inProcess": "a sub process with an author, in this state; the same for the following states",
     "inReview": "",
     "readyForQa": "",
     "readyForRelease": "",
@@ -43,8 +43,8 @@ Matrix = dict[str, dict[str, Row]]
 """By operation and subject: the statuses, in the order of callers."""
 HEAD = """# Permissions
 
-Each number is the status that the caller gets. `make docs` writes this page from the results of the tests, which send all
-these requests.
+Each number is the status that the caller gets. `make docs` writes this page from the results of the
+tests, which send all these requests.
 
 Callers are tokens with one role each:
 
@@ -54,11 +54,17 @@ Elements:
 
 {subjects}
 
-401 means missing or invalid credential, 403 that a permission is missing, 404 that the element does not exist for this
-caller, 409 that the state of the element does not allow the change, 422 that the change violates the type configuration.
-The server checks permissions before states. Operations that have two addresses or methods (GET or POST, DELETE or POST,
-`release/` or `rest/release/`) are listed once. The configuration of types, views and properties adds further rules: see
-[the API](api.md).
+| status | meaning |
+|---|---|
+| 401 | missing or invalid credential |
+| 403 | the caller lacks a permission |
+| 404 | the element does not exist for this caller |
+| 409 | the state of the element does not allow the change |
+| 422 | the change violates the type configuration |
+
+The server checks permissions before states. Operations with two addresses or methods (GET or POST,
+DELETE or POST, `release/` or `rest/release/`) are listed once. The configuration of types, views
+and properties adds further rules; see [the API](api.md).
 """
 
 

@@ -150,7 +150,7 @@ class Story(DraftStory):
         assert self.anna.refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
         text = "The task is assigned to another approver; only that approver or an administrator can decide it."
         assert self.people["dora"].refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
-        text = "The lifecycle of elements needs the role analyzer or one above it."
+        text = "Lifecycle and tasks require the role Analyzer or a higher one."
         assert self.vera.refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
         assert self.glance(self.first, self.second) == shown
         self.check_views(self.first, self.second, shown=self.second)

@@ -122,7 +122,7 @@ class DraftStory(Witness):
         assert self.anna.elements(part(self.first, "content")) == content
         assert self.vera.elements(part(self.first, "content")) == content
         self.check_closed(self.first, content[1], "released")
-        again = f"InProcessToReleased is not offered for subProcess {self.first} in the state released. No transition is offered now."
+        again = f"InProcessToReleased is not available for subProcess {self.first} in the state released. No transition is available."
         assert self.ben.refused(path) == (409, refusal(again))
         self.check_others()
 

@@ -32,7 +32,7 @@ VERBS = ("accept", "reject", "withdraw", "delegate")
 UNKNOWN = "ffffffff-0000-4000-8000-000000000000"
 ANOTHERS = "The task is assigned to another approver; only that approver or an administrator can decide it."
 NOT_YOURS = "Only the requester or an administrator can withdraw this."
-LIFECYCLE = "The lifecycle of elements needs the role analyzer or one above it."
+LIFECYCLE = "Lifecycle and tasks require the role Analyzer or a higher one."
 KINDS = {
     401: ("unauthorized", "volatile"),
     403: ("unauthorized", "volatile"),

@@ -90,10 +90,10 @@ def refusal(who: RoleRow, state: str, key: str) -> tuple[int, str] | None:
         return 403, f"{key} of {label} needs the permission {' or '.join(row.needs)}."
     if row.source != state:
         *others, last = [row.key for row in accepted(who.may, state)] or [""]
-        now = f"Offered now: {', '.join(others)} and {last}" if others else f"Offered now: {last}"
+        now = f"Available transitions: {', '.join(others)} and {last}" if others else f"Available transitions: {last}"
         return (
             409,
-            f"{key} is not offered for {label} in the state {state}. {now if last else 'No transition is offered now'}.",
+            f"{key} is not available for {label} in the state {state}. {now if last else 'No transition is available'}.",
         )
     return None
 

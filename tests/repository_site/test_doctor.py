@@ -222,7 +222,7 @@ class TestSettings:
 class TestServer:
     def test_no_server_listens(self) -> None:
         ((level, text),) = levels("server", Look(url=f"http://127.0.0.1:{free_port()}"))
-        assert (level, "does not answer" in text) == (Level.ERROR, True)
+        assert (level, "does not respond" in text) == (Level.ERROR, True)
 
     def test_no_address(self) -> None:
         assert levels("server", Look(url="file:///etc")) == [

@@ -78,7 +78,7 @@ def test_the_command_writes_the_snapshot(tmp_path: Path, capsys: pytest.CaptureF
 def test_tags_and_the_whole_are_described() -> None:
     document = openapi_document()
     assert document["info"]["description"]
-    assert document["servers"] == [{"url": "/", "description": "Where this document comes from."}]
+    assert document["servers"] == [{"url": "/", "description": "The server that provides this document."}]
     used = {tag for path in document["paths"].values() for operation in path.values() for tag in operation["tags"]}
     assert {each["name"] for each in document["tags"] if each["description"]} == used
     for path in document["paths"].values():

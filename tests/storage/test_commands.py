@@ -66,11 +66,11 @@ def test_provision_prints_the_tenant_alone_on_stdout() -> None:
 
 
 def test_provisioning_twice_is_an_error_without_exist_ok(storage: Storage) -> None:
-    with pytest.raises(CommandError, match="The storage acme/handbook exists already"):
+    with pytest.raises(CommandError, match="The storage acme/handbook already exists"):
         run("provision_storage", "acme", "handbook")
     assert run("provision_storage", "acme", "handbook", "--exist-ok", "--title", "Other") == (
         f"{storage.id}\n",
-        "acme/handbook exists already.\n",
+        "acme/handbook already exists.\n",
     )
     storage.refresh_from_db()
     assert storage.title == "Handbook"
@@ -196,7 +196,7 @@ def test_remove_shows_a_summary_and_asks(
         "             0 tokens",
         "             0 memberships of staff accounts",
         "  and the collection acme, which would be empty",
-        "Type acme/handbook to delete it: acme/handbook is deleted.",
+        "Type acme/handbook to delete it: acme/handbook was deleted.",
     ]
     assert list(Storage.objects.all()) == [other_storage]
 
@@ -262,14 +262,17 @@ def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, mon
     answers = iter([None, storage])
     monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
-    assert (out, err) == (f"{storage.id}\n", "acme/handbook exists already.\n")
+    assert (out, err) == (f"{storage.id}\n", "acme/handbook already exists.\n")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("list_storages nowhere", "There is no collection nowhere."),
-        ("issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00", "too late"),
+        (
+            "issue_token acme handbook --name t --role viewer --valid-until 9999-12-31T23:59:59-08:00",
+            "too far in the future",
+        ),
         (f"issue_token acme handbook --name {'x' * 201} --role viewer", "name: longer than 200 characters"),
         ("issue_token acme handbook --role viewer --name \udcff", "An argument is not valid UTF-8"),
         (f"provision_storage acme new --title {'x' * 201}", "title: longer than 200 characters"),

@@ -101,7 +101,7 @@ def test_an_address_is_unique_ignoring_case(storage: Storage) -> None:
     for key in ("handbook", "HandBook"):
         with pytest.raises(Conflict, match="already"):
             StorageFactory.create(key=key)
-    with pytest.raises(Conflict, match="letter case"):
+    with pytest.raises(Conflict, match="in more than case"):
         StorageFactory.create(collection="ACME")
     assert StorageCollection.objects.get(key="acme").storages.count() == 1
 
@@ -194,13 +194,16 @@ def test_every_template_of_the_project_loads() -> None:
     ("content", "message"),
     [
         ("{", "is not JSON: expecting property name"),
-        ("[]", "expected an object at the top"),
+        ("[]", "expected a JSON object at the top level"),
         ('{"name": "x"}', "title: expected a text; cultures: expected an object"),
         ({"name": "", "title": 3, "cultures": {"data": [1033]}}, "name: expected a text; title: expected a text"),
-        ({"facetts": {}}, "facetts: unknown section; known are cultures, facets"),
+        ({"facetts": {}}, "facetts: unknown section; the sections are cultures, facets"),
         ('{"name": "x", "name": "y"}', "the key 'name' occurs twice"),
         ({"cultures": {"data": "1033"}}, "cultures.data: expected a list of culture ids"),
-        ({"cultures": {"data": [1033], "defualt": 1033}}, "cultures.defualt: unknown field; known are data, default"),
+        (
+            {"cultures": {"data": [1033], "defualt": 1033}},
+            "cultures.defualt: unknown field; the fields are data, default",
+        ),
         ({"name": "x" * 201}, "name: longer than 200 characters"),
         ({"cultures": {"data": [1033], "default": 1031}}, "cultures: the default culture 1031 is not among"),
         ({"cultures": {"data": [1033, 1033]}}, "cultures: a data culture occurs twice"),

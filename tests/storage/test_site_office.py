@@ -112,11 +112,11 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
         ({"key": ""}, ["This field is required."]),
         (
             {"new_collection": "Rival"},
-            ["The collection rival exists already; ids must differ in more than letter case."],
+            ["The collection rival already exists; ids must differ in more than case."],
         ),
         (
             {"new_collection": "", "collection": "rival", "key": "HANDBOOK"},
-            ["The storage rival/HANDBOOK exists already (ids are compared ignoring letter case)."],
+            ["The storage rival/HANDBOOK already exists; ids are case-insensitive."],
         ),
         ({"title": "x" * 201}, ["Longer than 200 characters"]),
         (
@@ -219,7 +219,7 @@ def test_collections_are_created_and_deleted_while_empty(browser: Client, storag
     for key, told in (
         ("a b", "is not a valid id"),
         ("admin", "is reserved"),
-        ("ACME", "The collection acme exists already"),
+        ("ACME", "The collection acme already exists"),
     ):
         assert told in errors(browser.post(f"{address}add/", {"key": key}).content.decode())[0]
     browser.post(f"{address}add/", {"key": "new", "title": "New", "description": ""})

@@ -227,7 +227,7 @@ class GroupForm(PersonForm):
             required=False,
             initial=[str(each) for each in members],
             widget=MemberSelect(labels),
-            help_text=gettext_lazy("If the group is to approve something, each of its members can do so."),
+            help_text=gettext_lazy("Each member of the group can decide the tasks that are assigned to it."),
         )
 
     @property

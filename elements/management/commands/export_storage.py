@@ -15,7 +15,7 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Export the elements of a storage as a transfer file (NDJSON, one element version a line; gzip if the name\n"
+        "Export the elements of a storage as a transfer file (NDJSON, one element version per line; gzip if the name\n"
         "ends in .gz). `import_storage` imports it into another storage with the same type configuration, which\n"
         "`export_template` exports."
     )

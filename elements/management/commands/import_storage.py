@@ -17,7 +17,7 @@ from storage.tenancy.contexts import storage_at
 
 class Command(RepositoryCommand):
     help = (
-        "Import elements from a transfer file (NDJSON, one element version a line; gzip if the name ends in .gz).\n"
+        "Import elements from a transfer file (NDJSON, one element version per line; gzip if the name ends in .gz).\n"
         "The storage needs the type configuration that the file was made for; `list_storages` lists the storages.\n"
         "Import keeps ids, versions and time stamps, accepts lines in any order, and runs in one transaction: if any\n"
         "line is wrong, nothing is imported. Problems go to stderr with their line numbers, grouped by kind."
@@ -34,7 +34,7 @@ class Command(RepositoryCommand):
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="transfer file, or - for standard input")
         parser.add_argument("--dry-run", action="store_true", help="check and count, but import nothing")
-        parser.add_argument("--problems", metavar="FILE", help="write all problems to this file, one a line")
+        parser.add_argument("--problems", metavar="FILE", help="write all problems to this file, one per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         storage = storage_at(options["collection"], options["storage"])

@@ -74,7 +74,7 @@ class AttributeRules:
             text = _("must be a single line of up to %(limit)d characters") % {"limit": STEREOTYPE_LENGTH}
             raise invalid(place, text)
         if wanted[0] != new:
-            raise invalid(place, _("the field and the attribute differ; give one of them"))
+            raise invalid(place, _("the field and the attribute differ; send only one of them"))
         change.note(derived.STEREOTYPE, None, change.stereotype or None, new or None)
         change.changed.add(derived.STEREOTYPE)
         change.stereotype = new
@@ -125,8 +125,8 @@ class AttributeRules:
 
 
 def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Refusal:
-    words = {"known": listed(sorted(allowed), _("and"))}
-    text = _("the culture is not possible here; possible: %(known)s") % words
+    words = {"known": listed(sorted(allowed), _("or"))}
+    text = _("this culture is not allowed here; use %(known)s") % words
     return invalid(f"{place}[{printable(culture, 20)}]", text)
 
 

@@ -143,7 +143,7 @@ class _DrawingDecision:
             text = "attributes of an existing element cannot change here; update the element instead"
             self.findings.note(invalid(reference.place, text))
         if type.lives_in_diagrams:
-            text = f"{target.element} already lives in a diagram; create a new {type.key}"
+            text = f"{target.element} already belongs to a diagram; create a new {type.key}"
             raise invalid(reference.place, text)
         return target.element
 

@@ -65,7 +65,7 @@ class ReferenceRules:
             return
         if len(references) > related.max_occurrence:
             words = {"count": len(references), "most": related.max_occurrence}
-            self.findings.note(invalid(place, _("%(count)d references; at most %(most)d are possible") % words))
+            self.findings.note(invalid(place, _("%(count)d references; at most %(most)d are allowed") % words))
         found = [self.findings.attempt(self._target, each, name, related) for each in references]
         wanted = [each for each in found if each is not None]
         if len(wanted) == len(references) and wanted != old:

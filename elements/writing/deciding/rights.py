@@ -85,9 +85,9 @@ class Rights:
 def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> Refusal:
     reasons = {
         Lock.ARCHITECT: _("only architects can change a %(type)s") % {"type": type.key},
-        Lock.NOT_CURRENT_USER: _("only its authors and architects may change it"),
+        Lock.NOT_CURRENT_USER: _("only its authors and architects can change it"),
     }
-    reason = reasons.get(lock, _("it cannot be changed by this caller"))
+    reason = reasons.get(lock, _("the caller cannot change it"))
     text = _("%(reason)s; this needs the permission %(permission)s")
     return forbidden(place, text % {"reason": reason, "permission": permission})
 

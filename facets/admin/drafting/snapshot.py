@@ -113,5 +113,5 @@ def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
     found: Any = getattr(request, "configuration_snapshot", None)
     if found is None:
         found = ConfigurationSnapshot(storage_of(request), read_rows())
-        request.configuration_snapshot = found  # type: ignore[attr-defined]  # read once a request
+        request.configuration_snapshot = found  # type: ignore[attr-defined]  # read once per request
     return cast("ConfigurationSnapshot", found)

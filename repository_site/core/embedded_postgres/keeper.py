@@ -51,7 +51,7 @@ def start_keeper(paths: ServerPaths) -> None:
 def keep(paths: ServerPaths) -> NoReturn:
     """Run the keeper from its start to its end."""
     # Handlers, because ignored signals would stay ignored in child processes. A `pkill python` must not end the keeper
-    # before it ends the users of the server.
+    # before it ends the processes that use PostgreSQL.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     signal.signal(signal.SIGALRM, lambda *_: state.cut_log(paths))
@@ -114,6 +114,6 @@ def wait_until_down(paths: ServerPaths, seconds: float) -> bool:
 
 
 def log(message: str) -> None:
-    """Write a line in the format of the server; our standard error is its log file."""
+    """Write a line in the log format of PostgreSQL; our standard error is its log file."""
     now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
     sys.stderr.write(f"{now} [{os.getpid()}] keeper: {message}\n")

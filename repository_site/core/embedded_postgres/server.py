@@ -1,4 +1,4 @@
-"""Creation, start and set-up of the server. The caller has start.lock and a lease."""
+"""Creation, start and set-up of PostgreSQL. The caller has start.lock and a lease."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ KIND_NAMES = {
 # The 422 of operations that can answer with warnings.
 WARNING = "Error422OrWarning"
 WARNING_TEXT = (
-    "The content violates the configuration (`type` is `error`), or validation rules warn (`type` is `warning`). To"
-    " apply the transition in spite of warnings, send `ignoreWarnings=true`. `data` lists all problems."
+    "The content violates the configuration (`type` is `error`), or validation rules report warnings (`type` is"
+    " `warning`). To apply the transition despite the warnings, send `ignoreWarnings=true`. `data` lists all problems."
 )
 WARNING_KIND = ("warning", "dialog")
 ERROR_SCHEMA: dict[str, Any] = {
@@ -64,7 +64,7 @@ ERROR_SCHEMA: dict[str, Any] = {
         "message": {"type": "string", "description": "The problem in one or two sentences, for a person."},
         "output": {
             "type": "string",
-            "description": "Suggestion how a user interface shows the message.",
+            "description": "Suggests how a user interface presents the message.",
             "enum": ["volatile", "permanent", "dialog", "inline"],
         },
         "type": {
@@ -109,7 +109,7 @@ SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "symbio-auth-token",
-        "description": "API token in a header of its own, for clients that cannot set `Authorization`.",
+        "description": "API token in a separate header, for clients that cannot set `Authorization`.",
     },
     "tokenQuery": {
         "type": "apiKey",
@@ -136,7 +136,7 @@ PATH_PARAMETERS = {
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
     "transitionId": (OpenApiTypes.STR, "Name of the transition, case-insensitive."),
     "type": (OpenApiTypes.STR, "Key of the type, case-insensitive."),
-    "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition although validation rules warn."),
+    "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition despite warnings."),
 }
 # Request body of a POST that takes none.
 NO_BODY: dict[str, Any] = {
@@ -156,8 +156,8 @@ WRITING_HEADERS = {
         " that change one element."
     ),
     "Idempotency-Key": (
-        "Key chosen by the client. For a day the server executes requests with the same key only once, and repeats the"
-        " response."
+        "Key chosen by the client. Within 24 hours, the server executes requests with the same key only once and"
+        " answers repeated requests with the first response."
     ),
 }
 

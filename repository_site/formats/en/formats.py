@@ -1,4 +1,4 @@
-"""How English pages write dates: one way that nobody reads the wrong way round. Django's own are American."""
+"""Date formats of English pages, unambiguous for all readers. Django's own formats are American."""
 
 DATE_FORMAT = "j F Y"
 DATETIME_FORMAT = "j F Y, H:i"

@@ -101,7 +101,7 @@ def _doors() -> Iterator[Finding]:
     if "*" in settings.ALLOWED_HOSTS:
         yield warning(
             "settings",
-            "the server answers under every host name",
+            "the server accepts every host name",
             "List the hosts in REPOSITORY_ALLOWED_HOSTS; the host of the public address is always allowed.",
         )
     wide = [str(each) for each in settings.TRUSTED_PROXIES if each.prefixlen < WIDEST[each.version]]
@@ -192,8 +192,8 @@ def server(look: Look) -> Iterator[Finding]:
             answer = json.load(response)
     except urllib.error.HTTPError as problem:
         text = problem.read(200).decode(errors="replace")
-        yield error("server", f"{address} answers {problem.code}: {text}", start)
+        yield error("server", f"{address} returns {problem.code}: {text}", start)
     except (OSError, ValueError) as problem:
-        yield error("server", f"{address} does not answer: {problem}", start)
+        yield error("server", f"{address} does not respond: {problem}", start)
     else:
         yield ok("server", f"{address}: {', '.join(f'{name} {state}' for name, state in answer.items())}")

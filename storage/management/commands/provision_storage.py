@@ -77,12 +77,12 @@ class Command(RepositoryCommand):
         try:
             storage = existing or self._provision(options)
         except Conflict:
-            # Somebody else created it after the look-up.
+            # Someone else created it after the look-up.
             existing = read_storage(*address) if options["exist_ok"] else None
             if existing is None:
                 raise
             storage = existing
-        self.stderr.write(f"{storage} {'exists already' if existing else 'is ready'}.")
+        self.stderr.write(f"{storage} {'already exists' if existing else 'is ready'}.")
         self.stdout.write(str(storage.id))
 
     def _provision(self, options: dict[str, Any]) -> Storage:

@@ -42,9 +42,9 @@ class Command(RepositoryCommand):
         if not others:
             self.stderr.write(f"  and the collection {storage.collection}, which would be empty")
         if not options["yes"] and not self._confirmed(name):
-            raise CommandError(f"Nothing was deleted: the answer was not {name}.")
+            raise CommandError(f"Nothing was deleted: the confirmation was not {name}.")
         remove_storage(storage, lambda models: with_progress(models, "Tables", len(models)))
-        self.stderr.write(f"{name} is deleted.")
+        self.stderr.write(f"{name} was deleted.")
 
     def _summary(self, storage: Storage, *, with_tables: bool) -> Iterator[tuple[str, int]]:
         counts = tenant_row_counts(storage)

@@ -99,7 +99,7 @@ class TestTheList:
         set_task(house, task, assignee_id=ID["ben"], requester_id=ID["ben"])
         for name in ("ben", "dora"):
             grant(house, name, approver=True, inactive=False)
-        assert "Ben is the requester and therefore cannot decide (four eyes)." in listed(client)[0]
+        assert "Ben is the requester and therefore cannot decide (four-eyes principle)." in listed(client)[0]
 
     def test_reasons_are_current_and_not_those_of_the_last_run(self, house: Storage) -> None:
         client, task = boss(house), open_task(house)

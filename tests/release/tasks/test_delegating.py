@@ -49,7 +49,7 @@ class TestDelegating:
         for assignee, text in (
             ("eve", f"the user {ID['eve']} is inactive."),
             ("vera", f"the user {ID['vera']} has no role with the permission ApproveElement."),
-            ("anna", f"the user {ID['anna']} is the requester (four eyes)."),
+            ("anna", f"the user {ID['anna']} is the requester (four-eyes principle)."),
             ("crew", f"there is no user {ID['crew']}."),
             ("erp", f"there is no user {ID['erp']}."),
             ("released-1", f"there is no user {ID['released-1']}."),

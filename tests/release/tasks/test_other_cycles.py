@@ -92,7 +92,7 @@ class TestOtherCycles:
         set_state(house, "released", ID["requestToExpire-1"])
         change_cycle(house, *ways, without=without)
         before = fingerprints(house)
-        text = f"The release cycle no longer has this transition {WAY['released']}; reject or withdraw the task."
+        text = f"The release cycle no longer has the transition {WAY['released']}; reject or withdraw the task."
         for caller, each in ((ben, task), (cora, task), (ben, other)):
             refused(act(caller, each, "accept"), 409, text)
         assert fingerprints(house) == before
@@ -134,7 +134,7 @@ class TestOtherCycles:
         """The request has no end of its own, and a retired version is no longer valid."""
         change_cycle(house, replace(self.END, ends_version=False))
         anna, ben = desk(user="anna"), desk(user="ben")
-        text = "validUntil: only a request to end a version takes this, not End."
+        text = "validUntil: only a transition that ends a version accepts this, not End."
         refused(anna.apply("released", "End", "", {"validUntil": LATER}), 422, text)
         anna.applied("released", "End", "")
         (task,) = anna.tasks("?assignee=all")

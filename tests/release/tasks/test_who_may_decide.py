@@ -29,7 +29,7 @@ from tests.release.task_calls import (
 )
 
 pytestmark = pytest.mark.django_db
-FOUR_EYES = "You cannot decide your own request (four eyes); only an administrator can."
+FOUR_EYES = "You cannot decide your own request (four-eyes principle); only an administrator can."
 
 
 class TestWhoMayDecide:

@@ -32,8 +32,8 @@ def test_the_case_of_a_transition_does_not_matter(caller: HouseClient) -> None:
             [step] = caller.steps("inProcess")
             assert step["transitionId"] == "InProcessToInReview"
             refusal(caller.apply("inProcess", key), 409, "error", "dialog",
-                    f"InProcessToInReview is not offered for subProcess {ID['inProcess-1']} in the state inReview. Offered "
-                    "now: InReviewToInProcess, InReviewToReadyForQA and InReviewToReadyForRelease.")  # fmt: skip
+                    f"InProcessToInReview is not available for subProcess {ID['inProcess-1']} in the state inReview. Available "
+                    "transitions: InReviewToInProcess, InReviewToReadyForQA and InReviewToReadyForRelease.")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["inProcess", "inProcess-1"])
@@ -51,12 +51,12 @@ def test_the_id_of_an_element_means_its_newest_version(desk: MakeClient, house: 
     assert anna.offered("order") == anna.offered(own)
     assert anna.offered("order-2") == ["ReleasedToRequestToExpire"]
     refusal(anna.apply("order", "ReleasedToRequestToExpire"), 409, "error", "dialog",
-            f"ReleasedToRequestToExpire is not offered for subProcess {own} in the state inProcess. Offered now: "
+            f"ReleasedToRequestToExpire is not available for subProcess {own} in the state inProcess. Available transitions: "
             "InProcessToInReview, InProcessToReadyForQA and InProcessToReadyForRelease.")  # fmt: skip
     refusal(ben.apply("order-2", "InProcessToReleased"), 409, "error", "dialog",
-            f"InProcessToReleased is not offered for subProcess {ID['order-2']} in the state released. No transition is offered now.")  # fmt: skip
+            f"InProcessToReleased is not available for subProcess {ID['order-2']} in the state released. No transition is available.")  # fmt: skip
     refusal(ben.apply("order-1", "InProcessToReleased"), 409, "error", "dialog",
-            f"InProcessToReleased is not offered for subProcess {ID['order-1']} in the state expired. No transition is offered now.")  # fmt: skip
+            f"InProcessToReleased is not available for subProcess {ID['order-1']} in the state expired. No transition is available.")  # fmt: skip
     refusal(vera.apply("order", "InProcessToReleased"), 403, "unauthorized", "volatile",
             f"InProcessToReleased of subProcess {ID['order-2']} needs the permission ApproveElement.")  # fmt: skip
     refusal(vera.apply(own, "InProcessToReleased"), 404, "error", "volatile", f"There is no element {own}.")
@@ -86,8 +86,8 @@ def test_the_version_is_chosen_again_after_the_draft_was_deleted(desk: MakeClien
     with pytest.raises(Conflict) as refused:
         step_from(anna, stale, "InProcessToInReview", ID["order"])
     assert refused.value.message == (
-        f"InProcessToInReview is not offered for subProcess {ID['order-2']} in the state released. "
-        "Offered now: ReleasedToRequestToExpire."
+        f"InProcessToInReview is not available for subProcess {ID['order-2']} in the state released. "
+        "Available transitions: ReleasedToRequestToExpire."
     )
     assert contents(house) == stored
     assert step_from(anna, stale, expire, ID["order"]) == ID["order-2"]

@@ -89,7 +89,7 @@ def test_the_second_of_two_callers_gets_a_conflict(desk: MakeClient, house: Stor
     ben, dora = desk(user="ben"), desk(user="dora")
     assert ben.apply("inProcess", "InProcessToReleased").status_code == 200
     refusal(dora.apply("inProcess", "InProcessToReleased"), 409, "error", "dialog",
-            f"InProcessToReleased is not offered for subProcess {ID['inProcess-1']} in the state released. No transition is offered now.")  # fmt: skip
+            f"InProcessToReleased is not available for subProcess {ID['inProcess-1']} in the state released. No transition is available.")  # fmt: skip
     assert entries(house) == 1
 
 

@@ -164,7 +164,7 @@ def test_another_content_type(caller: HouseClient, house: Storage) -> None:
 def test_only_a_request_to_expire_takes_an_end(desk: MakeClient, house: Storage) -> None:
     anna, ben = desk(user="anna"), desk(user="ben")
     later = {"validUntil": "2027-12-31T00:00:00"}
-    text = "validUntil: only a request to end a version takes this, not {}."
+    text = "validUntil: only a transition that ends a version accepts this, not {}."
     for caller, key in ((anna, "InProcessToInReview"), (ben, "InProcessToReleased")):
         refusal(caller.apply("inProcess", key, "", later), 422, "error", "inline", text.format(key))
     # Earlier problems (D83) still come first.

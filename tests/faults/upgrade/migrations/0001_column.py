@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """A column with a default, which stands in the catalogue and in no row."""
+    """Add a column with a default, which is stored in the catalogue and not in the rows."""
 
     dependencies = [("elements", "0001_initial")]
     operations = [

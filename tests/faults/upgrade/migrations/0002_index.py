@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """An index that is built while others write."""
+    """Build an index while others write."""
 
     atomic = False
     dependencies = [("upgrade", "0001_column")]

@@ -2,8 +2,8 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """Columns get another type, which no row has to be written anew for; but every prepared statement that reads them
-    has to be prepared anew."""
+    """Change the type of columns without rewriting rows. Every prepared statement that reads them must be prepared
+    again."""
 
     dependencies = [("upgrade", "0002_index")]
     operations = [
