@@ -110,11 +110,6 @@ def _insert(token: ApiToken) -> None:
         raise Conflict(_("This token has already been issued. Its value is shown only once.")) from None
 
 
-def present_digest(value: str) -> bytes:
-    """Return the digest of a token that was issued or used since the last change of the secret key."""
-    return token_digest(value, settings.SECRET_KEY)
-
-
 def recognise_token(value: str, context: Context) -> Caller:
     """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown.
 
