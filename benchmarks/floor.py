@@ -16,7 +16,9 @@ from zoneinfo import ZoneInfo
 import orjson
 from psycopg_pool import ConnectionPool
 
-ZONE = ZoneInfo(os.environ.get("BENCHMARK_ZONE", "UTC"))
+from repository_site.core import environment
+
+ZONE = ZoneInfo(environment.TIME_ZONE.read())
 CULTURES = ("1031", "1033")
 BATCH = 500
 
