@@ -231,7 +231,6 @@ def moment(value: datetime) -> Wire:
 
 
 def application() -> Callable[..., Iterable[bytes]]:
-    """Make the WSGI program of a worker process."""
     import gc
 
     from repository_site.operations.server import keep_to_core

@@ -51,7 +51,7 @@ class BenchmarkInstallation:
         self.run("-m", "benchmarks.storages", str(self.folder), orjson.dumps(storages).decode())
         self.postgres.ensure_running()
         with self.connect() as connection:
-            if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [BYPASS_ROLE]).fetchone():
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [BYPASS_ROLE]).fetchone():
                 connection.execute(f"CREATE ROLE {BYPASS_ROLE} LOGIN BYPASSRLS")
             connection.execute(f"GRANT {EmbeddedPostgres.ROLE} TO {BYPASS_ROLE}")
             # Statistics and visibility map as autovacuum would leave them.
@@ -73,7 +73,6 @@ class BenchmarkInstallation:
 
     @cached_property
     def tokens(self) -> dict[str, str]:
-        """Administrator tokens by the key of their storage."""
         found: dict[str, str] = orjson.loads((self.folder / "tokens.json").read_bytes())
         return found
 

@@ -44,8 +44,6 @@ def new_scope() -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class StorageClient:
-    """A client of one storage of the service."""
-
     client: TimingClient
     token: str
     key: str
@@ -92,8 +90,6 @@ class StorageClient:
 
 @dataclass(frozen=True)
 class Contenders:
-    """The three servers that are compared."""
-
     installation: BenchmarkInstallation
     service: BenchmarkServer
     floor: BenchmarkServer

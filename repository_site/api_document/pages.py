@@ -32,7 +32,6 @@ AS_GET = "ByPost"
 
 
 def page_of(context: Context, language: str) -> str:
-    """Return the page for a context, with the addresses of this context."""
     collection, storage = context.path.strip("/").split("/")
     page = _page_in(language, context.storage is not None)
     return page.replace(COLLECTION, collection).replace(STORAGE, storage)

@@ -150,7 +150,6 @@ _TOKEN_SQL = (
 
 
 def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
-    """Return the token of this context that has one of these digests."""
     storage = context.storage.id if context.storage else None
     collection = context.collection.id if context.collection and storage is None else None
     sql = _TOKEN_SQL.format(digests=", ".join(["%s"] * len(digests)))
@@ -184,7 +183,6 @@ def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None
 
 
 def context_of_token(token: ApiToken) -> Context:
-    """Return the context that the token was issued for."""
     if token.storage is not None:
         return Context(ContextType.STORAGE, token.storage.collection, token.storage)
     if token.collection is not None:
@@ -193,7 +191,6 @@ def context_of_token(token: ApiToken) -> Context:
 
 
 def tokens_of(context: Context) -> QuerySet[ApiToken]:
-    """Return the tokens that were issued for this context."""
     return ApiToken.objects.filter(
         storage=context.storage, collection=context.collection if context.storage is None else None
     )

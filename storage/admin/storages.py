@@ -42,7 +42,6 @@ LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'
 
 
 def storage_path(storage: Storage) -> str:
-    """Return the path of the pages of a storage."""
     return Context(ContextType.STORAGE, storage.collection, storage).path
 
 

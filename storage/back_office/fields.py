@@ -101,8 +101,6 @@ def uuids_of(text: Any) -> list[UUID]:
 
 
 class MomentInput(forms.DateTimeInput):
-    """Native date and time input of the browser."""
-
     input_type = "datetime-local"
 
     def __init__(self) -> None:

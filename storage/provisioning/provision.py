@@ -97,7 +97,6 @@ def _write_cultures(storage: Storage, cultures: CultureSet) -> None:
 
 
 def tenant_row_counts(storage: Storage) -> dict[str, int]:
-    """Return the number of rows of a storage in each tenant table."""
     with tenant_scope(storage):
         return {model._meta.db_table: model._default_manager.count() for model in tenant_models()}
 

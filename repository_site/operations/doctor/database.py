@@ -100,7 +100,6 @@ def migrations(look: Look) -> Iterator[Finding]:
 
 
 def pending(executor: MigrationExecutor | None = None) -> list[str]:
-    """Return the migrations that are not applied."""
     executor = executor or MigrationExecutor(connection)
     return [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
 
