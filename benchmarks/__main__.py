@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from pathlib import Path
 
 from benchmarks import report
@@ -132,8 +131,7 @@ def measure_first_requests(run: Run, contenders: Contenders) -> None:
 
 
 def first_and_next(storage: StorageClient) -> float:
-    path = f"{storage.view}?$resources=attributes,related,children&$pageSize=1"
-    first, following = (checked("first request", storage.client.get(path, storage.token)) for _ in range(2))
+    first, following = (checked("first request", storage.page(size=1)) for _ in range(2))
     return first.seconds - following.seconds
 
 
@@ -141,18 +139,14 @@ def measure_transfer(run: Run) -> None:
     """Measure export and import in versions a second (W8)."""
     installation, file, target = run.installation, run.folder / "export.ndjson", (COLLECTION, "imported")
     file.unlink(missing_ok=True)
-    started = time.perf_counter()
-    installation.run("manage.py", "export_storage", COLLECTION, READ, str(file))
-    exporting = time.perf_counter() - started
+    exporting = installation.run("manage.py", "export_storage", COLLECTION, READ, str(file))
     versions = sum(1 for line in file.open("rb") if b'"attributes"' in line)
-    if installation.storage("imported"):  # left by a run that was interrupted
+    if installation.storage_id("imported"):  # left by a run that was interrupted
         installation.run("manage.py", "remove_storage", *target, "--yes")
     installation.run("manage.py", "provision_storage", *target)
-    started = time.perf_counter()
-    installation.run("manage.py", "import_storage", *target, str(file))
-    importing = time.perf_counter() - started
+    importing = installation.run("manage.py", "import_storage", *target, str(file))
     installation.run("manage.py", "remove_storage", *target, "--yes")
-    rows = [["export", f"{versions / exporting:,.0f}"], ["import", f"{versions / importing:,.0f}"]]
+    rows = [("export", f"{versions / exporting:,.0f}"), ("import", f"{versions / importing:,.0f}")]
     text = f"W8, {versions:,} versions, including the start of the commands.\n\n"
     run.report.add("Transfer", text + report.table(["", "versions a second"], rows))
 
@@ -161,8 +155,9 @@ def measure_memory(run: Run, contenders: Contenders) -> None:
     """Measure the memory of workers that have answered all requests of the run before."""
     count = run.scale.requests
     contenders.service.forget_peak_memory()
-    for send in with_progress(mixed_requests(contenders, count), "Memory", count):
-        checked("memory", send())
+    send = mixed_requests(contenders)
+    for number in with_progress(range(count), "Memory", count):
+        checked("memory", send(number))
     peak = contenders.service.peak_memory()
     run.report.limit(f"Memory of a worker over {count:,} mixed requests", peak, most=200, unit=" MB")
 

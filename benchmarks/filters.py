@@ -6,21 +6,30 @@ rendering. Only `Contains` matches more in a larger storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
 
-BEGIN = datetime(2026, 1, 2, 3, 4, 5)
-"""First time stamp of the generated elements, which are a second apart."""
+import orjson
+
+from elements.sample import BEGIN, sample_lines
+
 STRIDE = 7_919
 """A prime that divides no size, so that successive numbers lead to different places."""
 PAGE = 100
 
-MakeFilter = Callable[[int, Sequence[str], int], str]
-"""Makes a filter from the number of the request, the names of the first elements and the number of all elements."""
+NAMES = 1_000
 
 
-def _name(number: int, names: Sequence[str]) -> str:
-    return names[number * STRIDE % len(names)]
+@cache
+def _names() -> list[str]:
+    """Return the names of the first processes, which are the same in a storage of any size."""
+    processes = list(sample_lines(NAMES))[-NAMES:]
+    return [orjson.loads(line)["attributes"]["name"]["1033"] for line in processes]
+
+
+def _name(number: int) -> str:
+    return _names()[number * STRIDE % NAMES]
 
 
 def _digits(number: int) -> str:
@@ -28,28 +37,29 @@ def _digits(number: int) -> str:
     return str(10_000_000 + number * 55_623_059 % 90_000_000)
 
 
-def name_starts(number: int, names: Sequence[str], elements: int) -> str:
+def name_starts(number: int, elements: int) -> str:
     """Match some eleven elements: a larger storage gets more digits."""
-    return f"StartsWith(name, '{_name(number, names).split()[0]} {_digits(number)[: len(str(elements)) - 3]}')"
+    return f"StartsWith(name, '{_name(number).split()[0]} {_digits(number)[: len(str(elements)) - 3]}')"
 
 
-def name_in(number: int, names: Sequence[str], elements: int) -> str:
-    return "name -in ({})".format(", ".join(f"'{_name(number + place, names)}'" for place in (0, 331, 662)))
+def name_in(number: int, elements: int) -> str:
+    return "name -in ({})".format(", ".join(f"'{_name(number + place)}'" for place in (0, 331, 662)))
 
 
-def date_range(number: int, names: Sequence[str], elements: int) -> str:
+def date_range(number: int, elements: int) -> str:
     """Match as many elements as a page has."""
     start = BEGIN + timedelta(seconds=number * STRIDE % (elements - PAGE))
     return f"changedOn -ge {start.isoformat()} AND changedOn -lt {(start + timedelta(seconds=PAGE)).isoformat()}"
 
 
-FILTERS: dict[str, MakeFilter] = {
-    "name -eq": lambda number, names, elements: f"name -eq '{_name(number, names)}'",
+# Made from the number of the request and the number of elements.
+FILTERS: dict[str, Callable[[int, int], str]] = {
+    "name -eq": lambda number, elements: f"name -eq '{_name(number)}'",
     "StartsWith": name_starts,
     "-in": name_in,
     "date range": date_range,
     # Two words of ten end in an r, so two elements in a thousand match.
-    "Contains": lambda number, names, elements: f"Contains(name, 'r {_digits(number)[:2]}')",
+    "Contains": lambda number, elements: f"Contains(name, 'r {_digits(number)[:2]}')",
 }
 # These match a part of the storage of any size. Their totals are cached after the first request.
 WIDE_FILTERS = {

@@ -16,7 +16,9 @@ from zoneinfo import ZoneInfo
 import orjson
 from psycopg_pool import ConnectionPool
 
-ZONE = ZoneInfo(os.environ.get("BENCHMARK_ZONE", "UTC"))
+from repository_site.core import environment
+
+ZONE = ZoneInfo(environment.TIME_ZONE.read())
 CULTURES = ("1031", "1033")
 BATCH = 500
 
@@ -229,7 +231,6 @@ def moment(value: datetime) -> Wire:
 
 
 def application() -> Callable[..., Iterable[bytes]]:
-    """Make the WSGI program of a worker process."""
     import gc
 
     from repository_site.operations.server import keep_to_core

@@ -27,9 +27,6 @@ BYPASS_ROLE = "benchmark_bypass"
 COLLECTION = "bench"
 WORKERS = 2
 MEGABYTE = 1_000_000
-# Names of the first thousand processes, whose version ids are consecutive (see `elements.sample`).
-NAMES_SQL = """SELECT attributes -> 'name' ->> '1033' FROM elements_elementversion WHERE storage_id = %s
-    AND id BETWEEN '00000000-0000-0004-0000-000000000000' AND '00000000-0000-0004-0000-0000000003e7' ORDER BY id"""
 
 
 class BenchmarkInstallation:
@@ -54,7 +51,7 @@ class BenchmarkInstallation:
         self.run("-m", "benchmarks.storages", str(self.folder), orjson.dumps(storages).decode())
         self.postgres.ensure_running()
         with self.connect() as connection:
-            if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [BYPASS_ROLE]).fetchone():
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [BYPASS_ROLE]).fetchone():
                 connection.execute(f"CREATE ROLE {BYPASS_ROLE} LOGIN BYPASSRLS")
             connection.execute(f"GRANT {EmbeddedPostgres.ROLE} TO {BYPASS_ROLE}")
             # Statistics and visibility map as autovacuum would leave them.
@@ -68,26 +65,14 @@ class BenchmarkInstallation:
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.database_url("postgres"), autocommit=True)
 
-    def storage(self, key: str) -> tuple[str, str] | None:
-        """Return id and time zone of a storage."""
-        with self.connect() as connection:
-            return connection.execute(
-                "SELECT id::text, time_zone FROM storage_storage WHERE key = %s", [key]
-            ).fetchone()
-
     def storage_id(self, key: str) -> str:
-        found = self.storage(key)
-        if found is None:
-            sys.exit(f"error: {self.folder} has no storage {key}; run with --only-make first")
-        return found[0]
-
-    def names(self, key: str) -> list[str]:
+        """Return the id of a storage, or an empty text."""
         with self.connect() as connection:
-            return [name for (name,) in connection.execute(NAMES_SQL, [self.storage_id(key)])]
+            found = connection.execute("SELECT id::text FROM storage_storage WHERE key = %s", [key]).fetchone()
+            return found[0] if found else ""
 
     @cached_property
     def tokens(self) -> dict[str, str]:
-        """Administrator tokens by the key of their storage."""
         found: dict[str, str] = orjson.loads((self.folder / "tokens.json").read_bytes())
         return found
 
@@ -105,13 +90,15 @@ class BenchmarkInstallation:
                 while content.read(1 << 20):
                     pass
 
-    def run(self, *arguments: str) -> None:
-        """Run a Python program in the environment of this installation."""
+    def run(self, *arguments: str) -> float:
+        """Run a Python program in the environment of this installation, and return the seconds that it took."""
+        started = time.perf_counter()
         done = subprocess.run(
             [sys.executable, *arguments], cwd=PROJECT_DIR, env=self.environ, stdout=subprocess.DEVNULL, check=False
         )
         if done.returncode:
             sys.exit(f"error: {' '.join(arguments)} ended with {done.returncode}")
+        return time.perf_counter() - started
 
     def serve(self, target: str = "", **environ: str) -> BenchmarkServer:
         """Start the service, or another WSGI program (`module:factory`) under the same server."""
@@ -129,7 +116,7 @@ class BenchmarkInstallation:
             )
         server = BenchmarkServer(process, port)
         self.servers.append(server)
-        server.wait()
+        server.wait_until_ready()
         return server
 
     def close(self) -> None:
@@ -142,7 +129,7 @@ class BenchmarkServer:
     process: subprocess.Popen[bytes]
     port: int
 
-    def wait(self) -> None:
+    def wait_until_ready(self) -> None:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             if self.process.poll() is not None:

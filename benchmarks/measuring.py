@@ -18,8 +18,6 @@ SLOW = 1.0
 
 @dataclass
 class Workload:
-    """The same requests, sent by several contenders."""
-
     title: str
     contenders: dict[str, Send]
     times: int = 20

@@ -147,7 +147,6 @@ urlpatterns = [
 
 
 def application() -> Callable[..., Any]:
-    """Make the WSGI program of a worker process."""
     import gc
 
     from django.core.wsgi import get_wsgi_application

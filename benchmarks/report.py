@@ -35,7 +35,6 @@ class Report:
     all_met: bool = True
 
     def limit(self, title: str, value: float, *, most: float | None = None, least: float = 0, unit: str = "") -> None:
-        """Compare a measured value with its upper or lower limit."""
         is_met = value >= least if most is None else value <= most
         self.all_met &= is_met
         text = f"at least {least:g}{unit}" if most is None else f"at most {most:g}{unit}"

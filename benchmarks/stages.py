@@ -44,7 +44,6 @@ watch = StopWatch()
 
 
 def application() -> Callable[..., Any]:
-    """Make the WSGI program of a worker process."""
     from repository_site.operations.server import worker_application
 
     inner = worker_application()

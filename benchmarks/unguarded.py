@@ -27,7 +27,6 @@ def limited(sql: str) -> str:
 
 
 def application() -> Callable[..., Any]:
-    """Make the WSGI program of a worker process."""
     from django.db.backends.utils import CursorWrapper
 
     from repository_site.core.database.base import DatabaseWrapper

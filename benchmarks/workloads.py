@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
@@ -12,7 +11,7 @@ from uuid import UUID
 
 import orjson
 
-from benchmarks.filters import FILTERS, STRIDE
+from benchmarks.filters import FILTERS, PAGE, STRIDE
 from benchmarks.http_client import TimedResponse, TimingClient
 from benchmarks.installation import BYPASS_ROLE, COLLECTION, BenchmarkInstallation, BenchmarkServer
 from benchmarks.measuring import Send, Workload, checked
@@ -45,8 +44,6 @@ def new_scope() -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class StorageClient:
-    """A client of one storage of the service."""
-
     client: TimingClient
     token: str
     key: str
@@ -60,11 +57,15 @@ class StorageClient:
     def view(self) -> str:
         return f"{self.api}/rest/facets/processes/views/detail/elements"
 
-    def page(self, number: int = 1, more: str = "") -> TimedResponse:
-        return self.client.get(f"{self.view}?{PARTS}&$page={number}&$pageSize=100{more}", self.token)
+    def page(self, number: int = 1, size: int = PAGE, more: str = "") -> TimedResponse:
+        return self.client.get(f"{self.view}?{PARTS}&$page={number}&$pageSize={size}{more}", self.token)
 
     def filtered(self, text: str) -> TimedResponse:
-        return self.page(1, f"&$filter={quote(text)}")
+        return self.page(more=f"&$filter={quote(text)}")
+
+    def search(self, title: str, number: int) -> TimedResponse:
+        """Send one of the filters of W5."""
+        return self.filtered(FILTERS[title](number, self.elements))
 
     def one(self, number: int) -> TimedResponse:
         return self.client.get(f"{self.view}/{process_id(number % self.elements)}", self.token)
@@ -89,8 +90,6 @@ class StorageClient:
 
 @dataclass(frozen=True)
 class Contenders:
-    """The three servers that are compared."""
-
     installation: BenchmarkInstallation
     service: BenchmarkServer
     floor: BenchmarkServer
@@ -99,12 +98,10 @@ class Contenders:
     @classmethod
     def start(cls, installation: BenchmarkInstallation) -> Contenders:
         service = installation.serve()
-        storage, zone = installation.storage(READ) or ("", "UTC")
         environ = {
-            "BENCHMARK_STORAGE": storage,
+            "BENCHMARK_STORAGE": installation.storage_id(READ),
             "BENCHMARK_WRITTEN": installation.storage_id(WRITTEN),
             "BENCHMARK_BASE": f"http://127.0.0.1:{service.port}/{COLLECTION}/{READ}",
-            "BENCHMARK_ZONE": zone,
             "BENCHMARK_DATABASE": installation.database_url(BYPASS_ROLE),
         }
         floor = installation.serve("benchmarks.floor:application", **environ)
@@ -140,7 +137,7 @@ class Contenders:
 def workloads(contenders: Contenders) -> list[Workload]:
     storage, written = contenders.storage(), contenders.storage(WRITTEN)
     floor, plain = contenders.floor.client(), contenders.plain.client()
-    names, released = contenders.installation.names(READ), cycle(RELEASED)
+    released = cycle(RELEASED)
 
     def floor_update(number: int) -> TimedResponse:
         path = f"/{process_id(THEIRS[number % len(THEIRS)])}"
@@ -170,24 +167,23 @@ def workloads(contenders: Contenders) -> list[Workload]:
         PLAIN: lambda number: plain.get(f"/elements/{process_id(spread(number))}/"),
     }
     whole: dict[str, Send] = {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: floor.get("/all")}
-    filtered = {f"W5 {title}": partial(_filtered, storage, names, make) for title, make in FILTERS.items()}
     return [
         Workload("W1 list of 100", page(1), 40, {PLAIN: 10}),
         Workload("W2 one element", one, 120, {PLAIN: 8}),
         Workload("W3 update of one element", {SERVICE: written.update, FLOOR: floor_update}, 40),
         Workload("W4 page 90 of 100", page(90), 40, {PLAIN: 10}),
         Workload("W1 after a change", {SERVICE: page_after_change}, 12),
-        *(Workload(title, {SERVICE: send}, 12) for title, send in filtered.items()),
+        *(Workload(f"W5 {title}", {SERVICE: partial(storage.search, title)}, 12) for title in FILTERS),
         Workload("W6 list of transitions", {SERVICE: written.transitions}, 10),
         Workload("W6 new version and release", {SERVICE: new_version_and_release}, 5),
         Workload("W7 whole list", whole, 1),
     ]
 
 
-def mixed_requests(contenders: Contenders, count: int) -> list[Callable[[], TimedResponse]]:
-    """Return requests of all kinds: of twenty, two pages, a filter, an update, a list of transitions, single reads."""
+def mixed_requests(contenders: Contenders) -> Send:
+    """Send requests of all kinds: of twenty, two pages, a filter, an update, a list of transitions, single reads."""
     storage, written = contenders.storage(), contenders.storage(WRITTEN)
-    names, makes = contenders.installation.names(READ), list(FILTERS.values())
+    titles = list(FILTERS)
 
     def send(number: int) -> TimedResponse:
         if number % 50 == 0:
@@ -198,17 +194,11 @@ def mixed_requests(contenders: Contenders, count: int) -> list[Callable[[], Time
         if number % 10 == 0:
             return storage.page(1 + number // 10 % 90)
         if number % 20 == 5:
-            return _filtered(storage, names, makes[number // 20 % len(makes)], number)
+            return storage.search(titles[number // 20 % len(titles)], number)
         if number % 20 == 11:
             return written.update(number // 20)
         if number % 20 == 17:
             return written.transitions(number)
         return storage.one(number * 7)
 
-    return [partial(send, number) for number in range(count)]
-
-
-def _filtered(
-    storage: StorageClient, names: list[str], make: Callable[[int, list[str], int], str], number: int
-) -> TimedResponse:
-    return storage.filtered(make(number, names, storage.elements))
+    return send

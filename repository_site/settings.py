@@ -59,7 +59,6 @@ DEBUG = False
 PROJECT_DIR = environment.PROJECT_DIR
 ROOT_URLCONF = "repository_site.urls"
 STORAGE_URLCONF = "repository_site.storage_urls"
-WSGI_APPLICATION = "repository_site.wsgi.application"
 
 INSTALLED_APPS = [
     "repository_site",
@@ -168,22 +167,14 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = "repository_site.formats"
 LOCALE_PATHS = [PROJECT_DIR / "repository_site/locale"]
 TIME_ZONE = "UTC"
-USE_I18N = True
-USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [PROJECT_DIR / "repository_site/assets"]
 WHITENOISE_USE_FINDERS = True
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 # Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True

@@ -28,7 +28,6 @@ class KeptAnswer:
 
 
 def request_digest(parts: Iterable[str], body: bytes) -> bytes:
-    """Return a digest that is equal for equal requests."""
     return hashlib.sha256(b"\0".join([*(part.encode() for part in parts), body])).digest()
 
 
@@ -67,7 +66,6 @@ def claim_key(caller: str, key: str, digest: bytes, now: datetime) -> KeptAnswer
 
 
 def keep_answer(caller: str, key: str, body: bytes, headers: dict[str, str]) -> None:
-    """Store the response of the request that claimed the key."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE storage_answeredrequest SET body = %s, headers = %s WHERE caller = %s AND key = %s",

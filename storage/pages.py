@@ -40,7 +40,6 @@ View = Callable[..., HttpResponseBase]
 
 
 def storage_of(request: HttpRequest) -> Storage:
-    """Return the storage of the requested page."""
     return cast("Storage", request.storage)  # type: ignore[attr-defined]  # set by StoragePathMiddleware
 
 

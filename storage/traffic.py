@@ -100,7 +100,6 @@ ADD_SQL = """INSERT INTO storage_requestcount AS kept
 
 
 def write_counts() -> bool:
-    """Write the counts of this process, and return whether that succeeded."""
     tallies = counter.take()
     if not tallies:
         return True
@@ -146,6 +145,5 @@ def start_writing() -> None:
 
 
 def forget_old_hours() -> int:
-    """Delete old counts, and return the number of rows."""
     deleted, _ = RequestCount.objects.filter(hour__lt=timezone.now() - timedelta(days=KEPT_DAYS)).delete()
     return deleted

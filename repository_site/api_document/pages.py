@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -32,31 +31,7 @@ PREFIX = "/{collectionId}/{storageId}/_api/", "/{collectionId}/_admin/_api/"
 AS_GET = "ByPost"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownResponse:
-    status: str
-    text: str
-    example: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownOperation:
-    id: str
-    method: str
-    path: str
-    short_path: str
-    summary: str
-    description: str
-    also_by_post: bool
-    parameters: list[dict[str, Any]]
-    body: str
-    takes_body: bool
-    answers: list[ShownResponse]
-    links: list[str]
-
-
 def page_of(context: Context, language: str) -> str:
-    """Return the page for a context, with the addresses of this context."""
     collection, storage = context.path.strip("/").split("/")
     page = _page_in(language, context.storage is not None)
     return page.replace(COLLECTION, collection).replace(STORAGE, storage)
@@ -78,16 +53,17 @@ def _page_in(language: str, is_storage: bool) -> str:
 
 def groups(is_storage: bool) -> Iterator[dict[str, Any]]:
     for tag in openapi_document()["tags"]:
-        operations = [each for each in shown_operations(tag["name"]) if _is_here(each, tag["name"], is_storage)]
+        name = tag["name"]
+        operations = [each for each in shown_operations(name) if _is_here(each["id"], name, is_storage)]
         if operations:
-            yield {"name": tag["name"], "description": tag["description"], "operations": operations}
+            yield {"name": name, "description": tag["description"], "operations": operations}
 
 
-def _is_here(operation: ShownOperation, tag: str, is_storage: bool) -> bool:
-    return tag != ADMINISTRATION if is_storage else tag == ADMINISTRATION or operation.id in EVERYWHERE
+def _is_here(operation: str, tag: str, is_storage: bool) -> bool:
+    return tag != ADMINISTRATION if is_storage else tag == ADMINISTRATION or operation in EVERYWHERE
 
 
-def shown_operations(tag: str) -> Iterator[ShownOperation]:
+def shown_operations(tag: str) -> Iterator[dict[str, Any]]:
     """Yield the operations of a tag. A read by POST is shown with its GET."""
     for path, operations in openapi_document()["paths"].items():
         for method, operation in operations.items():
@@ -96,23 +72,23 @@ def shown_operations(tag: str) -> Iterator[ShownOperation]:
                 yield shown(path, method, operation, operations)
 
 
-def shown(path: str, method: str, operation: dict[str, Any], beside: dict[str, Any]) -> ShownOperation:
+def shown(path: str, method: str, operation: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     has_fields = content.get("schema", {}).get("maxProperties") != 0
-    return ShownOperation(
-        id=operation["operationId"],
-        method=method.upper(),
-        path=path,
-        short_path=path.removeprefix(PREFIX[0]).removeprefix(PREFIX[1]),
-        summary=operation["summary"],
-        description=_plain(operation["description"]),
-        also_by_post=beside.get("post", {}).get("operationId") == operation["operationId"] + AS_GET,
-        parameters=[_parameter(each) for each in operation["parameters"]],
-        body=_text(content["example"]) if "example" in content else "",
-        takes_body=bool(content) and has_fields,
-        answers=[_answer(status, each) for status, each in sorted(operation["responses"].items())],
-        links=sorted(operation["responses"]["200"].get("links", {})),
-    )
+    return {
+        "id": operation["operationId"],
+        "method": method.upper(),
+        "path": path,
+        "short_path": path.removeprefix(PREFIX[0]).removeprefix(PREFIX[1]),
+        "summary": operation["summary"],
+        "description": _plain(operation["description"]),
+        "also_by_post": beside.get("post", {}).get("operationId") == operation["operationId"] + AS_GET,
+        "parameters": [_parameter(each) for each in operation["parameters"]],
+        "body": _text(content["example"]) if "example" in content else "",
+        "takes_body": bool(content) and has_fields,
+        "answers": [_answer(status, each) for status, each in sorted(operation["responses"].items())],
+        "links": sorted(operation["responses"]["200"].get("links", {})),
+    }
 
 
 def _parameter(parameter: dict[str, Any]) -> dict[str, Any]:
@@ -130,13 +106,13 @@ def _parameter(parameter: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer(status: str, response: dict[str, Any]) -> ShownResponse:
+def _answer(status: str, response: dict[str, Any]) -> dict[str, str]:
     if "$ref" in response:
         response = openapi_document()["components"]["responses"][response["$ref"].rpartition("/")[2]]
     examples = [each["example"] for each in response.get("content", {}).values() if "example" in each]
     # Errors all have the same body, so only successes show an example.
     shown = _text(examples[0]) if examples and status == "200" else ""
-    return ShownResponse(status, _plain(response.get("description", "")), shown)
+    return {"status": status, "text": _plain(response.get("description", "")), "example": shown}
 
 
 def _plain(markdown: str) -> str:

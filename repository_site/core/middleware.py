@@ -28,11 +28,13 @@ _reading = threading.BoundedSemaphore(BODIES_AT_ONCE)
 log = structlog.get_logger("request")
 
 
-class RequestLogMiddleware:
-    """Gives the request its id, and writes one log line when the response is ready."""
-
+class Middleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+
+
+class RequestLogMiddleware(Middleware):
+    """Gives the request its id, and writes one log line when the response is ready."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
@@ -54,11 +56,8 @@ class RequestLogMiddleware:
         return response
 
 
-class TrustedProxyMiddleware:
+class TrustedProxyMiddleware(Middleware):
     """Uses X-Forwarded-* headers of trusted proxies, and removes them from all other requests (D1)."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if self._is_trusted(request.META.get("REMOTE_ADDR", "")):
@@ -99,12 +98,9 @@ def _without_port(address: str) -> str:
     return address.partition(":")[0] if address.count(":") == 1 else address
 
 
-class ApiRequestMiddleware:
+class ApiRequestMiddleware(Middleware):
     """Reads request bodies up to the limit (D28). Below `_api`, it also requires https where that is configured, and
     removes a trailing slash without a redirect (D1)."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         is_api = is_api_path(request.path_info)

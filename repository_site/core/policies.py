@@ -8,7 +8,7 @@ from http import HTTPStatus
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from repository_site.core.middleware import GetResponse
+from repository_site.core.middleware import Middleware
 from repository_site.core.rest.errors import is_api_path
 
 NAME = "Content-Security-Policy"
@@ -38,11 +38,8 @@ API = written({"default-src": "'none'", "base-uri": "'none'", "form-action": "'n
 NO_PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
-class PolicyMiddleware:
+class PolicyMiddleware(Middleware):
     """Sets the policies of all responses, files and errors included, unless the view has set its own."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)

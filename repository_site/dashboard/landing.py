@@ -7,7 +7,6 @@ operator sets REPOSITORY_PUBLIC_STORAGE_LIST; then they see the storages that al
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from django.conf import settings
@@ -29,18 +28,6 @@ MOST = 50
 CANDIDATES = 4 * MOST
 # A shorter list needs no search.
 FEW = 10
-
-
-@dataclass(frozen=True, slots=True)
-class StorageCard:
-    """A storage that the visitor may enter. `office` is empty for readers."""
-
-    title: str
-    path: str
-    description: str
-    pages: str
-    office: str
-    document: str
 
 
 @require_safe
@@ -66,7 +53,7 @@ def landing_page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _cards(account: StaffAccount | None, text: str) -> Iterator[StorageCard]:
+def _cards(account: StaffAccount | None, text: str) -> Iterator[dict[str, str]]:
     for storage in _storages(account, text):
         if account is not None and account.is_superuser:
             yield _card(storage, is_office=True)
@@ -95,16 +82,16 @@ def _is_public(storage: Storage) -> bool:
     return bool(settings.PUBLIC_STORAGE_LIST) and storage.anonymous_access == AnonymousAccess.READ
 
 
-def _card(storage: Storage, *, is_office: bool) -> StorageCard:
+def _card(storage: Storage, *, is_office: bool) -> dict[str, str]:
     base = f"{_base()}{Context(ContextType.STORAGE, storage.collection, storage).path}"
-    return StorageCard(
-        storage.title or str(storage),
-        str(storage),
-        storage.description,
-        f"{base}/",
-        f"{base}/admin/" if is_office else "",
-        f"{base}/_api/docs",
-    )
+    return {
+        "title": storage.title or str(storage),
+        "path": str(storage),
+        "description": storage.description,
+        "pages": f"{base}/",
+        "office": f"{base}/admin/" if is_office else "",
+        "document": f"{base}/_api/docs",
+    }
 
 
 def _base() -> str:

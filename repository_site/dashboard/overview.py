@@ -141,7 +141,6 @@ def _release_tiles(request: HttpRequest, weeks: list[Week]) -> list[Tile]:
 
 
 def _stuck(request: HttpRequest) -> list[StuckTask]:
-    """Return the oldest stuck tasks."""
     found = open_tasks_of(request)
     oldest = found.stuck[:NUMBER_OF_TASKS]
     rows = task_rows(request, list(Task.objects.filter(id__in=oldest))) if oldest else []
@@ -172,7 +171,6 @@ def _change(change: LatestChange, labels: Labels, elements: dict[str, Any], dire
 
 
 def _next_steps(request: HttpRequest) -> list[NextStep]:
-    """Return the suggestions that the caller can follow."""
     caller = caller_of(request)
     found = []
     if Role.ADMINISTRATOR in caller.roles:

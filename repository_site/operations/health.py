@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -12,6 +10,7 @@ from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import check_pool
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
+from repository_site.core.middleware import Middleware
 from repository_site.core.rest.rendering import answer
 
 NO_STORE = {"Cache-Control": "no-store"}
@@ -19,11 +18,8 @@ NO_STORE = {"Cache-Control": "no-store"}
 _migrated = False
 
 
-class HealthMiddleware:
+class HealthMiddleware(Middleware):
     """Answers before the host is checked: probes use addresses and any host name."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         page = {"/healthz": healthz, "/readyz": readyz}.get(request.path_info)

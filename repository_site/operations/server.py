@@ -47,19 +47,12 @@ class Bind:
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> Bind:
-        host, separator, port = text.rpartition(":")
-        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise ValueError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
-        return cls(host.strip("[]"), int(port))
-
-    @classmethod
     def argument(cls, text: str) -> Bind:
         """Parse an argument of the command line."""
-        try:
-            return cls.parse(text)
-        except ValueError as problem:
-            raise argparse.ArgumentTypeError(str(problem)) from None
+        host, separator, port = text.rpartition(":")
+        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
+        return cls(host.strip("[]"), int(port))
 
     @property
     def url(self) -> str:

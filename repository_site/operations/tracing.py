@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 
 from repository_site import __version__
 from repository_site.core.database.base import watch_trips
-from repository_site.core.middleware import GetResponse
+from repository_site.core.middleware import Middleware
 from repository_site.operations.metrics.requests import METHODS, operation_name
 
 try:
@@ -65,11 +65,8 @@ def stop_tracing() -> None:
     _tracer = _stop_watching = None
 
 
-class TracingMiddleware:
+class TracingMiddleware(Middleware):
     """Records a span for each request, in the trace of the caller if the request names one."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if _tracer is None:

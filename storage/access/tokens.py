@@ -112,11 +112,6 @@ def _insert(token: ApiToken) -> None:
         raise Conflict(_("This token has already been issued. Its value is shown only once.")) from None
 
 
-def present_digest(value: str) -> bytes:
-    """Return the digest of a token that was issued or used since the last change of the secret key."""
-    return token_digest(value, settings.SECRET_KEY)
-
-
 def recognise_token(value: str, context: Context) -> Caller:
     """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown.
 
@@ -157,7 +152,6 @@ _TOKEN_SQL = (
 
 
 def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
-    """Return the token of this context that has one of these digests."""
     storage = context.storage.id if context.storage else None
     collection = context.collection.id if context.collection and storage is None else None
     sql = _TOKEN_SQL.format(digests=", ".join(["%s"] * len(digests)))
@@ -191,7 +185,6 @@ def _note_use(token: ApiToken, now: datetime, digest: bytes, which: str) -> None
 
 
 def context_of_token(token: ApiToken) -> Context:
-    """Return the context that the token was issued for."""
     if token.storage is not None:
         return Context(ContextType.STORAGE, token.storage.collection, token.storage)
     if token.collection is not None:
@@ -200,7 +193,6 @@ def context_of_token(token: ApiToken) -> Context:
 
 
 def tokens_of(context: Context) -> QuerySet[ApiToken]:
-    """Return the tokens that were issued for this context."""
     return ApiToken.objects.filter(
         storage=context.storage, collection=context.collection if context.storage is None else None
     )

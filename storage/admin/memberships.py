@@ -23,9 +23,9 @@ from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from repository_site.core.problems import Warned
 from storage.access.memberships import MembershipTerms, admit, change_membership, dismiss
-from storage.admin.tokens.storage_tokens import ADMINISTRATORS, name_users
+from storage.admin.tokens.storage_tokens import ADMINISTRATORS, NamingList
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
-from storage.back_office.cells import NOTHING, ago, badge, badges, role_badges
+from storage.back_office.cells import NOTHING, account_badges, ago, badges, role_badges
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.back_office.fields import RoleField, UserField
 from storage.models import StaffAccount, Storage, StorageMembership
@@ -75,12 +75,6 @@ class AdmissionForm(MembershipForm):
     )
 
 
-class MembershipList(ChangeList):
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        name_users(request, self.result_list)
-
-
 @admin.register(StorageMembership, site=storage_office)
 class StorageMembershipAdmin(StorageModelAdmin):
     viewers = ADMINISTRATORS
@@ -102,7 +96,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
         return found.order_by(*self.ordering)
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
-        return MembershipList
+        return NamingList
 
     # Columns
 
@@ -113,9 +107,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
     @admin.display(description=gettext_lazy("person"))
     def person(self, membership: StorageMembership) -> SafeString:
         account = membership.account
-        found = [badge(_("Site administrator"), "info")] if account.is_superuser else []
-        if not account.is_active or not account.is_staff:
-            found.append(badge(_("Cannot sign in"), "danger"))
+        found = account_badges(account)
         return format_html("{} {}", account.get_full_name(), badges(found) if found else "")
 
     @admin.display(description=gettext_lazy("roles"))

@@ -22,10 +22,9 @@ from unfold.widgets import UnfoldAdminUUIDInputWidget
 
 from storage.access.callers import find_user
 from storage.admin.site_base import SiteModelAdmin
-from storage.admin.tokens.pages import uuids_of
 from storage.back_office import site_office
-from storage.back_office.cells import ago, badge, badges
-from storage.back_office.fields import RoleField
+from storage.back_office.cells import account_badges, ago, badge, badges
+from storage.back_office.fields import RoleField, uuids_of
 from storage.back_office.role_texts import role_names
 from storage.models import StaffAccount, Storage, StorageMembership
 
@@ -195,10 +194,7 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
 
     @admin.display(description=gettext_lazy("status"))
     def kind(self, account: StaffAccount) -> SafeString:
-        found = [badge(_("Site administrator"), "info")] if account.is_superuser else []
-        if not account.is_active or not account.is_staff:
-            found.append(badge(_("Cannot sign in"), "danger"))
-        return badges(found)
+        return badges(account_badges(account))
 
     @admin.display(description=gettext_lazy("storages"))
     def storages_shown(self, account: StaffAccount) -> SafeString:

@@ -29,10 +29,10 @@ from repository_site.core.problems import NotFound
 from storage.admin.charts import traffic_charts
 from storage.admin.provisioning_forms import FIELDSETS, ProvisionForm, culture_name
 from storage.admin.site_base import SiteModelAdmin
-from storage.admin.tokens.pages import uuids_of
 from storage.back_office import site_office
 from storage.back_office.cells import ago, badge, badges, number, size, two_lines
 from storage.back_office.domain_forms import FormPage
+from storage.back_office.fields import uuids_of
 from storage.models import Storage, StorageSize, TokenState
 from storage.provisioning.sizes import measure_storage
 from storage.tenancy.contexts import Context, ContextType
@@ -42,7 +42,6 @@ LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'
 
 
 def storage_path(storage: Storage) -> str:
-    """Return the path of the pages of a storage."""
     return Context(ContextType.STORAGE, storage.collection, storage).path
 
 

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from repository_site.core.problems import Unauthenticated
 from storage.access.callers import Caller, anonymous_reader
 from storage.access.staff import staff_caller
-from storage.access.tokens import present_digest, recognise_token
+from storage.access.tokens import recognise_token, token_digest
 from storage.models import AnonymousAccess
 from storage.tenancy.contexts import Context
 
@@ -32,7 +32,8 @@ def digest_in_header(request: Request) -> bytes:
     """Return the digest of the token in a header, to look it up together with the context; empty without a token."""
     header = request.META.get("HTTP_AUTHORIZATION", "")
     value = header.partition(" ")[2] if header[:7].lower() == "bearer " else request.headers.get(TOKEN_NAME, "")
-    return present_digest(value.strip()) if value.strip() else b""
+    # Tokens that were last used before a change of the secret key are looked up again later.
+    return token_digest(value.strip(), settings.SECRET_KEY) if value.strip() else b""
 
 
 def presented_token(request: Request, context: Context) -> str | None:

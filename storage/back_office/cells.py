@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from storage.back_office.role_texts import role_names
+from storage.models import StaffAccount
 
 NOTHING = "–"
 SOON = 60
@@ -34,6 +35,13 @@ def badges(found: Iterable[SafeString]) -> SafeString:
 
 def two_lines(first: str, second: str) -> SafeString:
     return format_html('<span class="block">{}</span><span class="access-second-line">{}</span>', first, second)
+
+
+def account_badges(account: StaffAccount) -> list[SafeString]:
+    found = [badge(_("Site administrator"), "info")] if account.is_superuser else []
+    if not account.is_active or not account.is_staff:
+        found.append(badge(_("Cannot sign in"), "danger"))
+    return found
 
 
 def role_badges(roles: Iterable[str]) -> SafeString:

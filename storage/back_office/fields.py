@@ -81,7 +81,7 @@ class UserSelect(UnfoldAdminAutocompleteWidget):
 
     def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> Any:
         """Return the chosen user as the only option; the browser loads others."""
-        chosen = [user for each in value if (user := _as_uuid(each))]
+        chosen = [user for each in value for user in uuids_of(each)]
         names = user_names(self.storage, chosen)
         self.choices = [("", ""), *((str(each), names.get(each, str(each))) for each in chosen)]
         return forms.Select.optgroups(self, name, value, attrs)
@@ -92,16 +92,15 @@ class UserField(forms.UUIDField):
         super().__init__(widget=UserSelect(storage), required=False, **options)
 
 
-def _as_uuid(text: str) -> UUID | None:
+def uuids_of(text: Any) -> list[UUID]:
+    """Return a list with the id in a text, or an empty list."""
     try:
-        return UUID(str(text))
+        return [UUID(str(text))]
     except ValueError:
-        return None
+        return []
 
 
 class MomentInput(forms.DateTimeInput):
-    """Native date and time input of the browser."""
-
     input_type = "datetime-local"
 
     def __init__(self) -> None:

@@ -24,7 +24,6 @@ def culture_argument(text: str) -> int:
 
 
 def cultures_argument(text: str) -> list[int]:
-    """Return the LCIDs of a comma-separated list."""
     return [culture_argument(part) for part in text.split(",")]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TypedDict
@@ -49,18 +48,6 @@ class RegionInfo(TypedDict):
     isoCurrencySymbol: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Currency:
-    code: str
-    english_name: str
-    native_name: str
-    symbol: str
-
-
-# For a region without legal tender, such as Antarctica.
-_NO_CURRENCY = _Currency("", "", "", "")
-
-
 def region_info(code: str) -> RegionInfo:
     """Return the region of a two-letter code, in upper or lower case, as a new dict."""
     canonical = code.upper() if code.isascii() else code
@@ -81,7 +68,9 @@ def region_codes() -> tuple[str, ...]:
 def _region(code: str) -> RegionInfo:
     english = str(_ENGLISH.territories[code])
     native = _native_locale(code)
-    currency = _currency(code, native)
+    # Empty for a region without legal tender, such as Antarctica.
+    currency = _tender(code)
+    currency_name = str(_ENGLISH.currencies.get(currency, currency))
     alpha_3 = _alpha_3_codes()[code]
     return {
         "name": code,
@@ -94,10 +83,10 @@ def _region(code: str) -> RegionInfo:
         "threeLetterWindowsRegionName": alpha_3,
         "isMetric": code not in _US_MEASURES,
         "geoId": _geo_ids().get(code, 0),
-        "currencyEnglishName": currency.english_name,
-        "currencyNativeName": currency.native_name,
-        "currencySymbol": currency.symbol,
-        "isoCurrencySymbol": currency.code,
+        "currencyEnglishName": currency_name,
+        "currencyNativeName": str(native.currencies.get(currency, currency_name)),
+        "currencySymbol": get_currency_symbol(currency, locale=native) if currency else "",
+        "isoCurrencySymbol": currency,
     }
 
 
@@ -150,21 +139,8 @@ def _languages(code: str) -> tuple[str, ...]:
     return official
 
 
-def _currency(code: str, native: Locale) -> _Currency:
-    currency = _tender(code)
-    if currency is None:
-        return _NO_CURRENCY
-    english = str(_ENGLISH.currencies.get(currency, currency))
-    return _Currency(
-        code=currency,
-        english_name=english,
-        native_name=str(native.currencies.get(currency, english)),
-        symbol=get_currency_symbol(currency, locale=native),
-    )
-
-
-def _tender(code: str) -> str | None:
+def _tender(code: str) -> str:
     """Return the current legal tender; of several, the one whose ISO 4217 code starts with the region."""
     tenders: list[str] = list(get_territory_currencies(code))
     own = [currency for currency in tenders if currency.startswith(code)]
-    return next(iter(own or tenders), None)
+    return next(iter(own or tenders), "")

@@ -97,20 +97,18 @@ def _write_cultures(storage: Storage, cultures: CultureSet) -> None:
 
 
 def tenant_row_counts(storage: Storage) -> dict[str, int]:
-    """Return the number of rows of a storage in each tenant table."""
     with tenant_scope(storage):
         return {model._meta.db_table: model._default_manager.count() for model in tenant_models()}
 
 
 @transaction.atomic
-def remove_storage(storage: Storage, progress: ModelProgress = iter) -> dict[str, int]:
-    """Delete a storage, and its collection if that becomes empty; return the number of rows by table."""
+def remove_storage(storage: Storage, progress: ModelProgress = iter) -> None:
+    """Delete a storage, and its collection if that becomes empty."""
     # Inserts wait for this lock and then find no storage.
     Storage.objects.select_for_update().get(pk=storage.pk)
     derived = storage.derived.count()
     if derived:
         raise Conflict(f"{storage} is the base of {derived} other storage(s). Remove those first.")
-    deleted: dict[str, int] = {}
     with tenant_scope(storage), connection.cursor() as cursor:
         # A session keeps the plans of its foreign key checks; one made while a table was small would read the whole
         # table for each deleted row.
@@ -121,12 +119,10 @@ def remove_storage(storage: Storage, progress: ModelProgress = iter) -> dict[str
         # their owner and then fail, or they committed before and are deleted after it.
         for model in progress(owners_first(tenant_models())):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
-            deleted[model._meta.db_table] = cursor.rowcount
     collection = storage.collection
     storage.delete()
     if not collection.storages.exists() and not collection.tokens.exists():
         collection.delete()
-    return deleted
 
 
 def _cultures(request: StorageRequest, template: TemplateDocument, problems: list[str]) -> CultureSet | None:

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix, set_script_prefix
 from django.utils import translation
 
-from repository_site.core.middleware import GetResponse
+from repository_site.core.middleware import Middleware
 from repository_site.core.rest.errors import is_api_path
 from storage.tenancy.addresses import KEY_PATTERN, RESERVED_KEYS
 from storage.tenancy.contexts import read_storage
@@ -20,11 +20,8 @@ KEY = KEY_PATTERN.pattern
 PAGE = re.compile(rf"(?P<prefix>/(?P<collection>{KEY})/(?P<storage>{KEY}))(?P<rest>/.*)?", re.DOTALL)
 
 
-class StoragePathMiddleware:
+class StoragePathMiddleware(Middleware):
     """Move `/{collection}/{storage}` into the script prefix, so that every link of a page stays in its storage."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         before = get_script_prefix()
@@ -46,11 +43,8 @@ class StoragePathMiddleware:
             set_script_prefix(before)
 
 
-class LanguageMiddleware:
+class LanguageMiddleware(Middleware):
     """Choose the language: that of the staff account, else the browser's; English for the API."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if is_api_path(request.path_info):

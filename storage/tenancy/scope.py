@@ -47,14 +47,6 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
             _enter(outer)
 
 
-def current_scope() -> UUID | None:
-    """Return the id of the storage whose scope is open, read from the database, or None."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nullif(current_setting(%s, true), '')", [SCOPE_PARAMETER])
-        row = cursor.fetchone()
-    return UUID(row[0]) if row and row[0] else None
-
-
 def tenant_models() -> list[type[TenantModel]]:
     """Return every tenant model with a table of its own, in a stable order."""
     known = apps.get_models(include_auto_created=True)

@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,6 @@ def test_a_port_in_use_gives_one_line(server: Server) -> None:
 
 @pytest.mark.parametrize("text", ["8000", "host:", ":80", "host:99999", "host:http", ""])
 def test_addresses_to_bind(text: str) -> None:
-    with pytest.raises(ValueError, match="expected HOST:PORT, such as"):
-        Bind.parse(text)
-    assert Bind.parse("[::1]:80") == Bind("::1", 80)
+    with pytest.raises(ArgumentTypeError, match="expected HOST:PORT, such as"):
+        Bind.argument(text)
+    assert Bind.argument("[::1]:80") == Bind("::1", 80)

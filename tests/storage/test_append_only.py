@@ -80,7 +80,7 @@ def test_rows_can_be_added(storage: Storage, recorded: None) -> None:
 
 def test_removing_a_storage_deletes_its_rows_only(storage: Storage, other_storage: Storage, recorded: None) -> None:
     before, tenant = rows(other_storage), storage.id
-    assert remove_storage(storage)[TABLE] == len(ElementChange.Action)
+    remove_storage(storage)
     with tenant_scope(tenant):
         assert not ElementChange.objects.exists()
     assert rows(other_storage) == before

@@ -17,10 +17,11 @@ from storage.extension import StorageExtension, storage_extensions
 from storage.models import ApiToken, Storage, StorageCollection
 from storage.provisioning.provision import StorageRequest, provision_storage, remove_storage, tenant_row_counts
 from storage.provisioning.templates import load_template, template_names
-from storage.tenancy.scope import current_scope, tenant_scope
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, token_for
 from tests.shelves.models import Book, Shelf
+from tests.storage.scopes import current_scope
 
 pytestmark = pytest.mark.django_db
 
@@ -163,8 +164,10 @@ def test_removing_deletes_the_rows_of_the_storage_only(storage: Storage, other_s
             Book.objects.create(shelf=shelf, title="two")
         token_for(tenant)
     assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= tenant_row_counts(storage).items()
-    deleted = remove_storage(storage)
-    assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= deleted.items()
+    gone = storage.id
+    remove_storage(storage)
+    with tenant_scope(gone):
+        assert (Shelf.objects.count(), Book.objects.count()) == (0, 0)
     assert list(Storage.objects.all()) == [other_storage]
     assert list(StorageCollection.objects.all()) == [other_storage.collection]
     assert [token.storage_id for token in ApiToken.objects.all()] == [other_storage.id]

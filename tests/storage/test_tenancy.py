@@ -16,10 +16,11 @@ from django.test import RequestFactory, override_settings
 
 from repository_site.core.database.pool import enable_pool
 from storage.models import Storage
-from storage.tenancy.scope import current_scope, tenant_models, tenant_scope
+from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.factories import StorageFactory
 from tests.scale import IS_FULL
 from tests.shelves.models import Book, Shelf
+from tests.storage.scopes import current_scope
 from tests.wsgi_call import wsgi_call
 
 NO_SCOPE = (DataError, ProgrammingError)

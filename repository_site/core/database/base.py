@@ -105,18 +105,10 @@ class MeasuredCursor(CursorWrapper):
     """Times each statement, for metrics and traces."""
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
-        return self._measured(
-            super()._execute,  # type: ignore[misc]  # the stubs do not know it
-            sql,
-            params,
-        )
+        return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
-        return self._measured(
-            super()._executemany,  # type: ignore[misc]
-            sql,
-            param_list,
-        )
+        return self._measured(super()._executemany, sql, param_list)  # type: ignore[misc]
 
     def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
         started = time.perf_counter()

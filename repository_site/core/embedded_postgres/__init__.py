@@ -12,10 +12,7 @@ import logging
 import os
 import subprocess
 import threading
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
 
 from . import accounts, keeper, locks, paths, state
 from .paths import EmbeddedPostgresError, ServerPaths
@@ -32,31 +29,23 @@ logger = logging.getLogger(__name__)
 # long as either process lives.
 _leases: dict[Path, int] = {}
 _mutex = threading.RLock()
-_paths_of = lru_cache(ServerPaths)  # saves joining the paths before each connection
 
 
-@dataclass(frozen=True, slots=True)
 class EmbeddedPostgres:
     """The server of one data folder. A process that has called `ensure_running` has a lease on it until it ends."""
 
-    data_dir: Path
+    ROLE, DATABASE, PORT = paths.ROLE, paths.DATABASE, paths.PORT
 
-    ROLE: ClassVar[str] = paths.ROLE
-    DATABASE: ClassVar[str] = paths.DATABASE
-    PORT: ClassVar[int] = paths.PORT
-
-    def __post_init__(self) -> None:
+    def __init__(self, data_dir: Path) -> None:
         # All processes must use the same name, whatever their working directory and the symbolic links on the way.
-        object.__setattr__(self, "data_dir", Path(os.path.realpath(self.data_dir)))
+        self.data_dir = Path(os.path.realpath(data_dir))
+        self._paths = ServerPaths(self.data_dir)
+        self.log_file = self._paths.log_file
 
     @property
     def socket_dir(self) -> Path:
         """The host for connections. It is known before the server runs."""
-        return _paths_of(self.data_dir).socket_dir
-
-    @property
-    def log_file(self) -> Path:
-        return _paths_of(self.data_dir).log_file
+        return self._paths.socket_dir
 
     def is_made(self) -> bool:
         """Return whether a database exists, without creating one. A folder that we may not read counts as one."""
@@ -67,19 +56,17 @@ class EmbeddedPostgres:
 
     def is_running(self) -> bool:
         """Return whether it accepts connections and we have a lease. Never waits, not even while it is starting."""
-        here = _paths_of(self.data_dir)
         try:
-            return _has_lease(here) and state.is_healthy(here)
+            return _has_lease(self._paths) and state.is_healthy(self._paths)
         except OSError:
             return False
 
     def ensure_running(self) -> None:
         """Take a lease and return when the server accepts connections. Cheap when it already runs."""
-        here = _paths_of(self.data_dir)
         with _mutex:
             try:
-                if not (_has_lease(here) and state.is_healthy(here)):
-                    _lease_and_start(here)
+                if not (_has_lease(self._paths) and state.is_healthy(self._paths)):
+                    _lease_and_start(self._paths)
             except (OSError, subprocess.SubprocessError) as error:
                 raise EmbeddedPostgresError(
                     f"The embedded PostgreSQL in {self.data_dir} cannot be started: {error}."
@@ -91,17 +78,16 @@ class EmbeddedPostgres:
 
         It does not wait if others use the server. Processes need not call this: their end gives up the lease, too.
         """
-        here = _paths_of(self.data_dir)
         with _mutex:
-            if _has_lease(here):
-                _revive_keeper(here)
+            if _has_lease(self._paths):
+                _revive_keeper(self._paths)
                 # Closed, not unlocked: LOCK_UN would end the lease of forked children, too.
                 os.close(_leases[self.data_dir])
             _leases.pop(self.data_dir, None)
-        return keeper.wait_until_down(here, wait)
+        return keeper.wait_until_down(self._paths, wait)
 
     def status(self) -> Status:
-        return state.status(_paths_of(self.data_dir))
+        return state.status(self._paths)
 
 
 def _has_lease(here: ServerPaths) -> bool:
@@ -139,7 +125,7 @@ def _revive_keeper(here: ServerPaths) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    for here in map(_paths_of, list(_leases)):
+    for here in map(ServerPaths, list(_leases)):
         if _has_lease(here):
             _revive_keeper(here)
 

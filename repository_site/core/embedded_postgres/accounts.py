@@ -32,7 +32,6 @@ class Account(NamedTuple):
 
 
 def server_account(paths: ServerPaths) -> Account:
-    """Return the account that the server of this data folder runs as."""
     if os.geteuid() != 0:
         if name_of(os.geteuid()) is None:
             raise EmbeddedPostgresError(

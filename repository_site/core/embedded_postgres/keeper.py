@@ -49,7 +49,6 @@ def start_keeper(paths: ServerPaths) -> None:
 
 
 def keep(paths: ServerPaths) -> NoReturn:
-    """Run the keeper from its start to its end."""
     # Handlers, because ignored signals would stay ignored in child processes. A `pkill python` must not end the keeper
     # before it ends the processes that use PostgreSQL.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,24 +71,23 @@ def holding(path: Path, mode: int, seconds: float) -> Iterator[int]:
 
 def is_held(path: Path) -> bool:
     """Return whether a process has an exclusive lock on the file. Two checks do not disturb each other."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return False
-    try:
-        return not try_lock(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)
+    return _check(path, lambda descriptor: not try_lock(descriptor, fcntl.LOCK_SH))
 
 
 def is_shared(path: Path) -> bool:
     """Return whether a process has a shared lock on the file. May be wrong while two processes check at once."""
+    return _check(
+        path, lambda descriptor: not try_lock(descriptor, fcntl.LOCK_EX) and try_lock(descriptor, fcntl.LOCK_SH)
+    )
+
+
+def _check(path: Path, check: Callable[[int], bool]) -> bool:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return False
     try:
-        return not try_lock(descriptor, fcntl.LOCK_EX) and try_lock(descriptor, fcntl.LOCK_SH)
+        return check(descriptor)
     finally:
         os.close(descriptor)
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 ROLE = "repository"
@@ -23,52 +21,25 @@ class EmbeddedPostgresError(RuntimeError):
     """The embedded server cannot be used; the message is one line and says what to do next."""
 
 
-@dataclass(frozen=True)  # no slots: cached properties live in __dict__
 class ServerPaths:
     """The paths of one data folder, which must be absolute and free of symbolic links."""
 
-    data_dir: Path
-
-    @cached_property
-    def run_dir(self) -> Path:
-        return self.data_dir.with_name(self.data_dir.name + ".run")
-
-    @cached_property
-    def users_lock(self) -> Path:
-        """LOCK_SH: a lease of each user; LOCK_EX: the keeper, while it stops the server."""
-        return self.run_dir / "users.lock"
-
-    @cached_property
-    def start_lock(self) -> Path:
-        """LOCK_EX: the process that creates, starts or repairs the server."""
-        return self.run_dir / "start.lock"
-
-    @cached_property
-    def keeper_lock(self) -> Path:
-        """LOCK_EX: the keeper, as long as it runs."""
-        return self.run_dir / "keeper.lock"
-
-    @cached_property
-    def server_lock(self) -> Path:
-        """LOCK_EX: inherited by the postmaster and its children, so it is held until the last of them has ended."""
-        return self.run_dir / "server.lock"
-
-    @cached_property
-    def provisioned(self) -> Path:
-        """Names the server run whose role and database were checked."""
-        return self.run_dir / "provisioned"
-
-    @cached_property
-    def log_file(self) -> Path:
-        return self.run_dir / "server.log"
-
-    @cached_property
-    def config_file(self) -> Path:
-        return self.run_dir / "postgresql.conf"
-
-    @cached_property
-    def pid_file(self) -> Path:
-        return self.data_dir / "postmaster.pid"
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.run_dir = data_dir.with_name(data_dir.name + ".run")
+        # LOCK_SH: a lease of each user; LOCK_EX: the keeper, while it stops the server.
+        self.users_lock = self.run_dir / "users.lock"
+        # LOCK_EX: the process that creates, starts or repairs the server.
+        self.start_lock = self.run_dir / "start.lock"
+        # LOCK_EX: the keeper, as long as it runs.
+        self.keeper_lock = self.run_dir / "keeper.lock"
+        # LOCK_EX: inherited by the postmaster and its children, so it is held until the last of them has ended.
+        self.server_lock = self.run_dir / "server.lock"
+        # Names the server run whose role and database were checked.
+        self.provisioned = self.run_dir / "provisioned"
+        self.log_file = self.run_dir / "server.log"
+        self.config_file = self.run_dir / "postgresql.conf"
+        self.pid_file = data_dir / "postmaster.pid"
 
     @property
     def socket_dir(self) -> Path:

@@ -161,7 +161,7 @@ def _create_cluster(paths: ServerPaths, account: Account, bin_dir: Path, start_l
             seconds=300, keep_open=(start_lock,),
         )  # fmt: skip
         if result.returncode != 0:
-            raise EmbeddedPostgresError(f"initdb failed for {paths.data_dir}: {_last_lines(result.stdout)}")
+            raise EmbeddedPostgresError(f"initdb failed for {paths.data_dir}: {state.last_lines(result.stdout)}")
         fresh.rename(paths.data_dir)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -255,9 +255,5 @@ def _set_up(paths: ServerPaths, account: Account, bin_dir: Path, start_lock: int
         paths.provisioned.write_text(postmaster.run)
     elif state.is_postmaster(postmaster.pid, paths):  # otherwise it was killed, and the caller starts another
         raise EmbeddedPostgresError(
-            f"Role and database could not be set up in {paths.data_dir}: {_last_lines(result.stdout)}"
+            f"Role and database could not be set up in {paths.data_dir}: {state.last_lines(result.stdout)}"
         )
-
-
-def _last_lines(text: str) -> str:
-    return " | ".join(line.strip() for line in text.splitlines()[-4:] if line.strip())

@@ -123,12 +123,15 @@ def cut_log(paths: ServerPaths) -> None:
             os.truncate(paths.log_file, 0)
 
 
-def log_tail(paths: ServerPaths, begin: int, count: int = 4) -> str:
+def log_tail(paths: ServerPaths, begin: int) -> str:
     """Return the last lines that were logged since the position, as one line."""
     try:
         with paths.log_file.open("rb") as log:
             log.seek(begin)
-            lines = log.read().decode(errors="replace").splitlines()
+            return last_lines(log.read().decode(errors="replace"))
     except OSError:
         return ""
-    return " | ".join(line.strip() for line in lines[-count:] if line.strip())
+
+
+def last_lines(text: str) -> str:
+    return " | ".join(line.strip() for line in text.splitlines()[-4:] if line.strip())

@@ -8,13 +8,14 @@ request.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from repository_site.core.middleware import Middleware
 from repository_site.core.rest.errors import is_api_path
 from repository_site.core.rest.negotiation import weights
 from repository_site.core.rest.rendering import HTML_TYPE, JSON_TYPE, SVG_TYPE
@@ -47,11 +48,8 @@ def codings(header: str) -> Codings:
     return Codings(gzip > 0 and (plain is None or gzip >= plain), plain == 0)
 
 
-class CompressionMiddleware:
+class CompressionMiddleware(Middleware):
     """Compresses responses below `_api`. Only the middleware that logs and counts requests is outside of it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not is_api_path(request.path_info):

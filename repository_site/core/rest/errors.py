@@ -60,14 +60,12 @@ NO_ROOM = (
 )
 
 
-def error_body(message: str, output: str, type: str, details: tuple[str, ...]) -> dict[str, Any]:
-    return {"message": message, "output": output, "type": type, "data": [{"error": detail} for detail in details]}
-
-
 def error_answer(
     kind: ErrorKind, message: str, details: tuple[str, ...] = (), headers: dict[str, str] | None = None
 ) -> HttpResponse:
-    return answer(error_body(message, kind.output, kind.type, details or (message,)), kind.status, headers)
+    data = [{"error": detail} for detail in details or (message,)]
+    body = {"message": message, "output": kind.output, "type": kind.type, "data": data}
+    return answer(body, kind.status, headers)
 
 
 def status_of(problem: problems.Problem) -> int:

@@ -8,6 +8,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
+from repository_site.core.problems import Warned
+from repository_site.core.rest.errors import BY_PROBLEM
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.versioning import ApiVersions
 
@@ -32,14 +34,8 @@ WRITING_ERRORS = {
 }
 # `type` and `output` of each status (D3); the others have error and volatile.
 ERROR_KINDS = {
-    "400": ("error", "inline"),
-    "401": ("unauthorized", "volatile"),
-    "403": ("unauthorized", "volatile"),
-    "409": ("error", "dialog"),
-    "412": ("error", "dialog"),
-    "422": ("error", "inline"),
+    **{str(kind.status): (kind.type, kind.output) for cls, kind in BY_PROBLEM.items() if cls is not Warned},
     "500": ("critical", "permanent"),
-    "503": ("critical", "permanent"),
 }
 # Component of each combination of `type` and `output`.
 KIND_NAMES = {

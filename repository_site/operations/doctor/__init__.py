@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error, connection, transaction
@@ -43,35 +44,35 @@ def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[Finding]:
         if check.needs_database:
             if reachable is None:
                 if (problem := _reach()) is not None:
-                    yield problem
+                    yield replace(problem, check="database")
                 reachable = problem is None
             if not reachable:
                 continue
         try:
             with transaction.atomic() if check.needs_database else nullcontext():
-                yield from list(check.look(look))
+                found = list(check.look(look))
         except Exception as problem:
-            yield _not_possible(check, problem)
+            found = [_not_possible(problem)]
+        yield from (replace(finding, check=check.name) for finding in found)
 
 
-def _not_possible(check: Check, problem: Exception) -> Finding:
+def _not_possible(problem: Exception) -> Finding:
     if isinstance(problem.__cause__, UndefinedTable | UndefinedColumn):
-        return warning(check.name, "not checked: the database has no tables yet", "Run: manage.py migrate")
+        return warning("not checked: the database has no tables yet", "Run: manage.py migrate")
     text = " ".join(str(problem).split()) or type(problem).__name__
-    return error(check.name, f"the check failed: {text}", "Solve this problem first, then check again.")
+    return error(f"the check failed: {text}", "Solve this problem first, then check again.")
 
 
 def _reach() -> Finding | None:
     embedded = settings.EMBEDDED_POSTGRES
     if embedded is not None and not embedded.is_made():
         advice = "Run: manage.py migrate, which creates one, or set DATABASE_URL. Its other checks were skipped."
-        return error("database", f"{embedded.data_dir} contains no database yet", advice)
+        return error(f"{embedded.data_dir} contains no database yet", advice)
     try:
         connection.ensure_connection()
     except (Error, PoolTimeout, EmbeddedPostgresError) as problem:
         lines = str(problem).strip().splitlines()
         return error(
-            "database",
             f"cannot be reached: {lines[0] if lines else type(problem).__name__}",
             "Check that PostgreSQL runs and that DATABASE_URL is right. Its other checks were skipped.",
         )

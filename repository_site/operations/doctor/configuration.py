@@ -48,50 +48,43 @@ def versions(look: Look) -> Iterator[Finding]:
             different.append(f"{name} {found} instead of {wanted}")
     if different:
         yield warning(
-            "versions",
             f"{len(different)} packages differ from requirements.txt: {', '.join(different)}",
             "Run: pip install --require-hashes -r requirements.txt, and restart the server.",
         )
     else:
         text = f"release {__version__}, Python {platform.python_version()}, Django {django.get_version()}"
-        yield ok("versions", f"{text}, {len(locked)} packages as in requirements.txt")
+        yield ok(f"{text}, {len(locked)} packages as in requirements.txt")
 
 
 def settings_as_set(look: Look) -> Iterator[Finding]:
     problems = [*_debug(), *_address(), *_doors()]
-    yield from problems
-    if not problems:
-        yield ok("settings", f"debug mode is off, the public address is {settings.PUBLIC_URL}")
+    yield from problems or [ok(f"debug mode is off, the public address is {settings.PUBLIC_URL}")]
 
 
 def _debug() -> Iterator[Finding]:
     if settings.DEBUG:
-        yield error("settings", "debug mode is on: error pages show code and settings", "Set DEBUG = False.")
+        yield error("debug mode is on: error pages show code and settings", "Set DEBUG = False.")
 
 
 def _address() -> Iterator[Finding]:
     parts = urlsplit(settings.PUBLIC_URL)
     if not settings.PUBLIC_URL:
         yield warning(
-            "settings",
             "no public address is set, so addresses in responses follow each request",
             "Set REPOSITORY_PUBLIC_URL, such as https://repository.example.org.",
         )
     elif parts.scheme != "https" and parts.hostname not in LOCAL_HOSTS:
         yield warning(
-            "settings",
             f"{settings.PUBLIC_URL} is not https: tokens and passwords can be read on the network",
             "Put a reverse proxy with TLS in front (docs/how-to/deploy.md) and set an https address.",
         )
     elif parts.scheme == "https" and not settings.HTTPS:
         yield warning(
-            "settings",
             "the public address is https, but cookies are not secure and plain http is accepted",
             "Leave REPOSITORY_HTTPS empty or set it to true.",
         )
     elif parts.scheme == "https" and not settings.TRUSTED_PROXIES:
         yield warning(
-            "settings",
             "no proxy is trusted, so every request through a proxy counts as plain http and is refused",
             "Set REPOSITORY_TRUSTED_PROXIES to the address from which the reverse proxy connects.",
         )
@@ -100,14 +93,12 @@ def _address() -> Iterator[Finding]:
 def _doors() -> Iterator[Finding]:
     if "*" in settings.ALLOWED_HOSTS:
         yield warning(
-            "settings",
             "the server accepts every host name",
             "List the hosts in REPOSITORY_ALLOWED_HOSTS; the host of the public address is always allowed.",
         )
     wide = [str(each) for each in settings.TRUSTED_PROXIES if each.prefixlen < WIDEST[each.version]]
     if wide:
         yield error(
-            "settings",
             f"proxies are trusted in {', '.join(wide)}: every client there can claim any address",
             "List only the addresses of the proxies in REPOSITORY_TRUSTED_PROXIES.",
         )
@@ -119,7 +110,6 @@ def secret_key(look: Look) -> Iterator[Finding]:
     if len(settings.SECRET_KEY) < 50 or bits < LEAST_BITS:
         problems.append(
             error(
-                "secret key",
                 f"weak: {len(settings.SECRET_KEY)} characters, about {bits:.0f} bits",
                 "Create one (python -c 'import secrets; print(secrets.token_urlsafe(64))') and change to it as"
                 " described in docs/how-to/deploy.md, 'Change secrets'.",
@@ -127,11 +117,10 @@ def secret_key(look: Look) -> Iterator[Finding]:
         )
     kept = settings.DATA_DIR / "secret-key"
     if kept.exists() and kept.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        problems.append(error("secret key", f"other users can read {kept}", f"Run: chmod 600 {kept}; rotate the key."))
+        problems.append(error(f"other users can read {kept}", f"Run: chmod 600 {kept}; rotate the key."))
     if settings.SECRET_KEY_FALLBACKS:
         problems.append(
             warning(
-                "secret key",
                 f"{len(settings.SECRET_KEY_FALLBACKS)} earlier keys are still accepted",
                 "Remove them from REPOSITORY_SECRET_KEY_FALLBACKS once every token in use has been used again.",
             )
@@ -140,7 +129,7 @@ def secret_key(look: Look) -> Iterator[Finding]:
     if not problems:
         is_there = environment.SECRET_KEY.read() or kept.exists()
         text = "long and random, readable by its owner only" if is_there else "none yet; the server creates one"
-        yield ok("secret key", text)
+        yield ok(text)
 
 
 def entropy(text: str) -> float:
@@ -158,7 +147,6 @@ def data_folder(look: Look) -> Iterator[Finding]:
             file.write(b"x")
     except OSError as problem:
         yield error(
-            "data folder",
             f"{folder} cannot be written to: {problem.strerror}",
             "Give it to the account that runs the server, or set REPOSITORY_DATA_DIR.",
         )
@@ -173,8 +161,8 @@ def judge_disk(free: int, total: int, where: str) -> Finding:
     advice = "Free some space or enlarge the disk: PostgreSQL stops writing when it is full."
     for judge, (share, size) in ((error, DISK_ERROR), (warning, DISK_WARNING)):
         if free < min(total * share, size):
-            return judge("data folder", text, advice)
-    return ok("data folder", text)
+            return judge(text, advice)
+    return ok(text)
 
 
 def server(look: Look) -> Iterator[Finding]:
@@ -183,17 +171,15 @@ def server(look: Look) -> Iterator[Finding]:
     address = f"{look.url.rstrip('/')}/readyz"
     start = "Start it (manage.py serve), or read its log; --url must be the address that it listens on."
     if urlsplit(address).scheme not in {"http", "https"}:
-        yield error(
-            "server", f"{look.url} is not the address of a server", "Use an address such as http://127.0.0.1:8000."
-        )
+        yield error(f"{look.url} is not the address of a server", "Use an address such as http://127.0.0.1:8000.")
         return
     try:
         with urllib.request.urlopen(address, timeout=15) as response:  # noqa: S310  http or https, see above
             answer = json.load(response)
     except urllib.error.HTTPError as problem:
         text = problem.read(200).decode(errors="replace")
-        yield error("server", f"{address} returns {problem.code}: {text}", start)
+        yield error(f"{address} returns {problem.code}: {text}", start)
     except (OSError, ValueError) as problem:
-        yield error("server", f"{address} does not respond: {problem}", start)
+        yield error(f"{address} does not respond: {problem}", start)
     else:
-        yield ok("server", f"{address}: {', '.join(f'{name} {state}' for name, state in answer.items())}")
+        yield ok(f"{address}: {', '.join(f'{name} {state}' for name, state in answer.items())}")

@@ -28,18 +28,16 @@ def server_version(look: Look) -> Iterator[Finding]:
     )[0]
     if number // 10000 < OLDEST_POSTGRES:
         yield error(
-            "database",
             f"PostgreSQL {version} is older than {OLDEST_POSTGRES}",
             "Upgrade PostgreSQL; docs/how-to/deploy.md says how to move the data.",
         )
     elif encoding != "UTF8":
         yield error(
-            "database",
             f"the encoding is {encoding} instead of UTF8",
             "Create a database with ENCODING 'UTF8' TEMPLATE template0 and move the data there.",
         )
     else:
-        yield ok("database", f"PostgreSQL {version}, UTF-8")
+        yield ok(f"PostgreSQL {version}, UTF-8")
 
 
 def role(look: Look) -> Iterator[Finding]:
@@ -49,15 +47,14 @@ def role(look: Look) -> Iterator[Finding]:
         " AND relkind IN ('r', 'S') AND relowner <> (SELECT oid FROM pg_roles WHERE rolname = current_user))"
     )[0]
     for problem in problems:
-        yield error("role", str(problem.msg), str(problem.hint))
+        yield error(str(problem.msg), str(problem.hint))
     if foreign:
         yield error(
-            "role",
             f"{foreign} tables or sequences do not belong to {name}, so migrations will fail",
             f'As their owner or a superuser: REASSIGN OWNED BY <that role> TO "{name}".',
         )
     if not problems and not foreign:
-        yield ok("role", f"{name} is neither superuser nor BYPASSRLS and owns its tables")
+        yield ok(f"{name} is neither superuser nor BYPASSRLS and owns its tables")
 
 
 def tenancy(look: Look) -> Iterator[Finding]:
@@ -71,14 +68,13 @@ def tenancy(look: Look) -> Iterator[Finding]:
     ]
     for problem in problems:
         yield error(
-            "tenancy",
             str(problem.msg),
             str(problem.hint or "")
             or "Stop the server: tenants may see each other. Restore the table as its migration creates it.",
         )
     if not problems:
         (count,) = fetch("SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")[0]
-        yield ok("tenancy", f"policies and composite keys isolate {count} tenant tables")
+        yield ok(f"policies and composite keys isolate {count} tenant tables")
 
 
 def migrations(look: Look) -> Iterator[Finding]:
@@ -93,19 +89,17 @@ def migrations(look: Look) -> Iterator[Finding]:
         if app in apps and (app, name) not in known
     ]
     if waiting:
-        yield error("migrations", f"{len(waiting)} not applied: {_some(waiting)}", "Run: manage.py migrate")
+        yield error(f"{len(waiting)} not applied: {_some(waiting)}", "Run: manage.py migrate")
     if unknown:
         yield error(
-            "migrations",
             f"{len(unknown)} applied migrations are unknown to this release: {_some(unknown)}",
             "The database belongs to a newer release: run that release, or see docs/how-to/deploy.md to go back.",
         )
     if not waiting and not unknown:
-        yield ok("migrations", "all applied")
+        yield ok("all applied")
 
 
 def pending(executor: MigrationExecutor | None = None) -> list[str]:
-    """Return the migrations that are not applied."""
     executor = executor or MigrationExecutor(connection)
     return [str(step) for step, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
 
@@ -125,10 +119,10 @@ def judge_clock(skew: float) -> Finding:
     advice = "Synchronise both machines with NTP (chrony, systemd-timesyncd)."
     text = f"the clock of the database is {abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this machine"
     if abs(skew) > SKEW_ERROR:
-        return error("clock", text, advice)
+        return error(text, advice)
     if abs(skew) > SKEW_WARNING:
-        return warning("clock", text, advice)
-    return ok("clock", f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
+        return warning(text, advice)
+    return ok(f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
 
 
 def connections_left(look: Look) -> Iterator[Finding]:
@@ -156,10 +150,10 @@ def judge_connections(left: int, limit: int, pool: int) -> Finding:
         " of workers: there must be enough for workers times pool size, and a few for commands."
     )
     if left < 3:
-        return error("connections", text, advice)
+        return error(text, advice)
     if left < pool:
-        return warning("connections", text, advice)
-    return ok("connections", text)
+        return warning(text, advice)
+    return ok(text)
 
 
 def _open_transactions() -> Iterator[Finding]:
@@ -171,7 +165,6 @@ def _open_transactions() -> Iterator[Finding]:
     )
     for pid, seconds, state in rows:
         yield warning(
-            "connections",
             f"PostgreSQL process {pid} has had a transaction open for {seconds // 60} minutes ({state})",
             f"It prevents the removal of dead rows. To end it: SELECT pg_terminate_backend({pid})",
         )

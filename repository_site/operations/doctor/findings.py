@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`advice` is the next step; it is empty for the level ok."""
+    """`examine` adds the name of the check. `advice` is the next step; it is empty for the level ok."""
 
     check: str
     level: Level
@@ -43,13 +43,13 @@ class Check:
     needs_database: bool = True
 
 
-def ok(check: str, text: str) -> Finding:
-    return Finding(check, Level.OK, text)
+def ok(text: str) -> Finding:
+    return Finding("", Level.OK, text)
 
 
-def warning(check: str, text: str, advice: str) -> Finding:
-    return Finding(check, Level.WARNING, text, advice)
+def warning(text: str, advice: str) -> Finding:
+    return Finding("", Level.WARNING, text, advice)
 
 
-def error(check: str, text: str, advice: str) -> Finding:
-    return Finding(check, Level.ERROR, text, advice)
+def error(text: str, advice: str) -> Finding:
+    return Finding("", Level.ERROR, text, advice)

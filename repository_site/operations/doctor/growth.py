@@ -30,7 +30,7 @@ def sizes(look: Look) -> Iterator[Finding]:
         [SHOWN],
     )
     tables = ", ".join(f"{name} {in_words(size)}" for name, size in rows)
-    yield ok("sizes", f"the database takes {in_words(total)}; largest tables with their indexes: {tables}")
+    yield ok(f"the database takes {in_words(total)}; largest tables with their indexes: {tables}")
     yield _storages(look)
 
 
@@ -38,7 +38,6 @@ def _storages(look: Look) -> Finding:
     count, measured = Storage.objects.count(), StorageSize.objects.count()
     if measured < count:
         return warning(
-            "sizes",
             f"{count - measured} of {count} storages have never been measured",
             "Schedule `manage.py measure_storages` once a night, by cron or a timer.",
         )
@@ -47,7 +46,7 @@ def _storages(look: Look) -> Finding:
         f"{f'{each.storage}: ' if look.names else ''}{each.elements:,} elements, {in_words(each.bytes)}"
         for each in largest
     ]
-    return ok("sizes", f"storages: {count}" + (f"; largest: {' | '.join(shown)}" if shown else ""))
+    return ok(f"storages: {count}" + (f"; largest: {' | '.join(shown)}" if shown else ""))
 
 
 def dead_rows(look: Look) -> Iterator[Finding]:
@@ -55,7 +54,6 @@ def dead_rows(look: Look) -> Iterator[Finding]:
     if fetch("SHOW autovacuum")[0] != ("on",) or fetch("SHOW track_counts")[0] != ("on",):
         problems.append(
             error(
-                "dead rows",
                 "autovacuum is off",
                 "Turn it on (autovacuum = on, track_counts = on): otherwise tables grow without limit.",
             )
@@ -66,7 +64,6 @@ def dead_rows(look: Look) -> Iterator[Finding]:
         if dead > live * 0.4:
             problems.append(
                 warning(
-                    "dead rows",
                     f"{table} has {dead:,} dead rows beside {live:,} live ones",
                     f'Run in psql: VACUUM (ANALYZE) "{table}". If this happens again, look for transactions that stay'
                     " open, and lower autovacuum_vacuum_scale_factor for this table.",
@@ -77,14 +74,11 @@ def dead_rows(look: Look) -> Iterator[Finding]:
         judge = error if age > WRAP_ERROR else warning
         problems.append(
             judge(
-                "dead rows",
                 f"the oldest transaction id is {age:,} transactions old",
                 "Run in psql: VACUUM (FREEZE), soon; at two billion PostgreSQL stops writing.",
             )
         )
-    yield from problems
-    if not problems:
-        yield ok("dead rows", "autovacuum is on, and no table has many dead rows")
+    yield from problems or [ok("autovacuum is on, and no table has many dead rows")]
 
 
 def statistics(look: Look) -> Iterator[Finding]:
@@ -96,7 +90,5 @@ def statistics(look: Look) -> Iterator[Finding]:
     ):
         if never or changed > live * 0.5:
             text = "has never been analyzed" if never else f"has had {changed:,} changes since it was analyzed"
-            problems.append(warning("statistics", f"{table} ({live:,} rows) {text}", f'Run in psql: ANALYZE "{table}"'))
-    yield from problems
-    if not problems:
-        yield ok("statistics", "recent for all large tables")
+            problems.append(warning(f"{table} ({live:,} rows) {text}", f'Run in psql: ANALYZE "{table}"'))
+    yield from problems or [ok("recent for all large tables")]

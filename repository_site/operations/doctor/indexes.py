@@ -20,14 +20,13 @@ LEFT_BY_REINDEX = re.compile(r"_cc(new|old)[0-9]*\"?$")
 def indexes(look: Look) -> Iterator[Finding]:
     invalid, building = _not_valid()
     for name, table in building:
-        yield ok("indexes", f"{name} on {table} is being built")
+        yield ok(f"{name} on {table} is being built")
     advise = _drop if invalid and pending() else _rebuild
     for name, table in invalid:
-        yield error("indexes", f"{name} on {table} is invalid", advise(name))
+        yield error(f"{name} on {table} is invalid", advise(name))
     missing = list(_missing())
     for name, table in missing:
         yield error(
-            "indexes",
             f"{name} on {table} is missing",
             f"Create it as its migration does (manage.py sqlmigrate), with CREATE INDEX CONCURRENTLY on {table}.",
         )
@@ -36,7 +35,7 @@ def indexes(look: Look) -> Iterator[Finding]:
             "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
             " WHERE c.relnamespace = current_schema()::regnamespace"
         )[0]
-        yield ok("indexes", f"all {count} exist and are valid")
+        yield ok(f"all {count} exist and are valid")
 
 
 def _not_valid() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

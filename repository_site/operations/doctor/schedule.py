@@ -29,7 +29,6 @@ def time_zones(look: Look) -> Iterator[Finding]:
         except (ZoneInfoNotFoundError, ValueError):
             problems.append(
                 error(
-                    "time zones",
                     f"Python does not know {name}",
                     "Install the tzdata of requirements.txt, or give its storages another time zone.",
                 )
@@ -38,15 +37,12 @@ def time_zones(look: Look) -> Iterator[Finding]:
         if (moment := _first_difference(name, zone)) is not None:
             problems.append(
                 warning(
-                    "time zones",
                     f"Python and PostgreSQL disagree about {name}, first on {moment:%Y-%m-%d}",
                     f"Update the older of the two: tzdata of Python is {version('tzdata')}; PostgreSQL follows its"
                     " minor releases, or the tzdata of its machine. Responses follow Python.",
                 )
             )
-    yield from problems
-    if not problems:
-        yield ok("time zones", f"{len(zones)} in use, all known (tzdata {version('tzdata')})")
+    yield from problems or [ok(f"{len(zones)} in use, all known (tzdata {version('tzdata')})")]
 
 
 def _first_difference(name: str, zone: ZoneInfo) -> datetime | None:
@@ -78,9 +74,7 @@ def lifecycle(look: Look) -> Iterator[Finding]:
             hours = round(age.total_seconds() / 3600)
             which = _names([str(each) for each in late.select_related("collection")[:5]], count, look)
             yield judge(
-                "lifecycle",
-                f"no run for more than {hours} h in {count} of {Storage.objects.count()} storages{which}",
-                SCHEDULE,
+                f"no run for more than {hours} h in {count} of {Storage.objects.count()} storages{which}", SCHEDULE
             )
             break
     failing = LifecycleRun.objects.filter(failed_on__gt=F("ended_on")) | LifecycleRun.objects.filter(
@@ -89,7 +83,6 @@ def lifecycle(look: Look) -> Iterator[Finding]:
     if failed := failing.count():
         which = _names([str(each.storage) for each in failing.select_related("storage__collection")[:5]], failed, look)
         yield error(
-            "lifecycle",
             f"the last run failed in {failed} of {Storage.objects.count()} storages{which}",
             "Run `manage.py run_lifecycle` by hand: it names the storages and the reasons.",
         )
@@ -97,7 +90,7 @@ def lifecycle(look: Look) -> Iterator[Finding]:
         last = LifecycleRun.objects.order_by("-ended_on").first()
         ended = last.ended_on if last else None
         when = f"the last run ended at {ended:%Y-%m-%d %H:%M} UTC" if ended else "no run was due yet"
-        yield ok("lifecycle", f"regular; {when}")
+        yield ok(f"regular; {when}")
 
 
 def _names(names: list[str], count: int, look: Look) -> str:
@@ -113,10 +106,6 @@ def tasks(look: Look) -> Iterator[Finding]:
         worst = LifecycleRun.objects.filter(stuck_tasks__gt=0)
         rows = worst.order_by("-stuck_tasks").select_related("storage__collection")[:5]
         which = _names([f"{each.storage} ({each.stuck_tasks})" for each in rows], worst.count(), look)
-        yield warning(
-            "tasks",
-            text + which,
-            "Administrators of their storages can reassign them: back office, Tasks, Stuck.",
-        )
+        yield warning(text + which, "Administrators of their storages can reassign them: back office, Tasks, Stuck.")
     else:
-        yield ok("tasks", text)
+        yield ok(text)

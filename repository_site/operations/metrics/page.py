@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import platform
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from multiprocessing.util import Finalize
 from typing import Any
@@ -23,7 +23,7 @@ from psycopg_pool import PoolTimeout
 
 from repository_site import __version__
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
-from repository_site.core.middleware import FORWARDED
+from repository_site.core.middleware import FORWARDED, Middleware
 from repository_site.operations.metrics.instruments import Instruments, instruments
 
 MEASURE_SECONDS = 2
@@ -38,11 +38,8 @@ STATE_SQL = """SELECT count(*), count(*) FILTER (WHERE r.ended_on IS NULL),
     FROM storage_storage s LEFT JOIN storage_lifecyclerun r ON r.storage_id = s.id"""
 
 
-class MetricsPageMiddleware:
+class MetricsPageMiddleware(Middleware):
     """Answers before the host is checked, as for probes. Others get the same 404 as for any address (D160)."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         recorded = instruments()

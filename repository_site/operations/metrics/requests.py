@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from repository_site.core.middleware import GetResponse
+from repository_site.core.middleware import Middleware
 from repository_site.operations.metrics.instruments import RequestLabels, instruments
 from storage import traffic
 
@@ -16,14 +16,11 @@ from storage import traffic
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestCountMiddleware:
+class RequestCountMiddleware(Middleware):
     """The outermost middleware, so that it measures all others. A streamed list is timed until it begins.
 
     `StoragePathMiddleware` and the API set `request.storage`; requests without a storage are no traffic of any.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         recorded = instruments()

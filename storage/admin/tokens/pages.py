@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
@@ -32,6 +31,7 @@ from storage.admin.tokens.forms import IssueForm
 from storage.admin.tokens.rotation import RotationPages
 from storage.back_office.cells import ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
+from storage.back_office.fields import uuids_of
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, TokenState
 from storage.models.roles import Role
@@ -254,11 +254,3 @@ class TokenPages(RotationPages):
 
     def may_replace(self, token: ApiToken) -> bool:
         return not self.may_rotate(token)
-
-
-def uuids_of(text: Any) -> list[UUID]:
-    """Return a list with the id in a text, or an empty list."""
-    try:
-        return [UUID(str(text))]
-    except ValueError:
-        return []

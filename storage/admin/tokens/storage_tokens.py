@@ -29,7 +29,7 @@ from storage.pages import caller_of, context_of, storage_of
 ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
 
 
-class TokenList(ChangeList):
+class NamingList(ChangeList):
     """List that reads the names of all users on its page with one query."""
 
     def get_results(self, request: HttpRequest) -> None:
@@ -37,10 +37,10 @@ class TokenList(ChangeList):
         name_users(request, self.result_list)
 
 
-def name_users(request: HttpRequest, tokens: Any) -> None:
-    names = user_names(storage_of(request), {token.user_id for token in tokens if token.user_id})
-    for token in tokens:
-        token.user_name = names.get(token.user_id, str(token.user_id)) if token.user_id else ""
+def name_users(request: HttpRequest, rows: Any) -> None:
+    names = user_names(storage_of(request), {row.user_id for row in rows if row.user_id})
+    for row in rows:
+        row.user_name = names.get(row.user_id, str(row.user_id)) if row.user_id else ""
 
 
 @admin.register(ApiToken, site=storage_office)
@@ -68,7 +68,7 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
         return token
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
-        return TokenList
+        return NamingList
 
     def issue_form(
         self, request: HttpRequest, data: Any = None, initial: dict[str, Any] | None = None

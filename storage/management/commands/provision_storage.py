@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from django.core.management.base import CommandParser
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
-from storage.models import AnonymousAccess, Storage
+from storage.models import AnonymousAccess
 from storage.models.storages import STUCK_AFTER_DAYS
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import read_storage
@@ -31,7 +32,7 @@ class Command(RepositoryCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, first segment of its addresses")
-        parser.add_argument("storage", help="id of the storage, second segment of its addresses")
+        parser.add_argument("key", metavar="storage", help="id of the storage, second segment of its addresses")
         parser.add_argument("--title", help="default: the id of the storage")
         parser.add_argument("--description", default="", help="default: empty")
         parser.add_argument("--template", default="standard", help="name or file; default: %(default)s")
@@ -63,6 +64,7 @@ class Command(RepositoryCommand):
         )
         parser.add_argument(
             "--stuck-after",
+            dest="stuck_after_days",
             type=int,
             default=STUCK_AFTER_DAYS,
             metavar="DAYS",
@@ -72,10 +74,11 @@ class Command(RepositoryCommand):
         parser.add_argument("--exist-ok", action="store_true", help="succeed without changes if the storage exists")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        address = (options["collection"], options["storage"])
+        address = (options["collection"], options["key"])
         existing = read_storage(*address) if options["exist_ok"] else None
         try:
-            storage = existing or self._provision(options)
+            given = {field.name: options[field.name] for field in fields(StorageRequest)}
+            storage = existing or provision_storage(StorageRequest(**given))
         except Conflict:
             # Someone else created it after the look-up.
             existing = read_storage(*address) if options["exist_ok"] else None
@@ -84,22 +87,3 @@ class Command(RepositoryCommand):
             storage = existing
         self.stderr.write(f"{storage} {'already exists' if existing else 'is ready'}.")
         self.stdout.write(str(storage.id))
-
-    def _provision(self, options: dict[str, Any]) -> Storage:
-        return provision_storage(
-            StorageRequest(
-                collection=options["collection"],
-                key=options["storage"],
-                title=options["title"],
-                description=options["description"],
-                template=options["template"],
-                cultures=options["cultures"],
-                default_culture=options["default_culture"],
-                mandatory_cultures=options["mandatory_cultures"],
-                region=options["region"],
-                time_zone=options["time_zone"],
-                anonymous=options["anonymous"],
-                base=options["base"],
-                stuck_after_days=options["stuck_after"],
-            )
-        )
