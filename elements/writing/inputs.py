@@ -11,7 +11,8 @@ from typing import Any
 
 from elements import derived
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
-from elements.writing.findings import FindingKind, Findings, invalid
+from elements.writing.findings import Findings, invalid
+from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, printable, similar_hint
 
 TEXTS = ("type", "facetName", "state", "stereotype")
@@ -215,4 +216,4 @@ class InputReader:
             self.wrong(place, f"an element has no field {printable(key, 40)!r}{hint}")
 
     def wrong(self, place: str, text: str) -> None:
-        self.findings.add(FindingKind.UNREADABLE, place, text)
+        self.findings.add(Unreadable, place, text)

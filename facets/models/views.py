@@ -18,9 +18,6 @@ class Layout(ConfigurationModel):
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint(fields=["storage_id", "key"], name="layout_key_once")]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class ViewType(ConfigurationModel):
     """A type in a view (D7)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -65,6 +65,9 @@ class Draft:
 
     def table(self, model: Model) -> list[Row]:
         return list(self._tables[model].values())
+
+    def by_id(self, model: Model) -> Mapping[str, Row]:
+        return self._tables[model]
 
     def row(self, model: Model, row_id: UUID | str) -> Row:
         found = self._tables[model].get(str(row_id))

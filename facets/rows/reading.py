@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -71,7 +72,7 @@ Row = SimpleNamespace
 Rows = dict[type[ConfigurationModel], list[Row]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredRows:
     """The rows of a storage in their order, from one snapshot, with ids as text."""
 
@@ -79,25 +80,17 @@ class StoredRows:
     cultures: CultureSet
     rows: Rows
 
+    @cached_property
+    def blueprint(self) -> Blueprint:
+        return blueprint_of(self.rows)
 
-@dataclass(frozen=True, slots=True)
-class StoredConfiguration:
-    """The configuration of a storage from one snapshot."""
-
-    revision: int
-    cultures: CultureSet
-    blueprint: Blueprint
-    type_ids: dict[str, UUID]
-
-
-def read_configuration() -> StoredConfiguration:
-    """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
-    stored = read_rows()
-    type_ids = {row.key: UUID(row.id) for row in stored.rows[models.ElementType]}
-    return StoredConfiguration(stored.revision, stored.cultures, blueprint_of(stored.rows), type_ids)
+    @property
+    def type_ids(self) -> dict[str, UUID]:
+        return {row.key: UUID(row.id) for row in self.rows[models.ElementType]}
 
 
 def read_rows() -> StoredRows:
+    """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
     with connection.cursor() as cursor:
         cursor.execute(STATEMENT)
         found = cursor.fetchone()
@@ -117,7 +110,7 @@ def read_rows() -> StoredRows:
 
 
 def read_blueprint() -> Blueprint:
-    return read_configuration().blueprint
+    return read_rows().blueprint
 
 
 def blueprint_of(rows: Rows) -> Blueprint:

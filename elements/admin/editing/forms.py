@@ -23,7 +23,7 @@ from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.changes import VALIDITY
-from elements.writing.findings import FindingKind, Findings
+from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Problem
@@ -44,7 +44,7 @@ class FormFindings(Findings):
         super().__init__()
         self.noted: list[tuple[str, str]] = []
 
-    def add(self, kind: FindingKind, place: str, text: str) -> None:
+    def add(self, kind: type[Problem], place: str, text: str) -> None:
         self.noted.append((place, text))
         super().add(kind, place, text)
 

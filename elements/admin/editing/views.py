@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -124,13 +123,6 @@ def _render(
     return TemplateResponse(request, EDIT, context, status=status_of(problem) if problem else 200)
 
 
-@dataclass(frozen=True, slots=True)
-class FacetChoice:
-    name: str
-    types: list[tuple[str, str, str, str]]
-    """Name, description, colour and address of each type."""
-
-
 def add_view(request: HttpRequest) -> HttpResponseBase:
     writer = content_writer_of(request, Permission.NEW) if request.method == "POST" else None
     labels, caller = labels_of(request), caller_of(request)
@@ -170,7 +162,7 @@ def _choose_type(
             if each.facet == facet.name
         ]
         if choices:
-            facets.append(FacetChoice(labels.facet(facet.name), choices))
+            facets.append({"name": labels.facet(facet.name), "types": choices})
     context = {**office_context(request, _("Add an element")), "facets": facets, "above": above}
     return TemplateResponse(request, "back_office/elements/choose_type.html", context)
 

@@ -63,9 +63,9 @@ class PreviewPanel:
 Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
-def current_panel(stored: StoredRows, blueprint: Blueprint, answers: Answers) -> PreviewPanel:
+def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
     """Return the panel of a form that was just opened."""
-    return PreviewPanel(answers=_compared([], list(answers(compiled(blueprint, stored.cultures), stored.rows))))
+    return PreviewPanel(answers=_compared([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows))))
 
 
 def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:

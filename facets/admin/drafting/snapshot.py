@@ -14,11 +14,11 @@ from django.utils.translation import get_language
 
 from facets import models
 from facets.admin.drafting.choice_fields import Option
-from facets.blueprint.definitions import Blueprint, Property
+from facets.blueprint.definitions import Property
 from facets.blueprint.texts import texts
 from facets.rendering import display_names
 from facets.rows.drafts import Draft
-from facets.rows.reading import Row, StoredRows, blueprint_of, read_rows
+from facets.rows.reading import Row, StoredRows, read_rows
 from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.models import Storage
 from storage.pages import storage_of
@@ -34,15 +34,16 @@ class ConfigurationSnapshot:
         self.storage = storage
         self.stored = stored
         self.rows = Draft(stored.rows)
+        self.facets = self.rows.by_id(models.Facet)
+        self.types = self.rows.by_id(models.ElementType)
+        self.views = self.rows.by_id(models.FacetView)
+        self.cycles = self.rows.by_id(models.ReleaseCycle)
+        self.properties = self.rows.by_id(models.Property)
         self.errors: FormErrors | None = None
 
     @property
     def cultures(self) -> CultureSet:
         return self.stored.cultures
-
-    @cached_property
-    def blueprint(self) -> Blueprint:
-        return blueprint_of(self.stored.rows)
 
     @cached_property
     def culture(self) -> int:
@@ -68,29 +69,9 @@ class ConfigurationSnapshot:
         ]
 
     @cached_property
-    def facets(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.Facet))
-
-    @cached_property
-    def types(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.ElementType))
-
-    @cached_property
-    def views(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.FacetView))
-
-    @cached_property
-    def cycles(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.ReleaseCycle))
-
-    @cached_property
-    def properties(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.Property))
-
-    @cached_property
     def definitions(self) -> dict[str, Property]:
         """Definitions of properties by row id."""
-        by_key = {type.key: type for type in self.blueprint.types}
+        by_key = {type.key: type for type in self.stored.blueprint.types}
         return {
             row.id: definition
             for type in self.types.values()
@@ -103,10 +84,6 @@ class ConfigurationSnapshot:
 def name_of(row: Any) -> str:
     """Return the name of a facet or view, else the key."""
     return str(getattr(row, "name", None) or row.key)
-
-
-def _by_id(table: list[Row]) -> dict[str, Row]:
-    return {row.id: row for row in table}
 
 
 def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
