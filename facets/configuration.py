@@ -147,12 +147,10 @@ class Configuration:
 
     @property
     def types_by_id(self) -> Mapping[str, ElementType]:
-        """Types by the id of their row, as text."""
         return self.keep("types by id", lambda: {str(row): self.types[key] for key, row in self.type_ids.items()})
 
     @property
     def living_in_diagrams(self) -> Sequence[str]:
-        """Row ids of the types whose elements exist in diagrams only."""
         types = self.types_by_id
         return self.keep("in diagrams", lambda: [row for row, type in types.items() if type.lives_in_diagrams])
 
@@ -170,7 +168,6 @@ class Configuration:
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return a hint at similar names, for a misspelt one."""
     folded = {each.casefold(): each for each in known}
     near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded, cutoff=0.7)]
     return " " + _("Similar: %(names)s.") % {"names": ", ".join(near)} if near else ""
@@ -209,7 +206,6 @@ def settled_configuration(storage: Storage) -> Configuration:
 
 
 def forget_configurations() -> None:
-    """Empty the cache."""
     with _lock:
         _cache.clear()
 

@@ -11,8 +11,6 @@ from repository_site.core.extension_point import ExtensionPoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetsExtension:
-    """Additions of one higher app."""
-
     describe_use: Callable[[Hazard], str | None] | None = None
     """Returns a clause such as "12 elements are of this type", or None; called in the scope of the storage."""
 

@@ -51,7 +51,6 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
 
 
 def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
-    """Return the template context that every page of elements needs."""
     request.current_app = storage_office.name  # read by unfold while it renders
     return {**storage_office.each_context(request), "title": title}
 
@@ -85,7 +84,6 @@ def _facts(page: ElementPage) -> Iterator[Fact]:
 
 
 def panels_of(page: ElementPage) -> list[Panel]:
-    """Return the tabs that concern the element, in their order."""
     added = [panel for extension in elements_extensions for panel in extension.panels]
     panels = (*parts.PANELS, versions.PANEL, record.PANEL, *added)
     return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)

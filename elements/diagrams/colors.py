@@ -13,7 +13,6 @@ TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
 
 @cache
 def tint(color: str) -> str:
-    """Return a very light background for text."""
     return _hex(_mixed(_rgb(color), (255, 255, 255), 88))
 
 
@@ -31,7 +30,6 @@ def text_on(ground: str) -> str:
 
 
 def solid(color: str) -> str:
-    """Return the colour itself, in the format of SVG attributes."""
     return _hex(_rgb(color))
 
 

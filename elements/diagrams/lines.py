@@ -254,7 +254,6 @@ class Router:
 
 
 def _without_idle(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Remove points at which the line does not bend."""
     kept: list[Point] = []
     for point in points:
         if kept and kept[-1] == point:

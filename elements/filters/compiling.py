@@ -129,7 +129,6 @@ class FilterCompiler:
         return exists("elements_elementversion h", where=Condition(released + seen, (sorted(EVER_PUBLISHED),)))
 
     def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
-        """Return the condition on attributes, each on elements of some types."""
         stored = {each: types for each, types in values.items() if each.name not in DERIVED_ATTRIBUTES}
         others = [
             self.derived.condition(each.name, each.cultures, types, probe)

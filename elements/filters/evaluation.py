@@ -64,7 +64,6 @@ def matches(expression: BoundExpression, element: WireElement) -> bool:
 
 
 def _stored(values: Values, element: WireElement) -> Iterator[Any]:
-    """Return the values of the element, regardless of its type."""
     match values:
         case FieldValue():
             yield element.get(values.field.value)
@@ -125,7 +124,6 @@ def _as_kind(value: Any, kind: ValueKind) -> Value | None:
 
 
 def passes(test: Test, value: Any) -> bool:
-    """Whether a value of the test's kind passes it."""
     match test:
         case Compare():
             return ORDERS[test.operator](value, test.value)

@@ -41,7 +41,6 @@ class Deletion:
         return not self.others
 
     def obstacles(self) -> list[str]:
-        """Return the reasons that prevent the deletion, regardless of the caller."""
         row, found = self.row, []
         if row.released_on is not None or row.category in EVER_PUBLISHED:
             found.append(_("it has been released; let it expire instead"))
@@ -110,7 +109,6 @@ def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Re
 
 
 def _shapes_of(element: str) -> list[tuple[str, str]]:
-    """Return the shapes that show an element, each with its version."""
     sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
     return [(shape, version) for shape, version in fetch(sql, [element])]
 

@@ -25,8 +25,6 @@ class ItemInput:
 
 
 class ItemReader:
-    """Reads the body of a request that draws; values of the wrong form become findings."""
-
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.inputs = InputReader(findings)

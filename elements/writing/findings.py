@@ -39,8 +39,6 @@ invalid = partial(Refusal, Invalid)
 
 
 class Findings:
-    """Collects the problems of a request."""
-
     def __init__(self) -> None:
         self._found: list[tuple[type[Problem], str]] = []
 

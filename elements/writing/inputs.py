@@ -78,13 +78,10 @@ class ElementInput:
 
     @property
     def makes(self) -> int:
-        """Number of new elements that its references describe."""
         return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 class InputReader:
-    """Reads the body of an update; values of the wrong form become findings."""
-
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
@@ -132,7 +129,6 @@ class InputReader:
         found.stereotype = self.text(document, "stereotype", place)
 
     def attributes(self, document: Any, place: str) -> dict[str, dict[str, Any]]:
-        """Return the attributes that clients may set."""
         if document is None:
             return {}
         if not isinstance(document, dict):

@@ -82,7 +82,6 @@ class ViewTypeForm(PartForm):
         )
 
     def _facet(self) -> str:
-        """Return the facet of the view; empty for a new view."""
         view = self.snapshot.views.get(str(self.owner.pk))
         return "" if view is None else str(view.facet_id)
 

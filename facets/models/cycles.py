@@ -41,8 +41,6 @@ class CycleState(ConfigurationModel):
 
 
 class Transition(ConfigurationModel):
-    """A way from one state to another."""
-
     cycle = tenant_link("facets.ReleaseCycle", "transitions")
     key = models.CharField(max_length=100, help_text="The transitionId of the API.")
     display_names = Texts()

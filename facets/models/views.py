@@ -20,8 +20,6 @@ class Layout(ConfigurationModel):
 
 
 class ViewType(ConfigurationModel):
-    """A type in a view (D7)."""
-
     view = tenant_link("facets.FacetView", "types")
     type = tenant_link("facets.ElementType", "views")
     shows_all = models.BooleanField(default=False, help_text="Every property of the type, also ones added later.")
@@ -48,8 +46,6 @@ class ViewProperty(ConfigurationModel):
 
 
 class ViewLayout(ConfigurationModel):
-    """A layout that a view offers for a type."""
-
     view_type = tenant_link("facets.ViewType", "layouts")
     layout = tenant_link("facets.Layout", "+")
 

@@ -76,7 +76,6 @@ class Draft:
         return found
 
     def owned(self, model: Model, owner_id: UUID | str) -> list[Row]:
-        """Return the rows of an owner in their order."""
         return sorted(_where(self.table(model), OWNERS[model], owner_id), key=_place)
 
     def put(self, changed: ConfigurationModel) -> None:

@@ -163,7 +163,6 @@ def _cycles(rows: Rows) -> tuple[ReleaseCycle, ...]:
 
 
 def _properties(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> dict[str, tuple[Property, ...]]:
-    """Return the properties of each type by its row id."""
     values = _grouped((row.property_id, _value(SelectableValue, row)) for row in rows[models.SelectableValue])
     accepted = _grouped((row.property_id, type_keys[row.type_id]) for row in rows[models.RelatedType])
 

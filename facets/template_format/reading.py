@@ -53,8 +53,6 @@ def read_template(document: Mapping[str, Any]) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class _TypeNode:
-    """A type and its node, for checks that need all types."""
-
     value: blueprint.ElementType
     node: Node
 
@@ -365,7 +363,6 @@ class _Reader:
         )
 
     def view_types(self, node: Node, own: list[blueprint.ElementType]) -> tuple[list[blueprint.ElementType], list[str]]:
-        """Return the types that a view names, or all types of its facet."""
         if node.child("types").is_absent:
             return own, [each.key for each in own]
         keys = node.child("types").names()
@@ -374,7 +371,6 @@ class _Reader:
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
-        """Return the keys of the properties to show; None for all."""
         if node.value == "all":
             return None
         if not isinstance(node.value, list):

@@ -31,7 +31,6 @@ def cells_of(row: TaskRow) -> TaskCells:
 
 
 def cell(*lines: SafeString | str) -> SafeString:
-    """Return the lines below each other, without empty ones."""
     shown = format_html_join("", '<span class="task-line">{}</span>', ((each,) for each in lines if each))
     return format_html('<span class="task-cell">{}</span>', shown)
 

@@ -31,8 +31,6 @@ from storage.pages import storage_of
 
 
 class TaskChangeList(ChangeList):
-    """Reads the names of all rows of a page at once."""
-
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         shown = list(self.result_list)
@@ -89,7 +87,6 @@ class TaskAdmin(StorageModelAdmin):
         return {each.key: (_begin(each), each.key, each.title) for each in steps_for(request)}
 
     def get_actions_row(self, request: HttpRequest) -> list[UnfoldAction]:
-        """Return the same steps for the menu of each row."""
         return [
             UnfoldAction(each.page, _no_method, str(each.title), each.key, icon=each.icon)
             for each in steps_for(request)

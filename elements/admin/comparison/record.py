@@ -92,8 +92,6 @@ def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Turns the parts of a recorded change into texts."""
-
     labels: Labels
     type: ElementType
     named: Mapping[str, Named]
@@ -149,7 +147,6 @@ class _Reading:
 
 
 def _ids(*documents: Any) -> Iterator[str]:
-    """Yield every GUID in the documents."""
     for document in documents:
         if isinstance(document, str):
             if GUID.fullmatch(document):

@@ -55,8 +55,6 @@ class KnownVersion:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between two versions; `old` is the older one."""
-
     old: KnownVersion
     new: KnownVersion
     texts: list[ComparedRow]
@@ -136,7 +134,6 @@ def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[Comp
 
 
 def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:
-    """Yield the label and the culture of each value of a property."""
     label = labels.property(property)
     if property.attribute and property.attribute.is_invariant_culture:
         yield label, str(INVARIANT_CULTURE)

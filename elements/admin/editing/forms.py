@@ -38,8 +38,6 @@ READ = "read"
 
 
 class FormFindings(Findings):
-    """Keeps the place of each problem."""
-
     def __init__(self) -> None:
         super().__init__()
         self.noted: list[tuple[str, str]] = []
@@ -106,7 +104,6 @@ class ElementForm:
         return to_json(self.read).decode()
 
     def fill(self, data: QueryDict) -> None:
-        """Take the typed values, and the values when the form was opened."""
         self.values = {field.name: field.read(data) for field in self.fields}
         self.read = _known(data.get(READ, ""), self.fields)
 
@@ -234,7 +231,6 @@ def _stored_values(
 
 
 def _known(text: str, fields: Sequence[Field]) -> dict[str, Typed]:
-    """Parse the values of the hidden field; a missing field was empty."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):

@@ -91,7 +91,6 @@ class PersonForm(DomainForm):
         return names
 
     def texts(self) -> dict[str, dict[str, Any]]:
-        """Return the texts by property and culture."""
         found: dict[str, dict[str, Any]] = {}
         for name, value in self.cleaned_data.items():
             key, separator, lcid = name.rpartition("_")
@@ -116,7 +115,6 @@ class PersonForm(DomainForm):
         self.data = data
 
     def freeze(self) -> None:
-        """Make all fields read-only."""
         for field in self.fields.values():
             field.disabled = True
 

@@ -50,8 +50,6 @@ SORT_NAME = "newest__sort_name"
 
 
 class UserList(ChangeList):
-    """Reads the data of all rows at once."""
-
     result_list: Any
 
     def get_results(self, request: HttpRequest) -> None:
@@ -217,7 +215,6 @@ class PeopleAdmin(StorageModelAdmin):
         raise NotImplementedError
 
     def beside(self, request: HttpRequest, labels: Labels, found: Any) -> dict[str, Any]:
-        """Return the context of the cards beside the form."""
         return {}
 
     def saved(self, request: HttpRequest, form: PersonForm, found: Any) -> UUID | None:

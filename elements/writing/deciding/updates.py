@@ -140,7 +140,6 @@ class _UpdateDecision:
         return shown.type
 
     def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
-        """Plan the new element that a reference describes."""
         if type.lives_in_diagrams:
             text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
             raise invalid(reference.place, text % {"type": type.key})

@@ -60,7 +60,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         return ()
 
     def focus(self, row: Any) -> str:
-        """Return the line of an answer to scroll to."""
         return ""
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **options: Any) -> Any:

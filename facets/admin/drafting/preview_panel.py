@@ -23,8 +23,6 @@ SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """Address below `_api/` and body of an answer."""
-
     address: str
     body: Any
 
@@ -64,7 +62,6 @@ Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
 def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
-    """Return the panel of a form that was just opened."""
     return PreviewPanel(answers=_compared([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows))))
 
 
@@ -126,7 +123,6 @@ def _compare(old: list[str], new: list[str]) -> Iterable[tuple[str, list[str]]]:
 
 
 def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:
-    """Fold unchanged lines, except a few around each change."""
     for index, (kind, lines) in enumerate(stretches):
         head = KEPT_AROUND if index > 0 else 0
         tail = KEPT_AROUND if index < len(stretches) - 1 else 0

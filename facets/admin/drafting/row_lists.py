@@ -105,7 +105,6 @@ class ConfigurationList:
 
 
 def posted_order(request: HttpRequest) -> list[tuple[int, str]]:
-    """Return position and id of each posted row."""
     found = []
     for name, row_id in request.POST.items():
         match = ROW.fullmatch(name)

@@ -47,14 +47,12 @@ class ConfigurationSnapshot:
 
     @cached_property
     def culture(self) -> int:
-        """The data culture for the language of the pages."""
         return preferred_culture(get_language() or "", self.cultures.data, self.cultures.default)
 
     def text(self, by_culture: Mapping[str, str], fallback: str = "") -> str:
         return display_names(texts(by_culture), self.cultures, fallback)[self.culture]
 
     def label(self, row: Row) -> str:
-        """Return key and name of a row, or the key alone if they are equal."""
         key = name_of(row)
         name = self.text(row.display_names, key)
         return key if name.casefold() == key.casefold() else f"{key} – {name}"
@@ -70,7 +68,6 @@ class ConfigurationSnapshot:
 
     @cached_property
     def definitions(self) -> dict[str, Property]:
-        """Definitions of properties by row id."""
         by_key = {type.key: type for type in self.stored.blueprint.types}
         return {
             row.id: definition
@@ -82,7 +79,6 @@ class ConfigurationSnapshot:
 
 
 def name_of(row: Any) -> str:
-    """Return the name of a facet or view, else the key."""
     return str(getattr(row, "name", None) or row.key)
 
 
