@@ -11,20 +11,8 @@ from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from elements import derived
-from elements.filters.binding import (
-    AnyAttributeValues,
-    AttributeValues,
-    BoundAnd,
-    BoundExpression,
-    BoundNot,
-    BoundOr,
-    ElementField,
-    FieldValue,
-    IsNull,
-    TargetIds,
-    Values,
-    ValueTest,
-)
+from elements.filters import binding
+from elements.filters.binding import AttributeValues, BoundExpression, ElementField, Values
 from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exists, negation
 from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
 from elements.filters.probes import Filled, Passes, Probe
@@ -50,26 +38,26 @@ class FilterCompiler:
 
     def compile(self, expression: BoundExpression) -> Condition:
         match expression:
-            case BoundOr():
+            case binding.BoundOr():
                 return any_of(self.compile(each) for each in expression.operands)
-            case BoundAnd():
+            case binding.BoundAnd():
                 return all_of(self.compile(each) for each in expression.operands)
-            case BoundNot():
+            case binding.BoundNot():
                 return negation(self.compile(expression.operand))
-            case IsNull():
+            case binding.IsNull():
                 return negation(self.some(expression.values, FILLED, on_all_types=True))
-            case ValueTest():
+            case binding.ValueTest():
                 return self.some(expression.values, Passes(expression.kind, expression.test, self.zone))
 
     def some(self, values: Values, probe: Probe, *, on_all_types: bool = False) -> Condition:
         """Return the condition that the probe accepts one of the values, on elements of their types or of all types."""
         match values:
-            case FieldValue():
+            case binding.FieldValue():
                 return self.field(values.field, probe)
-            case TargetIds():
+            case binding.TargetIds():
                 types = self.holders.get((values.context, False), frozenset()) if on_all_types else values.types
                 return self.targets(values.context, types, probe)
-            case AttributeValues() | AnyAttributeValues():
+            case AttributeValues() | binding.AnyAttributeValues():
                 each = (values,) if isinstance(values, AttributeValues) else values.attributes
                 return self.attributes({one: self.types(one, on_all_types) for one in each}, probe)
 

@@ -83,7 +83,9 @@ class _Exporter:
         children = _grouped(CHILDREN_SQL, [row[1] for row in rows])
         shapes = _grouped(SHAPES_SQL, versions)
         flows = _grouped(FLOWS_SQL, [shape[0] for found in shapes.values() for shape in found])
-        callers = dict(fetch(TYPES_SQL, [list({caller for row in rows for caller in row[15:18] if caller})]))
+        callers: dict[UUID, UUID] = dict(
+            fetch(TYPES_SQL, [list({caller for row in rows for caller in row[15:18] if caller})])
+        )
         for row in rows:
             type = self.types[row[3]]
             yield (

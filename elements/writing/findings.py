@@ -56,9 +56,6 @@ class Findings:
             self.note(refusal)
             return None
 
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
     def raise_any(self) -> None:
         """Raise the problems, if there are any. A single problem becomes the message itself."""
         if not self._found:

@@ -18,20 +18,10 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from facets import models
+from facets.blueprint import definitions as blueprint
 from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
 from facets.blueprint.data_types import DataType
-from facets.blueprint.definitions import (
-    Attribute,
-    Blueprint,
-    ElementType,
-    Facet,
-    LayoutDefinition,
-    Property,
-    Related,
-    SelectableValue,
-    View,
-    ViewType,
-)
+from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
 from repository_site.core.problems import NotFound
@@ -120,7 +110,7 @@ def blueprint_of(rows: Rows) -> Blueprint:
     return Blueprint(
         facets=_facets(rows, type_keys),
         types=_types(rows, facet_names, type_keys),
-        layouts=tuple(_value(LayoutDefinition, row) for row in rows[models.Layout]),
+        layouts=tuple(_value(blueprint.LayoutDefinition, row) for row in rows[models.Layout]),
         cycles=_cycles(rows),
         rules=tuple(
             _value(ValidationRule, row, severity=Severity(row.severity)) for row in rows[models.ValidationRule]
@@ -162,29 +152,31 @@ def _cycles(rows: Rows) -> tuple[ReleaseCycle, ...]:
     )
 
 
-def _properties(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> dict[str, tuple[Property, ...]]:
-    values = _grouped((row.property_id, _value(SelectableValue, row)) for row in rows[models.SelectableValue])
+def _properties(
+    rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]
+) -> dict[str, tuple[blueprint.Property, ...]]:
+    values = _grouped((row.property_id, _value(blueprint.SelectableValue, row)) for row in rows[models.SelectableValue])
     accepted = _grouped((row.property_id, type_keys[row.type_id]) for row in rows[models.RelatedType])
 
-    def property_of(row: Row) -> Property:
+    def property_of(row: Row) -> blueprint.Property:
         attribute = related = None
         if row.target_facet_id is None:
-            attribute = Attribute(DataType(row.data_type), row.is_invariant_culture, values[row.id])
+            attribute = blueprint.Attribute(DataType(row.data_type), row.is_invariant_culture, values[row.id])
         else:
-            related = _value(Related, row, facet=facet_names[row.target_facet_id], types=accepted[row.id])
-        return _value(Property, row, attribute=attribute, related=related)
+            related = _value(blueprint.Related, row, facet=facet_names[row.target_facet_id], types=accepted[row.id])
+        return _value(blueprint.Property, row, attribute=attribute, related=related)
 
     return _grouped((row.type_id, property_of(row)) for row in rows[models.Property])
 
 
-def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> tuple[ElementType, ...]:
+def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> tuple[blueprint.ElementType, ...]:
     properties = _properties(rows, facet_names, type_keys)
     parents = _grouped((row.type_id, type_keys[row.parent_id]) for row in rows[models.AllowedParent])
     inserted = _grouped((row.type_id, type_keys[row.inserted_id]) for row in rows[models.InsertableType])
     cycle_keys = {row.id: row.key for row in rows[models.ReleaseCycle]}
     return tuple(
         _value(
-            ElementType,
+            blueprint.ElementType,
             row,
             facet=facet_names[row.facet_id],
             release_cycle=cycle_keys[row.release_cycle_id] if row.release_cycle_id else "",
@@ -196,7 +188,7 @@ def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -
     )
 
 
-def _facets(rows: Rows, type_keys: dict[str, str]) -> tuple[Facet, ...]:
+def _facets(rows: Rows, type_keys: dict[str, str]) -> tuple[blueprint.Facet, ...]:
     property_keys = {row.id: row.key for row in rows[models.Property]}
     layout_keys = {row.id: row.key for row in rows[models.Layout]}
     shown = _grouped((row.view_type_id, property_keys[row.property_id]) for row in rows[models.ViewProperty])
@@ -204,9 +196,11 @@ def _facets(rows: Rows, type_keys: dict[str, str]) -> tuple[Facet, ...]:
     types = _grouped(
         (
             row.view_id,
-            _value(ViewType, row, type=type_keys[row.type_id], properties=shown[row.id], layouts=layouts[row.id]),
+            _value(
+                blueprint.ViewType, row, type=type_keys[row.type_id], properties=shown[row.id], layouts=layouts[row.id]
+            ),
         )
         for row in rows[models.ViewType]
     )
-    views = _grouped((row.facet_id, _value(View, row, types=types[row.id])) for row in rows[models.FacetView])
-    return tuple(_value(Facet, row, views=views[row.id]) for row in rows[models.Facet])
+    views = _grouped((row.facet_id, _value(blueprint.View, row, types=types[row.id])) for row in rows[models.FacetView])
+    return tuple(_value(blueprint.Facet, row, views=views[row.id]) for row in rows[models.Facet])

@@ -11,14 +11,7 @@ from django.utils.translation import gettext as _
 from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.rows import (
-    ShapeRow,
-    VersionRow,
-    read_predecessors,
-    read_references,
-    read_shapes,
-    read_versions,
-)
+from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
 from elements.writing import statements
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.updating import AUTHOR, Writer, has_author
