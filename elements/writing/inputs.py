@@ -39,18 +39,13 @@ SERVER_CONTEXTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(slots=True)
-class ReferenceInput:
-    """A reference to an element by its id or by the id of a version, or the description of an element to create."""
-
+class IdentifiedInput:
     place: str
     id: str | None = None
     version: str | None = None
     type: str | None = None
     facet: str | None = None
     stereotype: str | None = None
-    attributes: dict[str, dict[str, Any]] | None = None
-    has_attributes: bool = False
-    """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
 
     @property
     def names_something(self) -> bool:
@@ -58,23 +53,22 @@ class ReferenceInput:
 
 
 @dataclass(slots=True)
-class ElementInput:
+class ReferenceInput(IdentifiedInput):
+    """A reference to an element by its id or by the id of a version, or the description of an element to create."""
+
+    attributes: dict[str, dict[str, Any]] | None = None
+    has_attributes: bool = False
+    """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
+
+
+@dataclass(slots=True)
+class ElementInput(IdentifiedInput):
     """One element to update or create. `root_path` is None when the request is silent about the place in the tree."""
 
-    place: str
-    id: str | None = None
-    version: str | None = None
-    type: str | None = None
-    facet: str | None = None
     state: str | None = None
-    stereotype: str | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     related: dict[str, list[ReferenceInput]] = field(default_factory=dict)
     root_path: list[ReferenceInput] | None = None
-
-    @property
-    def is_new(self) -> bool:
-        return self.id is None and self.version is None
 
     @property
     def makes(self) -> int:
@@ -121,7 +115,7 @@ class InputReader:
             found.root_path = list(self.references(document["rootPath"], f"{place}: rootPath"))
         return found
 
-    def identity(self, document: dict[str, Any], found: ElementInput | ReferenceInput, place: str) -> None:
+    def identity(self, document: dict[str, Any], found: IdentifiedInput, place: str) -> None:
         found.id = self.guid(document, "id", place)
         found.version = self.guid(document, "versionId", place)
         found.type = self.text(document, "type", place)
