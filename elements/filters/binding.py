@@ -1,6 +1,6 @@
 """Binding of a filter's syntax tree (D13): names are resolved and literals converted.
 
-A bound expression needs no further look-up or check; the SQL compiler and `evaluation.py` both work on it. There is no
+A bound expression needs no further look-up or check; the SQL compiler works on it. There is no
 third truth value: every predicate is true or false for an element, and `-ne` is the negation of `-eq`.
 """
 

@@ -1,4 +1,4 @@
-"""SQL conditions of bound filters (D13): they test an element in the database as `evaluation.py` tests its wire form.
+"""SQL conditions of bound filters (D13): they test an element in the database.
 
 In the SQL, `e` is the element and `v` its version to test. A predicate that is NULL counts as false, and IS NOT TRUE
 implements NOT, so that plain comparisons stay plain and can use indexes.

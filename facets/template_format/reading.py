@@ -79,8 +79,6 @@ class _Reader:
         }
         return tuple(read_rule(key, node, cycles, by_culture) for key, node in section.entries())
 
-    # Checks that several parts share.
-
     def known(self, node: Node, known: Collection[str], unknown: str) -> None:
         """Report unknown names in a list, or unknown keys of an object, with one of the UNKNOWN messages."""
         places = dict(node.entries()) if isinstance(node.value, dict) else node.named_items()
@@ -92,8 +90,6 @@ class _Reader:
         for key, place in node.named_items().items():
             if key in self.type_names and facet in self.facet_names and self.facet_of(key) != facet:
                 place.problem(_('the type "%(key)s" is not in the facet "%(facet)s"') % {"key": key, "facet": facet})
-
-    # Properties.
 
     def property(self, key: str, node: Node) -> blueprint.Property:
         node.fields("key", "displayNames", "descriptions", "tooltips", "editableInReleased", "attribute", "related")
@@ -167,8 +163,6 @@ class _Reader:
     def facet_of(self, type_key: str) -> Any:
         node = self.root.child("types").child(type_key)
         return node.value.get("facet") if isinstance(node.value, dict) else None
-
-    # Layouts and types.
 
     def layout(self, key: str, node: Node) -> blueprint.LayoutDefinition:
         node.fields("displayNames")
@@ -254,8 +248,6 @@ class _Reader:
                 elif key in self.shared:
                     found[key] = self.shared[key]
         return tuple(found.values())
-
-    # Facets and views.
 
     def facet(self, name: str, node: Node) -> blueprint.Facet:
         node.fields("displayNames", "typeName", "views")

@@ -92,8 +92,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         parts = [*found, *((title, "") for title in last)]
         request.trail = [{"title": title, "link": link} for title, link in parts]  # type: ignore[attr-defined]  # for the head
 
-    # Posting a form.
-
     def _changeform_view(
         self, request: HttpRequest, object_id: str | None, form_url: str, extra_context: dict[str, Any] | None
     ) -> HttpResponse:
@@ -166,8 +164,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         """Return nothing: the admin log is not used, and formsets that are not saved cannot report changes."""
         return []
 
-    # The panel.
-
     def _answers(self, request: HttpRequest, row_id: str) -> Answers:
         def of(configuration: Configuration, rows: Rows) -> Iterable[ApiAnswer]:
             row = next((each for each in rows[self.model] if each.id == row_id), None)
@@ -208,8 +204,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
             }
         found: HttpResponse = super().render_change_form(request, context, *args, **options)
         return found
-
-    # Removing.
 
     def _delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -5,30 +5,17 @@ Tests compare the SQL compiler with this reference, so it is written to be obvio
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from elements.filters import binding
-from elements.filters.binding import BoundExpression, Test, Value, ValueKind, Values
-from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case, read_id, read_moment
+from elements.filters.binding import BoundExpression, Value, ValueKind, Values
+from elements.filters.probes import passes
+from elements.filters.syntax import BLANKS, read_id, read_moment
 
 # An element or a reference in wire form.
 WireElement = Mapping[str, Any]
-
-ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQ: operator.eq,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-}
-TEXT_FUNCTIONS: Mapping[TextFunction, Callable[[str, str], bool]] = {
-    TextFunction.CONTAINS: lambda value, text: text in value,
-    TextFunction.STARTS_WITH: lambda value, text: value.startswith(text),
-    TextFunction.ENDS_WITH: lambda value, text: value.endswith(text),
-}
 
 
 def matches(expression: BoundExpression, element: WireElement) -> bool:
@@ -104,13 +91,3 @@ def _as_kind(value: Any, kind: ValueKind) -> Value | None:
         case ValueKind.ID, str():
             return read_id(value)
     return None
-
-
-def passes(test: Test, value: Any) -> bool:
-    match test:
-        case binding.Compare():
-            return ORDERS[test.operator](value, test.value)
-        case binding.OneOf():
-            return value in test.values
-        case binding.TextMatch():
-            return TEXT_FUNCTIONS[test.function](fold_case(value), test.text)
