@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 
@@ -54,6 +54,12 @@ def shown_holds(snapshot: ConfigurationSnapshot, row: Any) -> str:
 
 
 class HoldsForm(ConfigurationForm):
+    places: ClassVar[dict[str, str]] = {
+        "attribute.isInvariantCulture": "is_invariant_culture",
+        "attribute": "holds",
+        "related": "holds",
+    }
+
     holds = RowField(
         label=_("Content type"),
         help_text=_("Its own value (attribute) or references to elements of a facet (related context)."),
