@@ -100,7 +100,8 @@ class ElementList(UncountedList):
 
 def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
     """Read any number of rows in four statements, in the order of the ids."""
-    pointers = _read_pointers([str(each) for each in ids])
+    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
+    pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
     rows = read_versions({version for each in pointers.values() for version in each if version})
     # Skip elements that were deleted since their ids were read.
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
@@ -117,11 +118,6 @@ def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
         element.listed = _listed(labels, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
         found.append(element)
     return found
-
-
-def _read_pointers(elements: Sequence[str]) -> dict[str, tuple[str, str | None]]:
-    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
-    return {row[0]: (row[1], row[2]) for row in fetch(sql, [list(elements)])} if elements else {}
 
 
 def _listed(

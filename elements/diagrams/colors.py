@@ -19,7 +19,12 @@ def tint(color: str) -> str:
 @cache
 def line_color(color: str) -> str:
     """Return a colour for lines on white, darkened if necessary."""
-    return _darkened(color, LINE_CONTRAST)
+    rgb = _rgb(color)
+    for share in range(0, 101, 5):
+        found = _hex(_mixed(rgb, (0, 0, 0), share))
+        if contrast(found, WHITE) >= LINE_CONTRAST:
+            return found
+    raise AssertionError("black on white is read")
 
 
 @cache
@@ -36,15 +41,6 @@ def solid(color: str) -> str:
 def contrast(one: str, other: str) -> float:
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
-
-
-def _darkened(color: str, least: float) -> str:
-    rgb = _rgb(color)
-    for share in range(0, 101, 5):
-        found = _hex(_mixed(rgb, (0, 0, 0), share))
-        if contrast(found, WHITE) >= least:
-            return found
-    raise AssertionError("black on white is read")
 
 
 def _rgb(color: str) -> Rgb:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
@@ -107,12 +106,6 @@ class PersonForm(DomainForm):
             if candidate in self.fields:
                 return text[: len(text) - len(rest) + len(name)], candidate
         return "", None
-
-    def add_revision(self, revision: int) -> None:
-        """Take the stored revision, so that saving again overwrites it."""
-        data = cast("QueryDict", self.data).copy()
-        data["revision"] = str(revision)
-        self.data = data
 
     def freeze(self) -> None:
         for field in self.fields.values():

@@ -59,7 +59,10 @@ class UserList(ChangeList):
         groups = groups_of(ids)
         labels = labels_of(request)
         named = labels.elements(str(group) for found in groups.values() for group in found)
-        tokens, accounts = token_counts(request, ids), account_names(request, ids)
+        here = {"storage": storage_of(request), "user_id__in": ids}
+        valid = ApiToken.objects.filter(**here, revoked_on=None).order_by()
+        tokens = dict(valid.values_list("user_id").annotate(Count("id")))
+        accounts = dict(StorageMembership.objects.filter(**here).values_list("user_id", "account__username"))
         for user in users:
             mine = [named[str(group)].name for group in groups.get(user.pk, ()) if str(group) in named]
             user.shown_name = labels.own(user.newest.attributes)
@@ -80,17 +83,6 @@ class GroupList(ChangeList):
             group.shown_name = labels.own(group.newest.attributes)
             group.members = [named[str(user)].name for user, of in members if of == group.pk and str(user) in named]
         self.result_list = groups
-
-
-def token_counts(request: HttpRequest, users: list[UUID]) -> dict[UUID, int]:
-    """Count tokens that are not revoked, by user."""
-    tokens = ApiToken.objects.filter(storage=storage_of(request), user_id__in=users, revoked_on=None).order_by()
-    return dict(tokens.values_list("user_id").annotate(Count("id")))
-
-
-def account_names(request: HttpRequest, users: list[UUID]) -> dict[UUID, str]:
-    found = StorageMembership.objects.filter(storage=storage_of(request), user_id__in=users)
-    return {user: name for user, name in found.values_list("user_id", "account__username") if user}
 
 
 class RoleFilter(DropdownFilter):
@@ -226,7 +218,9 @@ class PeopleAdmin(StorageModelAdmin):
             return None
         if done is None and found is not None:
             found.newest.refresh_from_db()
-            form.add_revision(found.newest.revision)
+            # Saving again overwrites the stored revision.
+            form.data = form.data.copy()
+            form.data["revision"] = str(found.newest.revision)
         return done
 
 
