@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -24,6 +23,7 @@ from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDe
 from facets.rows.reading import read_rows
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+from repository_site.core.wording import similar_hint
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -59,7 +59,7 @@ class CompiledView:
         if found is None:
             words = {"key": key, "view": self.view.name, "facet": self.facet.name}
             text = _("There is no type %(key)s in the view %(view)s of the facet %(facet)s.") % words
-            raise NotFound(text + _similar(key, self.types))
+            raise _missing(text, key, self.types)
         return found
 
 
@@ -73,7 +73,7 @@ class CompiledFacet:
         found = self.views.get(name.casefold())
         if found is None:
             text = _("There is no view %(view)s in the facet %(facet)s.") % {"view": name, "facet": self.facet.name}
-            raise NotFound(text + _similar(name, (each.name for each in self.facet.views)))
+            raise _missing(text, name, (each.name for each in self.facet.views))
         return found
 
 
@@ -163,14 +163,12 @@ class Configuration:
         found = self.facets.get(name.casefold())
         if found is None:
             text = _("There is no facet %(name)s.") % {"name": name}
-            raise NotFound(text + _similar(name, (each.name for each in self.blueprint.facets)))
+            raise _missing(text, name, (each.name for each in self.blueprint.facets))
         return found
 
 
-def _similar(name: str, known: Iterable[str]) -> str:
-    folded = {each.casefold(): each for each in known}
-    near = [folded[each] for each in get_close_matches(name.casefold()[:100], folded, cutoff=0.7)]
-    return " " + _("Similar: %(names)s.") % {"names": ", ".join(near)} if near else ""
+def _missing(text: str, name: str, known: Iterable[str]) -> NotFound:
+    return NotFound(text.removesuffix(".") + similar_hint(name, known) + ".")
 
 
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()

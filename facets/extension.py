@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from facets.blueprint.differences import Hazard
 from repository_site.core.extension_point import ExtensionPoint
+
+if TYPE_CHECKING:
+    from facets.blueprint.differences import Hazard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from hashlib import sha256
 import django
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
@@ -22,8 +22,8 @@ from repository_site.core.embedded_postgres.server import SUPERUSER
 
 PREFIX = "test_template_"
 SCHEMA_SOURCES = ("*/migrations/*.py", "storage/tenancy/migration_operations.py", "tests/shelves/**/*.py")
-# A crash of the machine may destroy the cluster; the next run makes a new one. Commits wait for no disk.
-NOT_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
+# Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one.
+TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 
 
 def make_database(name: str) -> None:
@@ -61,7 +61,8 @@ def make_undurable() -> None:
     with psycopg.connect(
         host=str(server.socket_dir), port=server.PORT, dbname="postgres", user=SUPERUSER, autocommit=True
     ) as superuser:
-        for name in NOT_DURABLE:
+        superuser.execute("ALTER SYSTEM RESET ALL")
+        for name in TURNED_OFF:
             superuser.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
         superuser.execute("SELECT pg_reload_conf()")
 
@@ -96,7 +97,12 @@ def _schema_digest() -> str:
 
 
 def _drop(cursor: CursorWrapper, name: str) -> None:
-    cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    """Drop a database. FORCE comes second: it is refused while a process of autovacuum is in the database."""
+    drop = sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name))
+    try:
+        cursor.execute(drop)
+    except OperationalError:
+        cursor.execute(sql.SQL("{} WITH (FORCE)").format(drop))
 
 
 def _connect(name: str) -> None:

@@ -10,11 +10,9 @@ from rest_framework.request import Request
 from facets import rendering
 from facets.api.facet_serializers import ElementTypesSerializer
 from facets.configuration import CompiledFacet, CompiledView, Configuration, configuration_of
-from repository_site.core.problems import NotFound
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from repository_site.core.rest.versioning import ApiVersions
-from repository_site.core.wording import similar_hint
 from storage.api.storage_serializers import FacetsSerializer, FacetViewsSerializer
 from storage.api.viewset import ApiViewSet
 
@@ -28,19 +26,10 @@ class ConfiguredViewSet(ApiViewSet):
         return configuration_of(self.storage)
 
     def facet(self, name: str) -> CompiledFacet:
-        try:
-            return self.configuration.facet(name)
-        except NotFound as problem:
-            known = [each.facet.name for each in self.configuration.facets.values()]
-            raise NotFound(problem.message.removesuffix(".") + similar_hint(name, known) + ".") from None
+        return self.configuration.facet(name)
 
     def view(self, facet_name: str, name: str) -> CompiledView:
-        facet = self.facet(facet_name)
-        try:
-            return facet.view(name)
-        except NotFound as problem:
-            known = [each.view.name for each in facet.views.values()]
-            raise NotFound(problem.message.removesuffix(".") + similar_hint(name, known) + ".") from None
+        return self.facet(facet_name).view(name)
 
     def naming(self, names: dict[int, str]) -> dict[str, object]:
         return self.named(names, self.configuration.cultures.default)

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext as _
+
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
 
@@ -32,4 +34,4 @@ def similar_names(name: str, known: Iterable[str]) -> list[str]:
 def similar_hint(name: str, known: Iterable[str]) -> str:
     """Return `; similar: a, b` for the end of a message, or nothing."""
     found = similar_names(name, known)
-    return f"; similar: {', '.join(found)}" if found else ""
+    return _("; similar: %(names)s") % {"names": ", ".join(found)} if found else ""

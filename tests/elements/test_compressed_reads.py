@@ -80,7 +80,7 @@ def test_a_client_is_told_which_of_its_answers_is_still_right(api: ApiClient, ar
     assert again(f'"other", W/{packed.removeprefix("W/")}', **GZIP) == (304, packed, vary)
     assert again(plain, **GZIP) == (304, plain, vary)
     assert again(plain) == (304, plain, vary)
-    # What it cannot read now is no answer for it; a weak tag does not say what bytes it stands for.
+    # The client cannot use a response it cannot decode; a weak entity tag does not identify bytes.
     assert again(packed) == (200 if packed != plain else 304, plain, vary)
     assert again('"other-gzip"', **GZIP) == (200, packed, vary)
 

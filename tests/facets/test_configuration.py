@@ -195,14 +195,14 @@ def test_readers_never_see_a_half_changed_configuration(small_file: Any) -> None
 def test_similar_names_are_suggested(small: Storage) -> None:
     found = configuration_of(small)
     for look_up, message in (
-        (lambda: found.facet("peple"), "There is no facet peple. Similar: people."),
+        (lambda: found.facet("peple"), "There is no facet peple; similar: people."),
         (
             lambda: found.facet("people").view("All of"),
-            "There is no view All of in the facet people. Similar: all of it.",
+            "There is no view All of in the facet people; similar: all of it.",
         ),
         (
             lambda: found.facet("people").view("all of it").type("Persons"),
-            "There is no type Persons in the view all of it of the facet people. Similar: person.",
+            "There is no type Persons in the view all of it of the facet people; similar: person.",
         ),
         (lambda: found.facet("x" * 100_000), f"There is no facet {'x' * 100_000}."),
     ):

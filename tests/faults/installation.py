@@ -30,7 +30,7 @@ from io import StringIO
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
-from storage.contexts import storage_at
+from storage.tenancy.contexts import storage_at
 from storage.models import StaffAccount, StorageMembership
 quiet = {"stdout": StringIO(), "stderr": StringIO()}
 for collection in ("acme", "rival"):
@@ -50,7 +50,7 @@ print(session.session_key)
 CHECK = """
 import sys
 from django.db import connection
-from storage.contexts import storage_at
+from storage.tenancy.contexts import storage_at
 from tests.release.log_check import check_lifecycles
 for _ in sys.stdin:
     try:

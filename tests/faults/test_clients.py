@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.server, pytest.mark.fault]
 MANY = 20
 LIST = "/demo/sample/_api/rest/facets/processes/views/detail/elements"
 ANYBODY_READS = """
-from storage.contexts import storage_at
+from storage.tenancy.contexts import storage_at
 storage = storage_at("demo", "sample")
 storage.anonymous_access = "read"
 storage.save()

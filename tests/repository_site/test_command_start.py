@@ -17,7 +17,7 @@ from repository_site.core.environment import PROJECT_DIR
 
 # Each of these once made every command slower by a tenth of a second or more.
 FORBIDDEN = (
-    "babel", "drf_spectacular.openapi", "elements.admin", "facets.admin", "lark", "prometheus_client", "pycountry",
+    "babel", "django_filters", "drf_spectacular.openapi", "elements.admin", "facets.admin", "lark", "prometheus_client", "pycountry",
     "release.admin", "repository_site.urls", "requests", "rest_framework.serializers", "rich", "storage.admin",
     "unfold.admin",
 )  # fmt: skip

@@ -183,8 +183,8 @@ def test_only_a_request_to_expire_takes_an_end(desk: MakeClient, house: Storage)
 
 def test_an_end_that_is_skipped_by_the_clock_or_has_passed(caller: HouseClient, house: Storage) -> None:
     skipped = caller.apply("released", "ReleasedToRequestToExpire", "", {"validUntil": "2027-03-28T02:30:00"})
-    refusal(skipped, 422, "error", "inline", "validUntil: does not exist in Europe/Berlin: the clocks are put forward "
-            "over 2027-03-28T02:30:00 there.")  # fmt: skip
+    refusal(skipped, 422, "error", "inline", "validUntil: does not exist in Europe/Berlin: clocks are set forward past "
+            "2027-03-28T02:30:00 there.")  # fmt: skip
     # Invalid input is reported first.
     both = caller.apply(
         "released", "ReleasedToRequestToExpire", "", {"validUntil": "2027-03-28T02:30:00", "comment": 1}
