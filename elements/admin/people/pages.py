@@ -219,8 +219,9 @@ class PeopleAdmin(StorageModelAdmin):
         if done is None and found is not None:
             found.newest.refresh_from_db()
             # Saving again overwrites the stored revision.
-            form.data = form.data.copy()
-            form.data["revision"] = str(found.newest.revision)
+            data = request.POST.copy()
+            data["revision"] = str(found.newest.revision)
+            form.data = data
         return done
 
 
