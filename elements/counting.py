@@ -8,7 +8,7 @@ for a minute and shown with the time of the count (D118).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -93,14 +93,10 @@ def _count(configuration: Configuration, now: datetime) -> ElementCounts:
         is_versioned = configuration.types_by_id[type].is_versioned
         add(type, Category.PUBLISHED if is_versioned else Category.STATIC, published)
         add(type, Category.RETIRED, total - published - opened.get(type, 0))
-    owned = _type_ids(configuration, _has_owner)
+    owned = [row for row, type in configuration.types_by_id.items() if has_owner(type) and not type.lives_in_diagrams]
     ownerless = fetch(OWNERLESS, [Category.DRAFT.value, owned, OWNER])[0][0]
     return ElementCounts(by_facet, ownerless, now)
 
 
-def _type_ids(configuration: Configuration, condition: Callable[[ElementType], bool]) -> list[str]:
-    return [row for row, type in configuration.types_by_id.items() if condition(type)]
-
-
-def _has_owner(type: ElementType) -> bool:
-    return not type.lives_in_diagrams and any(each.key == OWNER and each.related for each in type.properties)
+def has_owner(type: ElementType) -> bool:
+    return any(each.key == OWNER and each.related for each in type.properties)

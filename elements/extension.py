@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementsExtension:
-    """Additions of one higher app."""
-
     panels: tuple[Panel, ...] = ()
     """Tabs of the element page."""
     cards: tuple[Callable[[ElementPage], SafeString | str], ...] = ()

@@ -56,6 +56,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     is_locked = lock is not Lock.NONE
     obstacles = plan_deletion(reader.types, row).obstacles()
     collection_lock = _collection_lock(reader, caller, type, lock)
+    takes_others = bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
     own_id = row.version
     path = _root_path(reader, view, row) if view.view.is_hierarchical else []
     return {
@@ -69,7 +70,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "id": own_id,
         "insertableDynamicTypes": {},
         "isCurrentCopyable": False,
-        "isCurrentInsertable": collection_lock is Lock.NONE and _takes_others(reader, type),
+        "isCurrentInsertable": collection_lock is Lock.NONE and takes_others,
         "isCurrentMovable": not is_locked and bool(type.parents) and not type.lives_in_diagrams,
         "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not obstacles,
         "isReadOnly": is_locked,
@@ -109,10 +110,6 @@ def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lo
     if any(Permission.NEW in role_permissions(caller, each) for each in possible):
         return Lock.NONE
     return lock if lock is not Lock.NONE or not (children or drawn) else Lock.NEVER
-
-
-def _takes_others(reader: Reader, type: ElementType) -> bool:
-    return bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
 
 
 def _root_path(reader: Reader, view: CompiledView, row: VersionRow) -> list[str]:

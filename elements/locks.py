@@ -16,8 +16,6 @@ CHANGEABLE = frozenset({Category.DRAFT, Category.STATIC})
 
 
 class Lock(StrEnum):
-    """Values of readOnlyContext."""
-
     NONE = "None"
     DIAGRAM = "Diagram"
     """The element lives in the diagram of a version that is not a draft."""

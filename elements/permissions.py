@@ -16,8 +16,6 @@ from storage.models.roles import Role
 
 
 class Permission(StrEnum):
-    """Permissions, in the order of responses."""
-
     NEW = "NewElement"
     EDIT = "EditElement"
     DELETE = "DeleteElement"
@@ -70,7 +68,6 @@ def require_lifecycle(caller: Caller) -> None:
 
 
 def granted_to(caller: Caller) -> frozenset[Permission]:
-    """Return the permissions of the caller's roles."""
     return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))
 
 
@@ -82,7 +79,6 @@ def role_permissions(caller: Caller, type: ElementType) -> frozenset[Permission]
 
 
 def authors_in(held: Iterable[Mapping[str, Sequence[str]]]) -> set[UUID]:
-    """Return the authors that the related contexts of versions name."""
     return {UUID(each) for contexts in held for name in AUTHOR_CONTEXTS for each in contexts.get(name, ())}
 
 

@@ -22,7 +22,6 @@ Document = dict[str, Any]
 
 
 def sample_lines(count: int, seed: int = 0) -> Iterator[bytes]:
-    """Return transfer lines of `count` processes and of the elements they refer to."""
     generator = random.Random(seed)  # noqa: S311  not a secret
     for document in _documents(count, generator):
         yield to_json(document) + b"\n"
@@ -102,7 +101,6 @@ def _guid(facet: str, number: int, version: bool = False) -> str:
 
 
 def _moment(number: int) -> Document:
-    """Return times that follow each other by a second."""
     return {"127": (BEGIN + timedelta(seconds=number)).isoformat()}
 
 

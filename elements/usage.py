@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.db import connection
 from django.utils.translation import ngettext
 
 from elements.models import Element, ElementVersion, Reference
 from facets.blueprint.differences import Hazard
+from repository_site.core.database.statements import fetch
 
 ATTRIBUTE_SQL = """
     SELECT count(*) FROM elements_elementversion v
@@ -33,20 +33,13 @@ def describe_use(hazard: Hazard) -> str | None:
         text = ngettext("%(count)d element has this type", "%(count)d elements have this type", count)
         return text % {"count": count} if count else None
     if hazard.value is not None:
-        count = _count(VALUE_SQL, hazard.type, hazard.property, hazard.value)
+        count = fetch(VALUE_SQL, [hazard.type, hazard.property, hazard.value])[0][0]
         text = ngettext("%(count)d version has this value", "%(count)d versions have this value", count)
         return text % {"count": count} if count else None
-    values = _count(ATTRIBUTE_SQL, hazard.type, hazard.property)
+    values = fetch(ATTRIBUTE_SQL, [hazard.type, hazard.property])[0][0]
     if values:
         text = ngettext("%(count)d version has a value for it", "%(count)d versions have a value for it", values)
         return text % {"count": values}
     held = Reference.objects.filter(version__element__type__key=hazard.type, context=hazard.property).count()
     text = ngettext("%(count)d reference uses this context", "%(count)d references use this context", held)
     return text % {"count": held} if held else None
-
-
-def _count(sql: str, *values: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0

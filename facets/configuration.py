@@ -16,12 +16,12 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
 from facets.blueprint.cycles import Category, ReleaseCycle, Transition
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
-from facets.rows.reading import read_configuration
+from facets.rows.reading import read_rows
+from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import similar_names
 from storage.localisation.cultures import CultureSet
@@ -147,12 +147,10 @@ class Configuration:
 
     @property
     def types_by_id(self) -> Mapping[str, ElementType]:
-        """Types by the id of their row, as text."""
         return self.keep("types by id", lambda: {str(row): self.types[key] for key, row in self.type_ids.items()})
 
     @property
     def living_in_diagrams(self) -> Sequence[str]:
-        """Row ids of the types whose elements exist in diagrams only."""
         types = self.types_by_id
         return self.keep("in diagrams", lambda: [row for row, type in types.items() if type.lives_in_diagrams])
 
@@ -200,17 +198,14 @@ def configuration_of(storage: Storage) -> Configuration:
 
 def settled_configuration(storage: Storage) -> Configuration:
     """Return the current configuration, and prevent changes to it until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
-        found = cursor.fetchone()
-    if found is None:
+    found = fetch("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
+    if not found:
         raise NotFound(_("There is no storage at this address."))
-    storage.configuration_revision = found[0]
+    storage.configuration_revision = found[0][0]
     return configuration_of(storage)
 
 
 def forget_configurations() -> None:
-    """Empty the cache."""
     with _lock:
         _cache.clear()
 
@@ -218,7 +213,7 @@ def forget_configurations() -> None:
 def _load(storage: Storage) -> Configuration:
     """Read in the scope of this storage, whatever the scope of the caller: no rows of another storage may get in."""
     with tenant_scope(storage):
-        stored = read_configuration()
+        stored = read_rows()
     return compile_configuration(stored.revision, stored.cultures, stored.blueprint, stored.type_ids)
 
 
@@ -270,11 +265,7 @@ def _facet(facet: Facet, types: Mapping[str, ElementType], layouts: Mapping[str,
 
 def _type_in_view(view_type: ViewType, type: ElementType, layouts: Mapping[str, LayoutDefinition]) -> TypeInView:
     all_properties = {each.key: each for each in type.properties}
-    shown = all_properties if view_type.shows_all else _pick(view_type.properties, all_properties)
+    shown = all_properties if view_type.shows_all else {key: all_properties[key] for key in view_type.properties}
     return TypeInView(
         type, view_type.is_root, MappingProxyType(shown), tuple(layouts[key] for key in view_type.layouts)
     )
-
-
-def _pick(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:
-    return {key: values[key] for key in keys}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetsExtension:
-    """Additions of one higher app."""
-
     describe_use: Callable[[Hazard], str | None] | None = None
     """Returns a clause such as "12 elements are of this type", or None; called in the scope of the storage."""
 

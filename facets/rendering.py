@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from facets.blueprint.cycles import Transition
-from facets.blueprint.definitions import Attribute, Facet, Property, Related, SelectableValue, View
+from facets.blueprint.data_types import RUNTIME_NAMES
+from facets.blueprint.definitions import Attribute, Facet, Property, Related, SelectableValue
 from facets.blueprint.texts import Texts
 from facets.configuration import CompiledView, Configuration, TypeInView
 from repository_site.core.rest.rendering import counted, to_json
@@ -31,16 +32,7 @@ def other_texts(texts: Texts, cultures: CultureSet) -> Names:
     return {lcid: known.get(lcid, "") for lcid in sorted(cultures.data)}
 
 
-def facet_names(facet: Facet, cultures: CultureSet) -> Names:
-    return display_names(facet.display_names, cultures, facet.name)
-
-
-def view_names(view: View, cultures: CultureSet) -> Names:
-    return display_names(view.display_names, cultures, view.name)
-
-
 def segment(name: str) -> str:
-    """Encode a name as one segment of an address."""
     return quote(name, safe="")
 
 
@@ -49,7 +41,7 @@ def list_facets(configuration: Configuration, address: str, named: Naming) -> li
     return [
         {
             "name": facet.name,
-            **named(facet_names(facet, configuration.cultures)),
+            **named(display_names(facet.display_names, configuration.cultures, facet.name)),
             "views": f"{address}/{segment(facet.name)}/views",
         }
         for facet in configuration.blueprint.facets
@@ -61,7 +53,7 @@ def list_views(configuration: Configuration, facet: Facet, address: str, named: 
     return [
         {
             "name": view.name,
-            **named(view_names(view, configuration.cultures)),
+            **named(display_names(view.display_names, configuration.cultures, view.name)),
             "isHierarchical": view.is_hierarchical,
             "elements": f"{address}/{segment(facet.name)}/views/{segment(view.name)}/elements",
         }
@@ -70,7 +62,6 @@ def list_views(configuration: Configuration, facet: Facet, address: str, named: 
 
 
 def list_transitions(transitions: Iterable[Transition]) -> list[dict[str, str]]:
-    """Operation 17."""
     return [{"transitionId": each.key, "sourceState": each.source, "targetState": each.target} for each in transitions]
 
 
@@ -113,7 +104,7 @@ def _property(value: Property, cultures: CultureSet) -> dict[str, Any]:
 
 def _attribute(attribute: Attribute, cultures: CultureSet) -> dict[str, Any]:
     rendered: dict[str, Any] = {
-        "type": attribute.data_type.runtime_name,
+        "type": RUNTIME_NAMES[attribute.data_type],
         "dataType": attribute.data_type.value,
         "isInvariantCulture": attribute.is_invariant_culture,
     }

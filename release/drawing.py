@@ -17,7 +17,6 @@ COLORS = {
 
 
 def draw_cycle(cycle: ReleaseCycle) -> str:
-    """Draw states and transitions under the names that the API uses."""
     return "\n".join(_lines(cycle)) + "\n"
 
 

@@ -44,12 +44,10 @@ def within_week(entries: Entries, monday: date, zone: ZoneInfo) -> Entries:
 
 
 def recent(entries: Entries, now: datetime, zone: ZoneInfo) -> Entries:
-    """Filter steps of the last weeks."""
     return entries.filter(changed_on__gte=_begin(last_mondays(now, zone)[0], zone))
 
 
 def last_mondays(now: datetime, zone: ZoneInfo) -> list[date]:
-    """Return the Mondays of the last weeks, oldest first, up to this week."""
     today = now.astimezone(zone).date()
     monday = today - timedelta(days=today.weekday())
     return [monday - timedelta(weeks=back) for back in reversed(range(WEEKS))]

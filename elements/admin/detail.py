@@ -21,8 +21,6 @@ from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
 from storage.back_office import storage_office
 
-FACTS = "back_office/elements/facts.html"
-
 
 def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
     page = find_page(request, element, request.GET.get("version"))
@@ -30,11 +28,18 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
         # The id of a version redirects to the page of its element.
         return redirect(element_address(page.row.element, version=page.row.version))
     panels = panels_of(page)
+    addresses = page.labels.reader.addresses
     chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
     context = {
         **office_context(request, page.name),
         "page": page,
-        "links": links_of(page),
+        "links": {
+            "reader": addresses.pages(page.type)[str(page.labels.lcid)] + page.row.version,
+            "api": addresses.detail(page.type) + page.row.version,
+            "edit": page.address_of("elements_edit"),
+            "add": add_address(parent=page.row.element),
+            "delete": page.address_of("elements_element_delete"),
+        },
         "tabs": [
             {"title": each.title, "address": page.address(tab=each.key), "is_chosen": each is chosen} for each in panels
         ],
@@ -46,31 +51,8 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
 
 
 def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
-    """Return the template context that every page of elements needs."""
     request.current_app = storage_office.name  # read by unfold while it renders
     return {**storage_office.each_context(request), "title": title}
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Addresses of other pages about the version."""
-
-    reader: str
-    api: str
-    edit: str
-    add: str
-    delete: str
-
-
-def links_of(page: ElementPage) -> Links:
-    addresses, row = page.labels.reader.addresses, page.row
-    return Links(
-        reader=addresses.pages(page.type)[str(page.labels.lcid)] + row.version,
-        api=addresses.detail(page.type) + row.version,
-        edit=page.address_of("elements_edit"),
-        add=add_address(parent=row.element),
-        delete=page.address_of("elements_element_delete"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +60,6 @@ class Fact:
     label: str
     text: str = ""
     person: Named | None = None
-
-
-def facts_card(page: ElementPage) -> SafeString:
-    return render_to_string(FACTS, {"facts": list(_facts(page))}, page.request)
 
 
 def _facts(page: ElementPage) -> Iterator[Fact]:
@@ -106,7 +84,6 @@ def _facts(page: ElementPage) -> Iterator[Fact]:
 
 
 def panels_of(page: ElementPage) -> list[Panel]:
-    """Return the tabs that concern the element, in their order."""
     added = [panel for extension in elements_extensions for panel in extension.panels]
     panels = (*parts.PANELS, versions.PANEL, record.PANEL, *added)
     return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)
@@ -114,4 +91,5 @@ def panels_of(page: ElementPage) -> list[Panel]:
 
 def cards_of(page: ElementPage) -> list[SafeString | str]:
     """Return the cards beside the tabs; one that has nothing to show is empty."""
-    return [*(card(page) for extension in elements_extensions for card in extension.cards), facts_card(page)]
+    facts = render_to_string("back_office/elements/facts.html", {"facts": list(_facts(page))}, page.request)
+    return [*(card(page) for extension in elements_extensions for card in extension.cards), facts]

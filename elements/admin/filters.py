@@ -26,6 +26,7 @@ from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import Labels, labels_of
+from elements.counting import OWNER, has_owner
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
@@ -38,7 +39,6 @@ from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)
 ME = "me"
-OWNER = "owner"
 Elements = QuerySet[Element]
 
 
@@ -117,8 +117,6 @@ class StateFilter(ElementFilter):
 
 
 class StageFilter(ElementFilter):
-    """Category of the state, over all release cycles."""
-
     title = gettext_lazy("category of state")
     parameter_name = "stage"
 
@@ -180,12 +178,8 @@ class OwnerFilter(ElementFilter):
         owned = Exists(Reference.objects.filter(version_id=OuterRef("newest_id"), context=OWNER))
         if value == self.SOMEBODY:
             return elements.filter(owned)
-        types = [each for each in self.labels.configuration.types.values() if _has_owner(each)]
+        types = [each for each in self.labels.configuration.types.values() if has_owner(each)]
         return self.of_types(elements, types).filter(~owned) if value == self.NONE else elements.none()
-
-
-def _has_owner(type: ElementType) -> bool:
-    return any(each.key == OWNER and each.related for each in type.properties)
 
 
 class PeopleForm(DropdownForm):
@@ -259,7 +253,6 @@ class PlaceFilter(ElementFilter):
 
 
 def root_types(labels: Labels) -> set[str]:
-    """Return the types that can be roots of a tree."""
     return {
         shown.type.key
         for facet in labels.configuration.facets.values()
@@ -295,7 +288,6 @@ def _guid(text: str) -> UUID | None:
 
 
 def element_filters() -> list[type[ElementFilter]]:
-    """Return the filters of the element list in the order in which it shows them."""
     added = [each for extension in elements_extensions for each in extension.filters]
     return [
         FacetFilter,

@@ -72,10 +72,8 @@ class Labels(presentation.Labels):
     def versions(self, ids: Collection[str]) -> dict[str, Named]:
         """Read exactly these versions; each links to itself, not to the newest version of its element."""
         rows = fetch(f"{SQL} v.id = ANY(%s::uuid[])", [sorted(ids)]) if ids else []
-        return {row[1]: self._named(row, element_address(row[0], version=self._exact(row))) for row in rows}
-
-    def _exact(self, row: tuple[Any, ...]) -> str | None:
-        return row[1] if self.reader.types[row[2]].is_versioned else None
+        exact = {row[1]: row[1] if self.reader.types[row[2]].is_versioned else None for row in rows}
+        return {row[1]: self._named(row, element_address(row[0], version=exact[row[1]])) for row in rows}
 
     def _named(self, row: tuple[Any, ...], address: str) -> Named:
         element, version, type_id, state, names, major, minor = row
@@ -85,7 +83,6 @@ class Labels(presentation.Labels):
         return Named(element, version, address, name, type, self.kind(type), badge, number)
 
     def own(self, attributes: Mapping[str, Mapping[str, Any]]) -> Text:
-        """Return the name of a version whose attributes were read."""
         return self.name(attributes.get(NAME, {}))
 
     def moment(self, moment: datetime | None) -> str:
@@ -102,7 +99,6 @@ class Labels(presentation.Labels):
 
     @cached_property
     def cultures(self) -> list[CultureLabel]:
-        """The data cultures, in their order."""
         cultures = self.configuration.cultures
         languages = [language_of(lcid) for lcid in cultures.data]
         return [

@@ -64,21 +64,28 @@ class ListPaginator(InfinitePaginator):
     template_name = "back_office/elements/pagination.html"
 
 
-class ElementList(ChangeList):
+class UncountedList(ChangeList):
     has_next = False
 
-    def get_results(self, request: HttpRequest) -> None:
+    @property
+    def start(self) -> int:
         self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
-        labels = labels_of(request)
-        parts = search(self.queryset, self.query, labels.configuration.cultures)
-        size = self.list_per_page
-        ids = take(parts, (self.page_num - 1) * size, size + 1)
-        self.has_next = len(ids) > size
-        self.result_list = list_rows(labels, ids[:size])
+        return (self.page_num - 1) * int(self.list_per_page)
+
+    def show(self, rows: list[Any], *, has_next: bool) -> None:
+        self.result_list, self.has_next = rows, has_next
         # The templates need these numbers, although nothing is counted.
-        self.result_count = self.full_result_count = len(self.result_list)
+        self.result_count = self.full_result_count = len(rows)
         self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
-        self.paginator = ListPaginator(self.result_list, size)
+        self.paginator = ListPaginator(rows, self.list_per_page)
+
+
+class ElementList(UncountedList):
+    def get_results(self, request: HttpRequest) -> None:
+        labels, size = labels_of(request), self.list_per_page
+        parts = search(self.queryset, self.query, labels.configuration.cultures)
+        ids = take(parts, self.start, size + 1)
+        self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
 
     @property
     def active_filters(self) -> list[tuple[str, str, str]]:
@@ -93,7 +100,8 @@ class ElementList(ChangeList):
 
 def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
     """Read any number of rows in four statements, in the order of the ids."""
-    pointers = _read_pointers([str(each) for each in ids])
+    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
+    pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
     rows = read_versions({version for each in pointers.values() for version in each if version})
     # Skip elements that were deleted since their ids were read.
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
@@ -110,11 +118,6 @@ def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
         element.listed = _listed(labels, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
         found.append(element)
     return found
-
-
-def _read_pointers(elements: Sequence[str]) -> dict[str, tuple[str, str | None]]:
-    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
-    return {row[0]: (row[1], row[2]) for row in fetch(sql, [list(elements)])} if elements else {}
 
 
 def _listed(

@@ -48,7 +48,6 @@ class ElementPage:
 
     @cached_property
     def related(self) -> Mapping[str, Sequence[str]]:
-        """Ids of related elements by context."""
         return read_references([self.row.version], None).get(self.row.version, {})
 
     @cached_property
@@ -127,12 +126,10 @@ class ElementPage:
 
     @cached_property
     def addable(self) -> list[Offer]:
-        """Types that the caller can add below the element."""
         return addable_below(self.labels, self.caller, self.type, self.row.element)
 
     @property
     def path(self) -> list[Named]:
-        """Ancestors from the root down."""
         return [self.named[each] for each in reversed(self.parents) if each in self.named]
 
     @property

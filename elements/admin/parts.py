@@ -86,8 +86,6 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An element that refers to this one, and the context."""
-
     source: Named
     label: str
 

@@ -47,7 +47,10 @@ def tree_view(request: HttpRequest) -> HttpResponseBase:
     }
     if chosen:
         branches, has_more = read_branches(request, labels, known[chosen])
-        roots = addable_roots(request, labels, known[chosen])
+        types = known[chosen].types
+        makeable = [each for each in makeable_types(labels, caller_of(request)) if each.key in types]
+        addable = [each for each in makeable if types[each.key].is_root]
+        roots = [Offer(labels.type(each), each.color, add_address(each.key)) for each in addable]
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots}
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"
@@ -74,12 +77,6 @@ def read_branches(request: HttpRequest, labels: Labels, view: CompiledView) -> t
         roots[:MANY], opened, toggle, lambda link: addable_below(labels, caller, link.type, link.element)
     )
     return branches, len(roots) > MANY
-
-
-def addable_roots(request: HttpRequest, labels: Labels, view: CompiledView) -> list[Offer]:
-    types = [each for each in makeable_types(labels, caller_of(request)) if each.key in view.types]
-    roots = [each for each in types if view.types[each.key].is_root]
-    return [Offer(labels.type(each), each.color, add_address(each.key)) for each in roots]
 
 
 storage_office.add_page("elements/tree/", tree_view, "elements_tree")

@@ -22,13 +22,12 @@ from elements.api.element_serializers import (
 )
 from elements.api.entity_tags import entity_tag
 from elements.api.query import Query
-from elements.api.reading_viewset import view_names, view_vocabulary
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
-from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.assembly.projection import Wanted
 from elements.reading.history import count_changes, read_changes
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
@@ -59,9 +58,7 @@ class ElementViewSet(ElementWritingViewSet):
         """
         view = self.view_of(names)
         query = self.query(request)
-        allowed = view_names(self.configuration, view)
-        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
-        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        wanted, condition = self.wanted(query, view)
         paging = query.paging()
         query.finish()
 
@@ -122,9 +119,7 @@ class ElementViewSet(ElementWritingViewSet):
         """
         view = self.view_of(names)
         query = self.query(request)
-        allowed = view_names(self.configuration, view)
-        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed))
-        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        wanted, condition = self.wanted(query, view)
         query.finish()
         row = self.element_in(view, names["elementId"])
 
@@ -205,14 +200,7 @@ class ElementViewSet(ElementWritingViewSet):
         """Return all versions that the caller can see, oldest first, each with its release history."""
         view = self.view_of(names)
         query = self.query(request)
-        allowed = view_names(self.configuration, view)
-        wanted = Wanted(
-            query.resources(USUAL_RESOURCES),
-            query.select(allowed),
-            query.expand(allowed),
-            also=frozenset({derived.RELEASE_HISTORY}),
-        )
-        condition = self.condition(query, view_vocabulary(self.configuration, view))
+        wanted, condition = self.wanted(query, view, frozenset({derived.RELEASE_HISTORY}))
         query.finish()
         row = self.element_in(view, names["elementId"])
 

@@ -23,6 +23,7 @@ from elements.filters.conditions import Condition
 from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
+from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Milestone, Selection
 from elements.reading.state import content_state, milestone_before, total_of
@@ -114,6 +115,14 @@ class ElementReadingViewSet(ConfiguredViewSet):
             reader.configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
         )
         return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
+
+    def wanted(
+        self, query: Query, view: CompiledView, also: frozenset[str] = frozenset()
+    ) -> tuple[Wanted, Condition | None]:
+        """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
+        allowed = view_names(self.configuration, view)
+        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed), also)
+        return wanted, self.condition(query, view_vocabulary(self.configuration, view))
 
     def matches(self, row: VersionRow, condition: Condition | None) -> bool:
         if condition is None:

@@ -13,14 +13,18 @@ TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
 
 @cache
 def tint(color: str) -> str:
-    """Return a very light background for text."""
     return _hex(_mixed(_rgb(color), (255, 255, 255), 88))
 
 
 @cache
 def line_color(color: str) -> str:
     """Return a colour for lines on white, darkened if necessary."""
-    return _darkened(color, LINE_CONTRAST)
+    rgb = _rgb(color)
+    for share in range(0, 101, 5):
+        found = _hex(_mixed(rgb, (0, 0, 0), share))
+        if contrast(found, WHITE) >= LINE_CONTRAST:
+            return found
+    raise AssertionError("black on white is read")
 
 
 @cache
@@ -31,22 +35,12 @@ def text_on(ground: str) -> str:
 
 
 def solid(color: str) -> str:
-    """Return the colour itself, in the format of SVG attributes."""
     return _hex(_rgb(color))
 
 
 def contrast(one: str, other: str) -> float:
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
-
-
-def _darkened(color: str, least: float) -> str:
-    rgb = _rgb(color)
-    for share in range(0, 101, 5):
-        found = _hex(_mixed(rgb, (0, 0, 0), share))
-        if contrast(found, WHITE) >= least:
-            return found
-    raise AssertionError("black on white is read")
 
 
 def _rgb(color: str) -> Rgb:

@@ -23,8 +23,6 @@ SHAPE_ROOM, LINE_ROOM = 36, 18
 
 
 class Direction(StrEnum):
-    """Direction of the flow: down, or to the right."""
-
     VERTICAL = "vertical"
     HORIZONTAL = "horizontal"
 
@@ -46,8 +44,6 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Position of the middle of a shape's figure."""
-
     key: str
     x: int
     y: int

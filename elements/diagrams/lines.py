@@ -43,7 +43,8 @@ class Router:
         self.axis = axis
         self.frames = frames
         self.gaps = [Gap() for _ in range(network.depth + 1)]
-        self.forks = self._forks()
+        # Lines that lead down from one shape share a track.
+        self.forks = {node for node in range(network.size) if len(network.lower[node]) > 1}
         self.sides = self._sides()
         self.outside = OUTSIDE + max(
             axis[node] + (0 if network.is_point(node) else frames[node].after) for node in range(len(network.layer))
@@ -60,11 +61,6 @@ class Router:
             for chain, found in zip(self.network.chains, bends, strict=True)
         ]
         return self._as_part(middles, lines, length)
-
-    def _forks(self) -> set[int]:
-        """Return the shapes from which several lines lead down; these lines share a track."""
-        network = self.network
-        return {node for node in range(network.size) if len(network.lower[node]) > 1}
 
     def _sides(self) -> dict[tuple[int, bool], int]:
         """Return the lanes that meet their shape from the side because they are right beside it: by last or first
@@ -105,9 +101,8 @@ class Router:
     def _bends(self, chain: Chain) -> list[Bend]:
         if chain.is_outer:
             return self._outer_bends(chain)
-        return self._lane_bends(chain) if chain.is_back else self._forward_bends(chain)
-
-    def _forward_bends(self, chain: Chain) -> list[Bend]:
+        if chain.is_back:
+            return self._lane_bends(chain)
         nodes = (chain.source, *chain.points, chain.target)
         return [self._joint(chain, above, below) for above, below in pairwise(nodes)]
 
@@ -254,7 +249,6 @@ class Router:
 
 
 def _without_idle(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Remove points at which the line does not bend."""
     kept: list[Point] = []
     for point in points:
         if kept and kept[-1] == point:

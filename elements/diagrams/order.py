@@ -42,7 +42,6 @@ class _Net:
 
 
 def order_layers(network: Network, share: Share) -> Rows:
-    """Return the nodes of each layer from left to right."""
     net = _with_turns(network)
     links = sum(map(len, net.lower))
     is_small = links <= share.of(SMALL)

@@ -53,7 +53,6 @@ class _Columns:
 
 
 def place_across(network: Network, rows: Rows, extents: Extents, share: Share) -> list[int]:
-    """Return the axis of each node."""
     columns = _columns(network, rows, extents)
     least = _push(columns, columns.before, columns.after)
     most = _push(columns, columns.after, columns.before)

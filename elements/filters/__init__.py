@@ -1,7 +1,4 @@
-"""Filter language of the read API (D13): a text becomes a syntax tree, and the tree a bound expression.
-
-`evaluation.py` defines the meaning of a bound expression.
-"""
+"""Filter language of the read API (D13): a text becomes a syntax tree, and the tree a bound expression."""
 
 from __future__ import annotations
 

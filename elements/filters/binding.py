@@ -1,6 +1,6 @@
 """Binding of a filter's syntax tree (D13): names are resolved and literals converted.
 
-A bound expression needs no further look-up or check; the SQL compiler and `evaluation.py` both work on it. There is no
+A bound expression needs no further look-up or check; the SQL compiler works on it. There is no
 third truth value: every predicate is true or false for an element, and `-ne` is the negation of `-eq`.
 """
 
@@ -27,8 +27,6 @@ ANY_ATTRIBUTE = "attributes"
 
 
 class ElementField(StrEnum):
-    """Fields of an element outside its attributes and contexts."""
-
     ID = "id"
     VERSION_ID = "versionId"
     CREATION_ID = "creationId"
@@ -241,8 +239,6 @@ _Meaning = tuple[ValueKind, Values]
 
 
 class _Binder:
-    """Binds one filter; each method binds one kind of syntax node."""
-
     def __init__(self, vocabulary: Vocabulary, source: str) -> None:
         self.vocabulary = vocabulary
         self.source = source
@@ -320,7 +316,6 @@ class _Binder:
     def meanings_for(
         self, operand: syntax.Operand, asked: Operator | TextFunction, position: int
     ) -> Sequence[_Meaning]:
-        """Return the meanings of an operand that support this operator or function."""
         every = self.meanings(operand)
         fitting = [(kind, values) for kind, values in every if asked in TESTS[kind]]
         if not fitting:
@@ -368,7 +363,6 @@ class _Binder:
         return [(kind, AnyAttributeValues(tuple(values))) for kind, values in by_kind.items()]
 
     def definitions_in(self, operand: syntax.Operand, culture: syntax.CultureLiteral) -> Sequence[AttributeDefinition]:
-        """Return the definitions of an attribute that have values in a culture."""
         name, lcid, cultures = operand.name, culture.lcid, self.vocabulary.cultures
         every = self.vocabulary.attributes.get(name)
         if every is None and (name in self.vocabulary.contexts or name in FIELDS):

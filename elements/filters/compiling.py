@@ -1,4 +1,4 @@
-"""SQL conditions of bound filters (D13): they test an element in the database as `evaluation.py` tests its wire form.
+"""SQL conditions of bound filters (D13): they test an element in the database.
 
 In the SQL, `e` is the element and `v` its version to test. A predicate that is NULL counts as false, and IS NOT TRUE
 implements NOT, so that plain comparisons stay plain and can use indexes.
@@ -11,20 +11,8 @@ from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from elements import derived
-from elements.filters.binding import (
-    AnyAttributeValues,
-    AttributeValues,
-    BoundAnd,
-    BoundExpression,
-    BoundNot,
-    BoundOr,
-    ElementField,
-    FieldValue,
-    IsNull,
-    TargetIds,
-    Values,
-    ValueTest,
-)
+from elements.filters import binding
+from elements.filters.binding import AttributeValues, BoundExpression, ElementField, Values
 from elements.filters.conditions import ALWAYS, Condition, all_of, any_of, exists, negation
 from elements.filters.derived_values import DERIVED_ATTRIBUTES, DerivedAttributes, of_types
 from elements.filters.probes import Filled, Passes, Probe
@@ -50,26 +38,26 @@ class FilterCompiler:
 
     def compile(self, expression: BoundExpression) -> Condition:
         match expression:
-            case BoundOr():
+            case binding.BoundOr():
                 return any_of(self.compile(each) for each in expression.operands)
-            case BoundAnd():
+            case binding.BoundAnd():
                 return all_of(self.compile(each) for each in expression.operands)
-            case BoundNot():
+            case binding.BoundNot():
                 return negation(self.compile(expression.operand))
-            case IsNull():
+            case binding.IsNull():
                 return negation(self.some(expression.values, FILLED, on_all_types=True))
-            case ValueTest():
+            case binding.ValueTest():
                 return self.some(expression.values, Passes(expression.kind, expression.test, self.zone))
 
     def some(self, values: Values, probe: Probe, *, on_all_types: bool = False) -> Condition:
         """Return the condition that the probe accepts one of the values, on elements of their types or of all types."""
         match values:
-            case FieldValue():
+            case binding.FieldValue():
                 return self.field(values.field, probe)
-            case TargetIds():
+            case binding.TargetIds():
                 types = self.holders.get((values.context, False), frozenset()) if on_all_types else values.types
                 return self.targets(values.context, types, probe)
-            case AttributeValues() | AnyAttributeValues():
+            case AttributeValues() | binding.AnyAttributeValues():
                 each = (values,) if isinstance(values, AttributeValues) else values.attributes
                 return self.attributes({one: self.types(one, on_all_types) for one in each}, probe)
 
@@ -129,7 +117,6 @@ class FilterCompiler:
         return exists("elements_elementversion h", where=Condition(released + seen, (sorted(EVER_PUBLISHED),)))
 
     def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
-        """Return the condition on attributes, each on elements of some types."""
         stored = {each: types for each, types in values.items() if each.name not in DERIVED_ATTRIBUTES}
         others = [
             self.derived.condition(each.name, each.cultures, types, probe)

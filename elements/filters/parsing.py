@@ -118,7 +118,6 @@ def _tokens(parser: InteractiveParser) -> Iterator[Token]:
 
 
 def _accepted(parser: InteractiveParser) -> Set[str]:
-    """Return the terminals that the parser accepts now."""
     accepts: Callable[[], Set[str]] = parser.accepts
     return accepts()
 

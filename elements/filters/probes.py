@@ -7,6 +7,7 @@ kinds do not pass. So one pass over the values of an element serves every predic
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from zoneinfo import ZoneInfo
 
 from elements.filters.binding import Compare, OneOf, Test, TextMatch, ValueKind
 from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of, exists
-from elements.filters.evaluation import passes
 from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
 from elements.filters.syntax import BLANKS, MOMENT, Operator, TextFunction, fold_case
 from elements.naming import FOLDED_LENGTH
@@ -27,6 +27,19 @@ SQL_OPERATORS = {Operator.EQ: "=", Operator.GT: ">", Operator.GE: ">=", Operator
 MIDNIGHT = "0000-00-00T00:00:00.000000"
 MAX_REPLACED = 16
 LIKE_SIGNS = re.compile(r"[%_\\]")
+
+ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: operator.eq,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+}
+TEXT_FUNCTIONS: Mapping[TextFunction, Callable[[str, str], bool]] = {
+    TextFunction.CONTAINS: lambda value, text: text in value,
+    TextFunction.STARTS_WITH: lambda value, text: value.startswith(text),
+    TextFunction.ENDS_WITH: lambda value, text: value.endswith(text),
+}
 
 
 class Probe(Protocol):
@@ -142,6 +155,16 @@ class Passes:
             case ValueKind.TEXT, TextMatch(text=text) if text:
                 return _cut_match(sql, self.test)
         return ALWAYS
+
+
+def passes(test: Test, value: Any) -> bool:
+    match test:
+        case Compare():
+            return ORDERS[test.operator](value, test.value)
+        case OneOf():
+            return value in test.values
+        case TextMatch():
+            return TEXT_FUNCTIONS[test.function](fold_case(value), test.text)
 
 
 def _cut(text: str) -> str:

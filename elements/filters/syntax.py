@@ -49,15 +49,11 @@ class SyntaxNode:
 
 @dataclass(frozen=True, slots=True)
 class TextLiteral(SyntaxNode):
-    """A text in quotes."""
-
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class WordLiteral(SyntaxNode):
-    """A bare word."""
-
     value: str
 
 
@@ -152,7 +148,6 @@ Expression = Predicate | Not | And | Or
 
 
 def predicates(expression: Expression) -> Iterator[Predicate]:
-    """Operands from left to right."""
     match expression:
         case And() | Or():
             for operand in expression.operands:

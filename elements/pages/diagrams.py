@@ -17,8 +17,6 @@ from repository_site.core.wording import GUID
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The shape and the direction that the address asks for."""
-
     shape: str = ""
     direction: Direction = Direction.VERTICAL
 
@@ -47,7 +45,6 @@ class DiagramPart:
 
 
 def diagram_part(visit: Visit, row: VersionRow, shapes: Sequence[ShapeLine], asked: Asked) -> DiagramPart:
-    """`shapes` are those that the reader can see."""
     selected = next((each for each in shapes if each.shape == asked.shape), None)
     shape = f"shape={selected.shape}&" if selected else ""
     page = visit.address(row)

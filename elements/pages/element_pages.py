@@ -27,7 +27,6 @@ from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.cycles import OPEN
 from facets.blueprint.definitions import ElementType, Property
-from facets.configuration import CompiledFacet
 
 CHILDREN_SHOWN = 50
 # Contexts that the page shows elsewhere: people beside the dates, and the release history as the table of versions.
@@ -37,8 +36,6 @@ STAMPS_WITH_CALLERS = (("relOn", "relBy"), ("changedOn", "changedBy"), ("created
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A related context with its references."""
-
     label: str
     help: str
     links: Sequence[Named]
@@ -68,8 +65,6 @@ class VersionLine:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A hint that the reader may want another version."""
-
     text: str
     address: str
     link: str
@@ -130,21 +125,15 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
     return Material(row, gathered, flows, children, versions, drawn, owners, names)
 
 
-def page_assembler(visit: Visit, row: VersionRow) -> Assembler:
-    """Return an assembler for the view `detail`; children and versions are read separately."""
-    view = visit.reader.addresses.detail_view(visit.reader.types[row.type])
-    return Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
-
-
 class ElementPage:
-    """The content of the page, in the culture of the visit."""
-
     def __init__(self, visit: Visit, row: VersionRow, child_page: int = 1, asked: Asked = NOTHING_ASKED) -> None:
         self.visit = visit
         self.row = row
         self.child_page = child_page
         self.asked = asked
-        self.assembler = page_assembler(visit, row)
+        view = visit.reader.addresses.detail_view(self.type)
+        # Children and versions are read separately.
+        self.assembler = Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
         self.material = read_material(visit, self.assembler, row, child_page)
         self.diagram = diagram_part(visit, row, self._shape_lines(), asked) if self.material.shapes else None
 
@@ -154,13 +143,11 @@ class ElementPage:
 
     @cached_property
     def properties(self) -> Mapping[str, Property]:
-        """Properties in the order of the view."""
         shown = self.assembler.view.types.get(self.type.key)
         return shown.properties if shown else {}
 
     @cached_property
     def values(self) -> Mapping[str, Mapping[str, Any]]:
-        """Stored and derived attributes in wire form."""
         shown = self.assembler.projection.types[self.row.type]
         has_authors = self.material.gathered.links.has_authors(self.row)
         return self.visit.reader.writer.attributes(self.row, shown, has_authors=has_authors)
@@ -197,7 +184,7 @@ class ElementPage:
     @property
     def tree_address(self) -> str:
         """Address of the facet's tree, opened at this element; empty if the element is not in the tree."""
-        view = tree_view(self._facet)
+        view = tree_view(self.visit.configuration.facet(self.type.facet))
         if view is None or not view.types.get(self.type.key) or self.type.lives_in_diagrams:
             return ""
         top = self._above[0].type if self._above else self.row.type
@@ -217,12 +204,7 @@ class ElementPage:
         return [known[each] for each in above if each in known][::-1]
 
     @property
-    def _facet(self) -> CompiledFacet:
-        return self.visit.configuration.facet(self.type.facet)
-
-    @property
     def validity(self) -> str:
-        """The validity of the version in one line."""
         start, end = self.row.valid_from, self.row.valid_until
         if not self.type.is_versioned or (start is None and is_no_end(end)):
             return ""
@@ -274,7 +256,6 @@ class ElementPage:
 
     @cached_property
     def versions(self) -> list[VersionLine]:
-        """Versions, newest first."""
         if not self.type.is_versioned:
             return []
         return [self._version_line(each) for each in reversed(self.material.versions)]
@@ -298,15 +279,13 @@ class ElementPage:
         return reader.address(reader.addresses.detail(self.type), self.row.identity)
 
     def _shape_lines(self) -> list[ShapeLine]:
-        links = {each.shape: self._links([self._drawn(each)])[0] for each in self.material.shapes}
+        drawn = self.material.gathered.links.identities
+        links = {each.shape: self._links([drawn[each.element]])[0] for each in self.material.shapes}
         before = self.material.flows
         return [
             ShapeLine(shape, link, [links[one].name for one in before.get(shape, ()) if one in links])
             for shape, link in links.items()
         ]
-
-    def _drawn(self, shape: ShapeRow) -> Identity:
-        return self.material.gathered.links.identities[shape.element]
 
     def _current(self, row: VersionRow) -> str | None:
         """Return the version that the element id addresses for this reader (D6)."""

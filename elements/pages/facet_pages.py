@@ -59,13 +59,11 @@ class FacetPage:
 
     @property
     def next_address(self) -> str:
-        """Address of the next page; empty on the last page."""
         shown = self.tree or self.listing
         return self._address(shown.next) if shown and shown.next else ""
 
     @property
     def first_address(self) -> str:
-        """Address of the first page; empty on the first page."""
         shown = self.tree or self.listing
         return self._address() if shown and shown.is_later else ""
 

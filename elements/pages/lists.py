@@ -52,8 +52,6 @@ class Listing:
 
 
 class Place(NamedTuple):
-    """The place of a version in the index of names."""
-
     sort_name: str
     version: str
 

@@ -51,8 +51,6 @@ class FacetEntry:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A link to this page in another culture."""
-
     name: str
     tag: str
     address: str
@@ -86,7 +84,6 @@ def read_facets(visit: Visit) -> list[FacetEntry]:
 
 
 def languages(request: HttpRequest, visit: Visit) -> list[Language]:
-    """Return links to the same path and query in each culture."""
     cultures = visit.configuration.cultures.data
     names = language_names(cultures)
     place = escape_uri_path(request.path_info.lstrip("/").partition("/")[2])
@@ -122,7 +119,6 @@ def read_tree(visit: Visit, view: CompiledView, opened: VersionRow | None, after
 
 
 def _path(opened: VersionRow) -> list[str]:
-    """Return the element ids from the root down to the element that is to be open."""
     parents = rows.read_parents({opened.parent} if opened.parent else ())
     return [*list(ancestors(opened.parent, parents))[::-1], opened.element]
 

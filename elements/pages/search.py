@@ -67,7 +67,8 @@ class Results:
 
 
 def search(visit: Visit, storage: Storage, query: Query) -> Results:
-    scope = selecting.of_types(visit.reader.audience, _types(visit, query.facet))
+    types = [row for row, type in visit.reader.types.items() if not query.facet or type.facet == query.facet]
+    scope = selecting.of_types(visit.reader.audience, types)
     place = place_of(visit.reader.audience, query.after)
     begins, is_later = begins_with(query.text), place is not None
     first: Sequence[VersionRow] = ()
@@ -88,10 +89,6 @@ def search(visit: Visit, storage: Storage, query: Query) -> Results:
     return Results(_hits(visit, query, found), found[-1].version if page.has_more else "", is_later)
 
 
-def _types(visit: Visit, facet: str) -> list[str]:
-    return [row for row, type in visit.reader.types.items() if not facet or type.facet == facet]
-
-
 def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
     """Compile a `$filter` for the words: ignoring case, in the name of any culture."""
     reader, configuration = visit.reader, visit.configuration
@@ -109,12 +106,10 @@ def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
 
 def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
     names = read_version_names([row.version for row in found])
-    return [_hit(visit, query, row, names.get(row.version, {})) for row in found]
-
-
-def _hit(visit: Visit, query: Query, row: VersionRow, names: ByCulture) -> Hit:
-    link = visit.link(row, names)
-    return Hit(link, visit.facet(link.type.facet), _otherwise(query, link, names))
+    links = visit.links(found, names)
+    return [
+        Hit(each, visit.facet(each.type.facet), _otherwise(query, each, names.get(each.version, {}))) for each in links
+    ]
 
 
 def _otherwise(query: Query, link: Named, names: ByCulture) -> Text | None:

@@ -84,7 +84,9 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
     page = ElementPage(visit, row, _number(given.get("children", "")), asked)
-    context = {"page": page, "current": own, "edit_address": _edit_address(request, row)}
+    edits = works_in_office(caller_of(request))
+    edit_address = reverse("admin:elements_element_change", args=[row.element]) if edits else ""
+    context = {"page": page, "current": own, "edit_address": edit_address}
     return _render(request, visit, "pages/element.html", context, read_facets(visit))
 
 
@@ -116,15 +118,9 @@ def _with_query(request: HttpRequest, address: str) -> str:
     return f"{address}?{query}" if query else address
 
 
-def _edit_address(request: HttpRequest, row: VersionRow) -> str:
-    """Return an empty address for callers who only read."""
-    return reverse("admin:elements_element_change", args=[row.element]) if works_in_office(caller_of(request)) else ""
-
-
 def _render(
     request: HttpRequest, visit: Visit, template: str, context: dict[str, Any], facets: list[FacetEntry]
 ) -> HttpResponse:
-    """Render a page with the frame that all pages share."""
     storage = storage_of(request)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)
     frame = {

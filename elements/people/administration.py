@@ -70,7 +70,7 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
     told = {name: {INVARIANT: value} for name, value in given.items() if name in known and (value or name in stored)}
     element = ElementInput(
         USER_PLACE,
-        id=_text(draft.id),
+        id=str(draft.id) if draft.id else None,
         type=USER_TYPE,
         attributes=_differing({**_plain(draft.attributes), **told}, stored),
     )
@@ -85,7 +85,8 @@ def save_user(writer: Writer, draft: UserDraft, *, is_confirmed: bool = False) -
 def save_group(writer: Writer, draft: GroupDraft) -> UUID:
     """Save a group, and each user who joins or leaves it."""
     attributes = _differing(_plain(draft.attributes), _stored(draft.id))
-    element = ElementInput(GROUP_PLACE, id=_text(draft.id), type=GROUP_TYPE, attributes=attributes)
+    own_id = str(draft.id) if draft.id else None
+    element = ElementInput(GROUP_PLACE, id=own_id, type=GROUP_TYPE, attributes=attributes)
     group = _save(writer, element, draft.revision)
     if GROUPS not in _properties(writer.configuration, USER_TYPE):
         return group
@@ -128,7 +129,6 @@ def view_of(configuration: Configuration, type: str) -> CompiledView:
 
 
 def groups_of(users: Collection[UUID]) -> dict[UUID, list[UUID]]:
-    """Return the groups of each user, in their order."""
     rows = _current().filter(version__element__in=users).order_by("version", "position")
     found: dict[UUID, list[UUID]] = {}
     for user, group in rows.values_list("version__element_id", "target_id"):
@@ -163,7 +163,6 @@ def _plain(attributes: Attributes) -> dict[str, dict[str, Any]]:
 
 
 def _differing(given: Attributes, stored: Attributes) -> dict[str, dict[str, Any]]:
-    """Return the values that differ from the stored ones."""
     found = {
         name: {lcid: value for lcid, value in values.items() if stored.get(name, {}).get(lcid) != value}
         for name, values in given.items()
@@ -173,10 +172,6 @@ def _differing(given: Attributes, stored: Attributes) -> dict[str, dict[str, Any
 
 def _references(elements: Iterable[UUID]) -> list[ReferenceInput]:
     return [ReferenceInput(GROUPS, id=str(each)) for each in elements]
-
-
-def _text(element: UUID | None) -> str | None:
-    return None if element is None else str(element)
 
 
 def _user_names(storage: Storage, users: Collection[UUID]) -> dict[UUID, str]:

@@ -16,8 +16,6 @@ from elements.reading.rows import VersionRow
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A link to the same diagram, drawn in one direction."""
-
     text: str
     address: str
     is_current: bool

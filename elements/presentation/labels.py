@@ -49,8 +49,6 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The name and the colour of an element type."""
-
     text: str
     color: str
 
@@ -161,7 +159,6 @@ class Labels:
 
     @cached_property
     def _badges(self) -> Mapping[tuple[str, str], Badge]:
-        """By type and state."""
         cycles = self.configuration.cycles
         return self.configuration.keep(
             ("badges", self.lcid),

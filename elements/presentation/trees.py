@@ -17,8 +17,6 @@ from repository_site.core.database.statements import fetch
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A link to a form that adds an element of one type."""
-
     name: str
     color: str
     address: str
@@ -39,8 +37,6 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An element in the tree that is being built."""
-
     element: str
     parent: str
     is_open: bool
@@ -110,7 +106,6 @@ class _Growing:
 def _read_below(
     audience: Audience, parents: Sequence[str], types: Sequence[str], limit: int
 ) -> dict[str, list[Identity]]:
-    """Read the first children of each parent, in their order."""
     if not parents:
         return {}
     sql = f"""SELECT c.* FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
@@ -125,7 +120,6 @@ def _read_below(
 
 
 def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[str]) -> set[str]:
-    """Return the elements that have a child which the reader can see."""
     wanted = list(dict.fromkeys(elements))
     if not wanted:
         return set()

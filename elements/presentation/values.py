@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -81,7 +81,7 @@ def show_attribute(labels: Labels, property: Property, values: Mapping[str, Any]
 def show_value(labels: Labels, attribute: Attribute, value: Any) -> Value:
     """A value that does not fit its data type, because the type has changed since, is shown as plain text."""
     try:
-        return PRESENTERS[attribute.data_type](labels, attribute, value)
+        return _shown(labels, attribute, value)
     except (ValueError, TypeError, AttributeError, ArithmeticError):
         return Value(Form.TEXT, str(value))
 
@@ -90,8 +90,20 @@ def plain_value(labels: Labels, attribute: Attribute, value: Any) -> str:
     """Return the exact value as one text, for comparisons; empty if there is none."""
     if value is None:
         return ""
-    make = PLAIN.get(attribute.data_type)
-    return make(labels, attribute, value) if make else str(value)
+    match attribute.data_type:
+        case DataType.HTML:
+            return _source(value)
+        case DataType.SELECTION_VALUE:
+            return _selected(labels, attribute, value)
+        case DataType.MULTI_SELECTION_VALUE:
+            return ", ".join(_all_selected(labels, attribute, value))
+        case DataType.BOOLEAN:
+            return _truth(value)
+        case DataType.DATE_TIME:
+            return str(value).replace("T", " ")
+        case DataType.FILES if isinstance(value, list):
+            return "\n".join(to_json(each).decode() for each in value)
+    return str(value)
 
 
 def show_day(lcid: int, day: date) -> str:
@@ -114,24 +126,30 @@ def _pattern(lcid: int) -> str:
     return str(formats.datetime_formats["long"]).replace("{1}", str(day)).replace("{0}", str(time))
 
 
-def _text(labels: Labels, attribute: Attribute, value: Any) -> Value:
+def _shown(labels: Labels, attribute: Attribute, value: Any) -> Value:
+    match attribute.data_type:
+        case DataType.MULTI_LINE_TEXT:
+            return Value(Form.LINES, str(value))
+        case DataType.HTML:
+            return Value(Form.MARKUP, shown_markup(str(value), _("Table, can be scrolled")))
+        case DataType.SELECTION_VALUE:
+            return Value(Form.TEXT, _selected(labels, attribute, value))
+        case DataType.MULTI_SELECTION_VALUE:
+            return Value(Form.ITEMS, _all_selected(labels, attribute, value))
+        case DataType.BOOLEAN:
+            return Value(Form.TEXT, _truth(value))
+        case DataType.INTEGER | DataType.DECIMAL:
+            exact = Decimal(str(value))
+            return Value(Form.TEXT, format_decimal(exact, locale=writing(labels.lcid), decimal_quantization=False))
+        case DataType.DATE:
+            return Value(Form.TEXT, show_day(labels.lcid, datetime.fromisoformat(value).date()))
+        case DataType.DATE_TIME:
+            return Value(Form.TEXT, show_moment(labels.lcid, datetime.fromisoformat(value)))
+        case DataType.URL:
+            return Value(Form.ADDRESS if is_followed(value, LINKED_SCHEMES) else Form.TEXT, value.strip())
+        case DataType.FILES:
+            return Value(Form.FILES, [_file(each) for each in value])
     return Value(Form.TEXT, str(value))
-
-
-def _lines(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.LINES, str(value))
-
-
-def _markup(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.MARKUP, shown_markup(str(value), _("Table, can be scrolled")))
-
-
-def _selection(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.TEXT, _selected(labels, attribute, value))
-
-
-def _selections(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.ITEMS, _all_selected(labels, attribute, value))
 
 
 def _all_selected(labels: Labels, attribute: Attribute, value: Any) -> list[str]:
@@ -147,31 +165,6 @@ def _truth(value: Any) -> str:
     return (_("Yes") if value else _("No")) if isinstance(value, bool) else str(value)
 
 
-def _boolean(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.TEXT, _truth(value))
-
-
-def _number(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    exact = Decimal(str(value))
-    return Value(Form.TEXT, format_decimal(exact, locale=writing(labels.lcid), decimal_quantization=False))
-
-
-def _day(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.TEXT, show_day(labels.lcid, datetime.fromisoformat(value).date()))
-
-
-def _moment(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.TEXT, show_moment(labels.lcid, datetime.fromisoformat(value)))
-
-
-def _address(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.ADDRESS if is_followed(value, LINKED_SCHEMES) else Form.TEXT, value.strip())
-
-
-def _files(labels: Labels, attribute: Attribute, value: Any) -> Value:
-    return Value(Form.FILES, [_file(each) for each in value])
-
-
 def _file(given: Mapping[str, Any]) -> File:
     address = str(given.get("fullAddress") or "").strip()
     type = str(given.get("mimeType") or "")
@@ -185,31 +178,3 @@ def _source(value: Any) -> str:
     text = str(value)
     declaration = XML_DECLARATION.match(text)
     return text[declaration.end() :] if declaration else text
-
-
-def _file_lines(value: Any) -> str:
-    return "\n".join(to_json(each).decode() for each in value) if isinstance(value, list) else str(value)
-
-
-PRESENTERS: Mapping[DataType, Callable[[Labels, Attribute, Any], Value]] = {
-    DataType.SINGLE_LINE_TEXT: _text,
-    DataType.MULTI_LINE_TEXT: _lines,
-    DataType.HTML: _markup,
-    DataType.SELECTION_VALUE: _selection,
-    DataType.MULTI_SELECTION_VALUE: _selections,
-    DataType.BOOLEAN: _boolean,
-    DataType.INTEGER: _number,
-    DataType.DECIMAL: _number,
-    DataType.DATE: _day,
-    DataType.DATE_TIME: _moment,
-    DataType.URL: _address,
-    DataType.FILES: _files,
-}
-PLAIN: Mapping[DataType, Callable[[Labels, Attribute, Any], str]] = {
-    DataType.HTML: lambda labels, attribute, value: _source(value),
-    DataType.SELECTION_VALUE: _selected,
-    DataType.MULTI_SELECTION_VALUE: lambda labels, attribute, value: ", ".join(_all_selected(labels, attribute, value)),
-    DataType.BOOLEAN: lambda labels, attribute, value: _truth(value),
-    DataType.DATE_TIME: lambda labels, attribute, value: str(value).replace("T", " "),
-    DataType.FILES: lambda labels, attribute, value: _file_lines(value),
-}

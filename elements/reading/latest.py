@@ -40,7 +40,6 @@ class LatestChange:
 
 
 def read_latest_changes(configuration: Configuration, limit: int) -> list[LatestChange]:
-    """Return the latest changes, newest first."""
     living = list(configuration.living_in_diagrams)
     keys = [configuration.types_by_id[each].key for each in living]
     found = []

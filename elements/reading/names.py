@@ -21,8 +21,6 @@ ByCulture = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A value, and the culture it was found in."""
-
     value: Any
     lcid: int
 
@@ -52,7 +50,6 @@ class ElementNames:
     staff: Mapping[str, str] = field(default_factory=dict)
 
     def element(self, element: UUID | None) -> str:
-        """Return the name of an element; empty for an unknown one."""
         return self.elements.get(element, "") if element else ""
 
     def caller(self, element: UUID | None, label: str) -> str:

@@ -133,7 +133,6 @@ def kind_of(type: ElementType) -> FigureKind:
 
 
 def _name(reader: Reader, row: VersionRow, culture: int) -> str:
-    """Return the name of an element, or else of its type."""
     names = orjson.loads(row.attributes).get(NAME, {})
     name = chosen_name(names, culture, reader.configuration.cultures)
     return name if clean(name).strip() else _type_name(reader, reader.types[row.type], culture)

@@ -13,6 +13,7 @@ from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, 
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
+from repository_site.core.database.statements import ask
 
 
 class ReportAssembler(Assembler):
@@ -37,9 +38,8 @@ class ReportAssembler(Assembler):
         return found
 
     def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
-        """Return the versions of versioned elements, oldest first."""
         versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
-        known = rows.read_known_versions(self.reader.audience, versioned)
+        known = ask(rows.known_versions_of(self.reader.audience, versioned))
         wanted = [each.identity.version for found in known.values() for each in found]
         read = rows.read_versions(wanted, for_reporting=True)
         return {element: [read[each.identity.version] for each in found] for element, found in known.items()}

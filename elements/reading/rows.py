@@ -158,8 +158,6 @@ Children = dict[str, list[Identity]]
 
 
 def children_of(audience: Audience, parents: Collection[str], types: Collection[str]) -> Question[Children]:
-    """Return children by parent, in order."""
-
     def understand(rows: list[Row]) -> Children:
         found: Children = {}
         for parent, *identity in rows:
@@ -189,8 +187,6 @@ def read_shapes(versions: Collection[str]) -> Shapes:
 
 
 def shapes_of(versions: Collection[str]) -> Question[Shapes]:
-    """Return the shapes of diagrams by version, in order."""
-
     def understand(rows: list[Row]) -> Shapes:
         found: Shapes = {}
         for row in rows:
@@ -203,7 +199,6 @@ def shapes_of(versions: Collection[str]) -> Question[Shapes]:
 
 
 def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the predecessors of shapes, in order."""
     found: dict[str, list[str]] = {}
     if shapes:
         sql = """SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
@@ -233,10 +228,6 @@ def parents_of(elements: Collection[str]) -> Question[Parents]:
 
 
 Known = dict[str, list[VersionSummary]]
-
-
-def read_known_versions(audience: Audience, owners: Collection[VersionRow]) -> Known:
-    return ask(known_versions_of(audience, owners))
 
 
 def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Question[Known]:

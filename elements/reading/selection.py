@@ -79,12 +79,10 @@ def current_versions(audience: Audience) -> str:
 
 
 def of_types(audience: Audience, types: Sequence[str]) -> Selection:
-    """Select all elements of these types."""
     return Selection(current_versions(audience), (_of_types(types),), BY_NAME, _counted(audience))
 
 
 def roots_of_types(audience: Audience, types: Sequence[str]) -> Selection:
-    """Select elements of these types without a parent."""
     conditions = (_of_types(types), Condition("e.parent_id IS NULL", ()))
     return Selection(current_versions(audience), conditions, BY_NAME, _counted(audience))
 
@@ -95,7 +93,6 @@ def children_of(audience: Audience, element: str, types: Sequence[str]) -> Selec
 
 
 def versions_of(audience: Audience, element: str) -> Selection:
-    """Select all versions that the reader may see."""
     tables = "elements_element e JOIN elements_elementversion v ON v.element_id = e.id"
     conditions = [Condition("e.id = %s::uuid", (element,))]
     if not audience.sees_drafts:

@@ -45,25 +45,21 @@ def all_type_schemas(configuration: Configuration) -> bytes:
     """Return the whole response, computed once for each revision of the configuration."""
     return configuration.keep(
         "type schemas",
-        lambda: to_json(counted("values", [_Maker(configuration, each).schema() for each in _types(configuration)])),
+        lambda: to_json(
+            counted("values", [_Maker(configuration, each).schema() for each in configuration.types.values()])
+        ),
     )
 
 
 def one_type_schema(configuration: Configuration, name: str) -> bytes:
     """Return the schema of a type, ignoring letter case (D1)."""
-    type = next((each for each in _types(configuration) if each.key.casefold() == name.casefold()), None)
+    type = next((each for each in configuration.types.values() if each.key.casefold() == name.casefold()), None)
     if type is None:
         raise NotFound(f"There is no type {name}.")
     return configuration.keep(("type schema", type.key), lambda: to_json(_Maker(configuration, type).schema()))
 
 
-def _types(configuration: Configuration) -> Iterable[ElementType]:
-    return configuration.types.values()
-
-
 class _Maker:
-    """Builds one self-contained schema with the definitions that it needs."""
-
     def __init__(self, configuration: Configuration, type: ElementType) -> None:
         self.configuration = configuration
         self.cultures = configuration.cultures
@@ -209,7 +205,7 @@ class _Maker:
             return found | PASSED_OVER
         if related.read_only:
             found |= PASSED_OVER
-        targets = [each for each in _types(self.configuration) if accepts(property.key, related, each)]
+        targets = [each for each in self.configuration.types.values() if accepts(property.key, related, each)]
         makes = list(self.made(targets)) if related.can_add_new else []
         named = _named([each.key for each in targets])
         one = {**self.reference(), "properties": {"type": named}, "anyOf": [*_naming(), *makes]}
@@ -266,7 +262,6 @@ def _named(names: Sequence[str]) -> Schema:
 
 
 def _naming() -> Iterator[Schema]:
-    """Return the rule that an element has one of the two ids."""
     for name in ("id", "versionId"):
         yield {"required": [name], "properties": {name: {"type": "string"}}}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -15,6 +14,7 @@ from elements.models import ElementVersion
 from elements.reading.assembly.attributes import read_exactly
 from facets.blueprint.definitions import ElementType
 from facets.configuration import configuration_of
+from repository_site.core.database.statements import fetch
 from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.rendering import to_json
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -83,7 +83,9 @@ class _Exporter:
         children = _grouped(CHILDREN_SQL, [row[1] for row in rows])
         shapes = _grouped(SHAPES_SQL, versions)
         flows = _grouped(FLOWS_SQL, [shape[0] for found in shapes.values() for shape in found])
-        callers = dict(_rows(TYPES_SQL, list({caller for row in rows for caller in row[15:18] if caller})))
+        callers: dict[UUID, UUID] = dict(
+            fetch(TYPES_SQL, [list({caller for row in rows for caller in row[15:18] if caller})])
+        )
         for row in rows:
             type = self.types[row[3]]
             yield (
@@ -115,15 +117,12 @@ class _Exporter:
         names = ("createdOn", "changedOn", "relOn", "validFrom", "validUntil")
         for name, moment in zip(names, row[10:15], strict=True):
             if moment is not None:
-                stored[name] = {INVARIANT: self._moment(moment)}
+                stored[name] = {INVARIANT: wire_datetime(moment, self.zone)}
         if row[6] is not None:
             stored["version"] = {INVARIANT: f"{row[6]}.{row[7]}"}
         return {
             name: dict(sorted(_ordered(stored[name]).items(), key=lambda item: int(item[0]))) for name in sorted(stored)
         }
-
-    def _moment(self, moment: datetime) -> str:
-        return wire_datetime(moment, self.zone)
 
     def _related(
         self, row: tuple[Any, ...], references: list[tuple[Any, ...]], callers: dict[UUID, UUID]
@@ -172,14 +171,8 @@ def _part(name: str, value: Any) -> dict[str, Any]:
     return {name: value} if value else {}
 
 
-def _rows(sql: str, ids: list[UUID]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [ids])
-        return list(cursor.fetchall())
-
-
 def _grouped(sql: str, ids: list[UUID]) -> dict[UUID, list[tuple[Any, ...]]]:
     groups: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
-    for owner, *values in _rows(sql, ids):
+    for owner, *values in fetch(sql, [ids]):
         groups[owner].append(tuple(values))
     return groups

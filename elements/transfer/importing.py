@@ -12,7 +12,7 @@ from queue import Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
@@ -21,8 +21,10 @@ from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problems import problem_count
 from elements.transfer.rows import ImportRows, RowMaker, write_elements
+from elements.writing.statements import execute
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
+from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.progress import with_progress
 from storage.models import Storage
@@ -85,12 +87,10 @@ def _analyse() -> None:
     """Update the statistics at once: the planner assumes that a storage without statistics is empty, and would choose
     plans that read all of it for each row."""
     tables = ", ".join(model._meta.db_table for model in (Element, ElementVersion, Reference, Shape, ShapeFlow))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ANALYZE {tables}")
+    execute(f"ANALYZE {tables}", ())
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:
-    """Check every line, and return the rows of the valid ones."""
     maker = RowMaker(reader.configuration, timezone.now())
     rows = ImportRows()
     for number, raw in with_progress(read_lines(path), "Checking" if dry_run else "Importing"):
@@ -138,21 +138,18 @@ def _one_ahead(items: Iterator[T]) -> Iterator[T]:
 
 def _check_within_batches() -> None:
     names = ", ".join(f'"{constraint_name(model._meta.db_table, column)}"' for model, column in WITHIN_BATCH)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET CONSTRAINTS {names} IMMEDIATE")
+    execute(f"SET CONSTRAINTS {names} IMMEDIATE", ())
 
 
 def _check_everything() -> None:
     """Check here instead of at the commit, because the caller may continue in an outer transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+    execute("SET CONSTRAINTS ALL IMMEDIATE", ())
+    execute("SET CONSTRAINTS ALL DEFERRED", ())
 
 
 def _ids_there(table: str, ids: Sequence[str]) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id::text FROM {table} WHERE id = ANY(%s::uuid[])", [_array(ids)])  # noqa: S608  a model's table
-        return [row[0] for row in cursor.fetchall()]
+    sql = f"SELECT id::text FROM {table} WHERE id = ANY(%s::uuid[])"  # noqa: S608  a model's table
+    return [row[0] for row in fetch(sql, [_array(ids)])]
 
 
 def _array(ids: Sequence[str]) -> str:
@@ -161,12 +158,10 @@ def _array(ids: Sequence[str]) -> str:
 
 
 def _types_there(configuration: Configuration, survey: Survey) -> dict[str, ElementType]:
-    """Return the types of those elements of the file that the storage already has."""
     types = {row_id: configuration.types[key] for key, row_id in configuration.type_ids.items()}
     found: dict[str, ElementType] = {}
     names = iter(survey.targets())
-    with connection.cursor() as cursor:
-        while batch := list(islice(names, ASKED_AT_ONCE)):
-            cursor.execute("SELECT id::text, type_id FROM elements_element WHERE id = ANY(%s::uuid[])", [_array(batch)])
-            found.update({element: types[type_id] for element, type_id in cursor.fetchall()})
+    while batch := list(islice(names, ASKED_AT_ONCE)):
+        rows = fetch("SELECT id::text, type_id FROM elements_element WHERE id = ANY(%s::uuid[])", [_array(batch)])
+        found.update({element: types[type_id] for element, type_id in rows})
     return found

@@ -50,8 +50,6 @@ class TransferShape:
 
 @dataclass(slots=True)
 class TransferLine:
-    """One element version of the file."""
-
     element: str
     version: str
     creation: str
@@ -333,5 +331,4 @@ def _guid(value: Any, place: str, report: Report) -> str | None:
 
 
 def _short(value: Any) -> str:
-    """Return a value of the file for a message, shortened."""
     return repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])

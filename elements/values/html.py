@@ -61,7 +61,6 @@ def html_problem(text: str) -> str | None:
 
 
 def runs_code(address: str) -> bool:
-    """Whether following the address could run code."""
     return CODE_SCHEME.match(IGNORED.sub("", address)) is not None
 
 

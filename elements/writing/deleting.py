@@ -41,7 +41,6 @@ class Deletion:
         return not self.others
 
     def obstacles(self) -> list[str]:
-        """Return the reasons that prevent the deletion, regardless of the caller."""
         row, found = self.row, []
         if row.released_on is not None or row.category in EVER_PUBLISHED:
             found.append(_("it has been released; let it expire instead"))
@@ -62,7 +61,8 @@ def delete_element(
     for refusal in _refusals(writer, stored, deletion):
         findings.note(refusal)
     findings.raise_any()
-    shapes = _shapes_of(row.element) if deletion.type.lives_in_diagrams else []
+    sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
+    shapes = fetch(sql, [row.element]) if deletion.type.lives_in_diagrams else []
     for shape, version in shapes:
         # Erasing the shape keeps the flow connected, and deletes the element with its last shape.
         erase_shape(writer, view, read_versions([version])[version], shape, findings, lambda rows: None)
@@ -107,12 +107,6 @@ def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Re
         yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)
     for text in deletion.obstacles():
         yield conflict(row.version, text)
-
-
-def _shapes_of(element: str) -> list[tuple[str, str]]:
-    """Return the shapes that show an element, each with its version."""
-    sql = "SELECT id::text, version_id::text FROM elements_shape WHERE element_id = %s::uuid"
-    return [(shape, version) for shape, version in fetch(sql, [element])]
 
 
 def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -58,7 +57,7 @@ def erase_shape(
         for text in find_obstacles([shape.element], [shape.element], also_shapes=False):
             findings.note(conflict(shape.shape, text))
     findings.raise_any()
-    _write_erasure(writer, diagram.owner, _load_erasure(shape, is_last=is_last))
+    _write_erasure(writer, diagram.owner, shape, deletes_element=is_last)
 
 
 def _load_diagram(owner: VersionRow, on_locked: OnLocked) -> DiagramState:
@@ -71,7 +70,6 @@ def _load_diagram(owner: VersionRow, on_locked: OnLocked) -> DiagramState:
 
 
 def _named(items: Sequence[ItemInput]) -> tuple[set[str], set[str]]:
-    """Return the ids of elements and of versions that items name."""
     named = [each.element for each in items if each.element is not None]
     return {each.id for each in named if each.id}, {each.version for each in named if each.version and not each.id}
 
@@ -89,20 +87,6 @@ def _write_drawing(writer: Writer, owner: VersionRow, plan: DrawingPlan) -> None
         "flows": [{"shapeId": shape, "predecessor": before} for shape, before in plan.flows],
     }
     _touch(writer, owner, {}, after)
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """A shape to erase, with its neighbours; its predecessors then precede its successors."""
-
-    shape: ShapeRow
-    predecessors: Sequence[str]
-    successors: Sequence[str]
-    deletes_element: bool
-
-    @property
-    def joined(self) -> list[tuple[str, str]]:
-        return [(each, before) for each in self.successors for before in self.predecessors if each != before]
 
 
 def _shape_in(diagram: DiagramState, shape_id: str) -> ShapeRow:
@@ -123,22 +107,20 @@ def _lock_drawn(writer: Writer, shape: ShapeRow) -> bool:
     return not fetch(sql, [shape.element, shape.shape])
 
 
-def _load_erasure(shape: ShapeRow, *, is_last: bool) -> Erasure:
+def _write_erasure(writer: Writer, owner: VersionRow, shape: ShapeRow, *, deletes_element: bool) -> None:
+    """Erase a shape; its predecessors then precede its successors."""
     sql = "SELECT shape_id::text FROM elements_shapeflow WHERE predecessor_id = %s::uuid ORDER BY position, id"
     successors = [row[0] for row in fetch(sql, [shape.shape])]
-    return Erasure(shape, read_predecessors([shape.shape]).get(shape.shape, []), successors, is_last)
-
-
-def _write_erasure(writer: Writer, owner: VersionRow, erasure: Erasure) -> None:
-    shape, joined = erasure.shape.shape, erasure.joined
-    statements.delete_shapes([shape])
+    predecessors = read_predecessors([shape.shape]).get(shape.shape, [])
+    joined = [(each, before) for each in successors for before in predecessors if each != before]
+    statements.delete_shapes([shape.shape])
     statements.insert_flows(joined)
-    if erasure.deletes_element:
-        _delete(writer, erasure.shape.element)
+    if deletes_element:
+        _delete(writer, shape.element)
     before = {
-        "shapes": [{"shapeId": shape, "element": erasure.shape.element}],
-        "flows": [{"shapeId": shape, "predecessor": each} for each in erasure.predecessors]
-        + [{"shapeId": each, "predecessor": shape} for each in erasure.successors],
+        "shapes": [{"shapeId": shape.shape, "element": shape.element}],
+        "flows": [{"shapeId": shape.shape, "predecessor": each} for each in predecessors]
+        + [{"shapeId": each, "predecessor": shape.shape} for each in successors],
     }
     _touch(writer, owner, before, {"flows": [{"shapeId": each, "predecessor": one} for each, one in joined]})
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from elements.writing.findings import FindingKind, Findings
+from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader, ReferenceInput
+from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, printable
 
 MAX_INDEX = 2**31 - 1
@@ -24,8 +25,6 @@ class ItemInput:
 
 
 class ItemReader:
-    """Reads the body of a request that draws; values of the wrong form become findings."""
-
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.inputs = InputReader(findings)
@@ -75,7 +74,7 @@ class ItemReader:
             found.predecessors = list(before or [])
 
     def wrong(self, place: str, text: str) -> None:
-        self.findings.add(FindingKind.UNREADABLE, place, text)
+        self.findings.add(Unreadable, place, text)
 
 
 def _is_index(value: Any) -> bool:

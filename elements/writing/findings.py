@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from django.utils.translation import gettext as _
@@ -14,23 +14,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class FindingKind(IntEnum):
-    """Kinds of problems, the most basic first."""
-
-    UNREADABLE = 0
-    NOT_FOUND = 1
-    FORBIDDEN = 2
-    CONFLICT = 3
-    INVALID = 4
-
-
-PROBLEMS: dict[FindingKind, type[Problem]] = {
-    FindingKind.UNREADABLE: Unreadable,
-    FindingKind.NOT_FOUND: NotFound,
-    FindingKind.FORBIDDEN: Forbidden,
-    FindingKind.CONFLICT: Conflict,
-    FindingKind.INVALID: Invalid,
-}
+# Kinds of problems, the most basic first.
+KINDS: tuple[type[Problem], ...] = (Unreadable, NotFound, Forbidden, Conflict, Invalid)
 
 
 def no_element(id: str) -> str:
@@ -40,36 +25,24 @@ def no_element(id: str) -> str:
 class Refusal(Exception):
     """One problem. A decision raises it when nothing more can be said about the part of the request in question."""
 
-    def __init__(self, kind: FindingKind, place: str, text: str) -> None:
+    def __init__(self, kind: type[Problem], place: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
         self.place = place
         self.text = text
 
 
-def not_found(place: str, text: str) -> Refusal:
-    return Refusal(FindingKind.NOT_FOUND, place, text)
-
-
-def forbidden(place: str, text: str) -> Refusal:
-    return Refusal(FindingKind.FORBIDDEN, place, text)
-
-
-def conflict(place: str, text: str) -> Refusal:
-    return Refusal(FindingKind.CONFLICT, place, text)
-
-
-def invalid(place: str, text: str) -> Refusal:
-    return Refusal(FindingKind.INVALID, place, text)
+not_found = partial(Refusal, NotFound)
+forbidden = partial(Refusal, Forbidden)
+conflict = partial(Refusal, Conflict)
+invalid = partial(Refusal, Invalid)
 
 
 class Findings:
-    """Collects the problems of a request."""
-
     def __init__(self) -> None:
-        self._found: list[tuple[FindingKind, str]] = []
+        self._found: list[tuple[type[Problem], str]] = []
 
-    def add(self, kind: FindingKind, place: str, text: str) -> None:
+    def add(self, kind: type[Problem], place: str, text: str) -> None:
         self._found.append((kind, f"{place}: {text}."))
 
     def note(self, refusal: Refusal) -> None:
@@ -83,9 +56,6 @@ class Findings:
             self.note(refusal)
             return None
 
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
     def raise_any(self) -> None:
         """Raise the problems, if there are any. A single problem becomes the message itself."""
         if not self._found:
@@ -93,4 +63,4 @@ class Findings:
         kinds, found = zip(*self._found, strict=True)
         texts = list(dict.fromkeys(found))
         many = _("The request has %(count)d problems; nothing was changed.") % {"count": len(texts)}
-        raise PROBLEMS[min(kinds)](texts[0] if len(texts) == 1 else many, texts)
+        raise min(kinds, key=KINDS.index)(texts[0] if len(texts) == 1 else many, texts)

@@ -22,8 +22,6 @@ Action = ElementChange.Action
 
 @dataclass(frozen=True)
 class Author:
-    """Caller and request of a change."""
-
     element: UUID | None
     label: str
     request_id: str

@@ -11,7 +11,8 @@ from typing import Any
 
 from elements import derived
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
-from elements.writing.findings import FindingKind, Findings, invalid
+from elements.writing.findings import Findings, invalid
+from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, printable, similar_hint
 
 TEXTS = ("type", "facetName", "state", "stereotype")
@@ -38,18 +39,13 @@ SERVER_CONTEXTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(slots=True)
-class ReferenceInput:
-    """A reference to an element by its id or by the id of a version, or the description of an element to create."""
-
+class IdentifiedInput:
     place: str
     id: str | None = None
     version: str | None = None
     type: str | None = None
     facet: str | None = None
     stereotype: str | None = None
-    attributes: dict[str, dict[str, Any]] | None = None
-    has_attributes: bool = False
-    """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
 
     @property
     def names_something(self) -> bool:
@@ -57,33 +53,29 @@ class ReferenceInput:
 
 
 @dataclass(slots=True)
-class ElementInput:
+class ReferenceInput(IdentifiedInput):
+    """A reference to an element by its id or by the id of a version, or the description of an element to create."""
+
+    attributes: dict[str, dict[str, Any]] | None = None
+    has_attributes: bool = False
+    """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
+
+
+@dataclass(slots=True)
+class ElementInput(IdentifiedInput):
     """One element to update or create. `root_path` is None when the request is silent about the place in the tree."""
 
-    place: str
-    id: str | None = None
-    version: str | None = None
-    type: str | None = None
-    facet: str | None = None
     state: str | None = None
-    stereotype: str | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     related: dict[str, list[ReferenceInput]] = field(default_factory=dict)
     root_path: list[ReferenceInput] | None = None
 
     @property
-    def is_new(self) -> bool:
-        return self.id is None and self.version is None
-
-    @property
     def makes(self) -> int:
-        """Number of new elements that its references describe."""
         return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 class InputReader:
-    """Reads the body of an update; values of the wrong form become findings."""
-
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
@@ -123,7 +115,7 @@ class InputReader:
             found.root_path = list(self.references(document["rootPath"], f"{place}: rootPath"))
         return found
 
-    def identity(self, document: dict[str, Any], found: ElementInput | ReferenceInput, place: str) -> None:
+    def identity(self, document: dict[str, Any], found: IdentifiedInput, place: str) -> None:
         found.id = self.guid(document, "id", place)
         found.version = self.guid(document, "versionId", place)
         found.type = self.text(document, "type", place)
@@ -131,7 +123,6 @@ class InputReader:
         found.stereotype = self.text(document, "stereotype", place)
 
     def attributes(self, document: Any, place: str) -> dict[str, dict[str, Any]]:
-        """Return the attributes that clients may set."""
         if document is None:
             return {}
         if not isinstance(document, dict):
@@ -215,4 +206,4 @@ class InputReader:
             self.wrong(place, f"an element has no field {printable(key, 40)!r}{hint}")
 
     def wrong(self, place: str, text: str) -> None:
-        self.findings.add(FindingKind.UNREADABLE, place, text)
+        self.findings.add(Unreadable, place, text)

@@ -62,7 +62,6 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | None) -> None:
-    """Store the state, number, release and validity of these rows."""
     if versions:
         sql = """UPDATE elements_elementversion v SET state = n.state, category = n.category, major = n.major,
                 minor = n.minor, released_on = n.released_on, released_by_id = n.released_by, valid_from = n.valid_from,
@@ -194,7 +193,6 @@ def delete_elements(elements: Sequence[str]) -> None:
 
 
 def delete_version(element: str, version: str, newest: str) -> None:
-    """Delete one version and make another the newest."""
     execute("DELETE FROM elements_reference WHERE version_id = %s::uuid", [version])
     execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
     execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])

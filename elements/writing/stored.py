@@ -26,8 +26,6 @@ class StoredElement(NamedTuple):
 
 
 class Diagram(NamedTuple):
-    """A version whose diagram shows an element."""
-
     version: str
     state: str
     category: str
@@ -147,7 +145,6 @@ class Ancestry:
     types: dict[str, str]
 
     def above(self, element: str | None) -> Iterator[str]:
-        """Return an element and its ancestors, nearest first."""
         seen = set()
         while element is not None and element not in seen:
             seen.add(element)
@@ -172,8 +169,6 @@ def lock_ancestry(elements: Collection[str]) -> Ancestry:
 
 @dataclass(frozen=True, slots=True)
 class CurrentState:
-    """Everything that an update needs to know before it decides."""
-
     stored: Stored
     targets: Mapping[str, ReferenceTarget]
     ancestry: Ancestry

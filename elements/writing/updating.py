@@ -46,7 +46,6 @@ def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) ->
 
 
 def _named(given: Sequence[ElementInput]) -> tuple[set[str], set[str]]:
-    """Return the ids of elements and of versions that references and parents name."""
     references = [one for each in given for held in each.related.values() for one in held]
     references += [each.root_path[0] for each in given if each.root_path]
     return {one.id for one in references if one.id}, {one.version for one in references if one.version and not one.id}

@@ -54,5 +54,4 @@ def _names(names: dict[int, str]) -> dict[str, object]:
 
 
 def _as_sent(body: Any) -> Any:
-    """Convert keys to text, as in JSON."""
     return orjson.loads(to_json(body))

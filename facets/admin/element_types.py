@@ -145,10 +145,6 @@ class ElementTypeAdmin(ConfigurationAdmin):
     def marked_key(self, row: Any) -> SafeString:
         return format_html('<span class="config-marked">{} {}</span>', colour_mark(row.color), row.key)
 
-    @admin.display(description=_("Facet"))
-    def facet_link(self, row: Any) -> SafeString:
-        return change_link(models.Facet(id=row.facet_id), row.snapshot.facets[str(row.facet_id)].name)
-
     @admin.display(description=_("Versions"), empty_value="–")
     def cycle(self, row: Any) -> SafeString | None:
         if row.release_cycle_id is None:

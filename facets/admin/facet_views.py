@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
@@ -18,7 +17,7 @@ from facets.admin.drafting.model_admin import ConfigurationAdmin
 from facets.admin.drafting.part_tables import PartList
 from facets.admin.drafting.preview_panel import ApiAnswer
 from facets.admin.drafting.row_forms import ConfigurationForm, PartForm
-from facets.admin.drafting.row_links import change_address, change_link
+from facets.admin.drafting.row_links import change_address
 from facets.admin.drafting.snapshot import snapshot_of
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft
@@ -82,7 +81,6 @@ class ViewTypeForm(PartForm):
         )
 
     def _facet(self) -> str:
-        """Return the facet of the view; empty for a new view."""
         view = self.snapshot.views.get(str(self.owner.pk))
         return "" if view is None else str(view.facet_id)
 
@@ -143,10 +141,6 @@ class FacetViewAdmin(ConfigurationAdmin):
     @admin.display(description=_("Tree"), boolean=True)
     def is_tree(self, row: Any) -> bool:
         return bool(row.is_hierarchical)
-
-    @admin.display(description=_("Facet"))
-    def facet_link(self, row: Any) -> SafeString:
-        return change_link(models.Facet(id=row.facet_id), row.snapshot.facets[str(row.facet_id)].name)
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> str:

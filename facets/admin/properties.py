@@ -37,11 +37,9 @@ from storage.back_office import storage_office
 
 class PropertyForm(HoldsForm):
     places: ClassVar[dict[str, str]] = {
-        "attribute.isInvariantCulture": "is_invariant_culture",
-        "attribute": "holds",
+        **HoldsForm.places,
         "related.relatedTypes": "related_types",
         "related.maxOccurrence": "max_occurrence",
-        "related": "holds",
     }
 
     type_id = RowField(label=_("Type"))

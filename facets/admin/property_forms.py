@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 
@@ -48,14 +48,17 @@ def holds_of(row: Any) -> str:
 
 
 def shown_holds(snapshot: ConfigurationSnapshot, row: Any) -> str:
-    """Describe the content type in lists."""
     if row.target_facet_id is not None:
         return f"→ {snapshot.facets[str(row.target_facet_id)].name}"
     return str(DATA_TYPE_NAMES[DataType(row.data_type)])
 
 
 class HoldsForm(ConfigurationForm):
-    """Sets the columns of a property that depend on its content type."""
+    places: ClassVar[dict[str, str]] = {
+        "attribute.isInvariantCulture": "is_invariant_culture",
+        "attribute": "holds",
+        "related": "holds",
+    }
 
     holds = RowField(
         label=_("Content type"),
@@ -83,7 +86,6 @@ class HoldsForm(ConfigurationForm):
             draft.link(models.RelatedType, row.pk, [])
 
     def drop_values(self, draft: Draft) -> None:
-        """Remove selectable values from an attribute that is not a selection."""
         row: Any = self.instance
         if not row.data_type or not DataType(row.data_type).has_selectable_values:
             for value in draft.owned(models.SelectableValue, row.pk):

@@ -13,11 +13,7 @@ from facets.admin.property_forms import HoldsForm
 
 
 class PropertyLineForm(HoldsForm, PartForm):
-    places: ClassVar[dict[str, str]] = {
-        "attribute.isInvariantCulture": "is_invariant_culture",
-        "attribute": "holds",
-        "related": "holds",
-    }
+    pass
 
 
 class PropertyLines(PartTable):

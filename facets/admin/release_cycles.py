@@ -165,7 +165,6 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Transitions by state"))
     def picture(self, row: Any) -> SafeString | str:
-        """Show each state with its transitions."""
         if row._state.adding:
             return str(_("Add states and transitions below."))
         snapshot: ConfigurationSnapshot = row.snapshot

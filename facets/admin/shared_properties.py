@@ -15,7 +15,6 @@ OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
 
 
 def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:
-    """Return the properties of other types with the same definition."""
     wanted = snapshot.definitions[row.id]
     found = [
         each for each in snapshot.properties.values() if each.id != row.id and snapshot.definitions[each.id] == wanted

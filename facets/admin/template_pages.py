@@ -57,7 +57,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "may_edit": may_edit(request),
     }
     try:
-        found = entries(find_differences(template_of(storage), snapshot.blueprint))
+        found = entries(find_differences(template_of(storage), snapshot.stored.blueprint))
     except Invalid as problem:
         return render(request, "back_office/configuration/compare.html", {**context, "problem": problem})
     sections = [
@@ -112,9 +112,9 @@ def take(request: HttpRequest) -> HttpResponseBase:
     section, name = request.GET.get("section", ""), request.GET.get("name", "")
     template = template_of(storage)
     _set_trail(request, name)
-    new = take_over(snapshot.blueprint, template, section, name)
+    new = take_over(snapshot.stored.blueprint, template, section, name)
     problems = check_blueprint(new, snapshot.cultures)
-    obstacles = [] if problems else find_obstacles(snapshot.blueprint, new)
+    obstacles = [] if problems else find_obstacles(snapshot.stored.blueprint, new)
     if request.method == "POST":
         try:
             rewrite_configuration(storage, lambda current: take_over(current, template, section, name))
@@ -128,7 +128,7 @@ def take(request: HttpRequest) -> HttpResponseBase:
         **storage_office.each_context(request),
         "title": _("Reset to the template"),
         "name": name,
-        "differences": find_differences(snapshot.blueprint, new),
+        "differences": find_differences(snapshot.stored.blueprint, new),
         "problems": problems,
         "obstacles": obstacles,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -12,11 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from facets import models
 from facets.admin.drafting.choice_fields import ListField, Option, RowField
 from facets.admin.drafting.model_admin import ConfigurationAdmin
-from facets.admin.drafting.preview_panel import ApiAnswer
 from facets.admin.drafting.row_forms import ConfigurationForm
 from facets.blueprint.cycles import Severity
-from facets.configuration import Configuration
-from facets.rows.reading import Row, Rows
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 SEVERITY_NAMES = {
@@ -100,10 +96,6 @@ class ValidationRuleAdmin(ConfigurationAdmin):
     @admin.display(description=_("Checked on"))
     def guarded(self, row: Any) -> str:
         return ", ".join([*row.states, *row.transitions])
-
-    def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
-        """No operation lists rules; their messages appear when a transition is refused."""
-        return ()
 
 
 storage_office.add_navigation(

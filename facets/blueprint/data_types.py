@@ -20,10 +20,6 @@ class DataType(StrEnum):
     FILES = "Files"
 
     @property
-    def runtime_name(self) -> str:
-        return RUNTIME_NAMES[self]
-
-    @property
     def has_selectable_values(self) -> bool:
         return self in (DataType.SELECTION_VALUE, DataType.MULTI_SELECTION_VALUE)
 

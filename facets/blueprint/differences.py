@@ -37,7 +37,6 @@ class Difference:
 
 
 def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
-    """Return one line per difference."""
     return [str(each) for each in find_differences(old, new)]
 
 

@@ -13,5 +13,4 @@ def texts(by_culture: Mapping[int, str] | Mapping[str, str]) -> Texts:
 
 
 def texts_by_culture(texts: Texts) -> dict[str, str]:
-    """Return texts as JSON has them, with culture ids as keys."""
     return {str(lcid): text for lcid, text in texts}

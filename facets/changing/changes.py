@@ -20,7 +20,7 @@ from facets.blueprint.differences import Difference, describe_differences, find_
 from facets.changing.checking import check_blueprint
 from facets.extension import facets_extensions
 from facets.rows.drafts import Draft
-from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_configuration, read_rows
+from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_rows
 from facets.rows.writing import write_blueprint, write_rows
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
@@ -91,7 +91,7 @@ def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChang
 def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Blueprint]) -> ConfigurationChange:
     """Apply a function to the current configuration; raise Invalid if the result breaks rules."""
     with _changing(storage):
-        stored = read_configuration()
+        stored = read_rows()
         new = rewrite(stored.blueprint)
         problems = check_blueprint(new, stored.cultures)
         if problems:
@@ -136,8 +136,7 @@ def _changing(storage: Storage) -> Iterator[None]:
 
 def _plan(edit: Edit) -> EditPlan:
     stored = read_rows()
-    before = blueprint_of(stored.rows)
-    draft = Draft(stored.rows)
+    before, draft = stored.blueprint, Draft(stored.rows)
     edit(draft)
     rows = draft.finish()
     if draft.problems:

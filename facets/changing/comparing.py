@@ -39,7 +39,6 @@ def template_of(storage: Storage) -> Blueprint:
 
 
 def entries(differences: Iterable[Difference]) -> list[ComparedEntry]:
-    """Group differences by the entry that they belong to, in their order."""
     found: dict[tuple[str, str], list[Difference]] = {}
     for each in differences:
         found.setdefault((each.path[0], each.path[1] if len(each.path) > 1 else ""), []).append(each)

@@ -25,3 +25,6 @@ class ConfigurationModel(TenantModel):
 
     class Meta:
         abstract = True
+
+    def __str__(self) -> str:
+        return str(getattr(self, "name", None) or getattr(self, "key", None) or super().__str__())

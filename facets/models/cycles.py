@@ -25,9 +25,6 @@ class ReleaseCycle(ConfigurationModel):
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="cycle_key_once")]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class CycleState(ConfigurationModel):
     cycle = tenant_link("facets.ReleaseCycle", "states")
@@ -42,13 +39,8 @@ class CycleState(ConfigurationModel):
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", "cycle", Lower("key"), name="state_key_once")]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class Transition(ConfigurationModel):
-    """A way from one state to another."""
-
     cycle = tenant_link("facets.ReleaseCycle", "transitions")
     key = models.CharField(max_length=100, help_text="The transitionId of the API.")
     display_names = Texts()
@@ -70,9 +62,6 @@ class Transition(ConfigurationModel):
         ]
         constraints = [models.UniqueConstraint("storage_id", "cycle", Lower("key"), name="transition_key_once")]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class ValidationRule(ConfigurationModel):
     """Requires a value of a property before a version enters certain states or takes certain transitions (D22).
@@ -92,6 +81,3 @@ class ValidationRule(ConfigurationModel):
         verbose_name, verbose_name_plural = _("validation rule"), _("validation rules")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("key"), name="rule_key_once")]
-
-    def __str__(self) -> str:
-        return self.key

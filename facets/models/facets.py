@@ -20,9 +20,6 @@ class Facet(ConfigurationModel):
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", Lower("name"), name="facet_name_once")]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class FacetView(ConfigurationModel):
     """A selection of types of a facet, and of the properties to show of each."""
@@ -37,6 +34,3 @@ class FacetView(ConfigurationModel):
         verbose_name, verbose_name_plural = _("view"), _("views")
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint("storage_id", "facet", Lower("name"), name="view_name_once")]
-
-    def __str__(self) -> str:
-        return self.name

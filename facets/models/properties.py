@@ -42,9 +42,6 @@ class Property(ConfigurationModel):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class RelatedType(ConfigurationModel):
     """A type that a related context accepts; without any, the context accepts every type of its facet."""

@@ -42,9 +42,6 @@ class ElementType(ConfigurationModel):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class AllowedParent(ConfigurationModel):
     """Elements of `type` can be children of elements of `parent` in a tree."""

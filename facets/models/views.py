@@ -18,13 +18,8 @@ class Layout(ConfigurationModel):
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint(fields=["storage_id", "key"], name="layout_key_once")]
 
-    def __str__(self) -> str:
-        return self.key
-
 
 class ViewType(ConfigurationModel):
-    """A type in a view (D7)."""
-
     view = tenant_link("facets.FacetView", "types")
     type = tenant_link("facets.ElementType", "views")
     shows_all = models.BooleanField(default=False, help_text="Every property of the type, also ones added later.")
@@ -51,8 +46,6 @@ class ViewProperty(ConfigurationModel):
 
 
 class ViewLayout(ConfigurationModel):
-    """A layout that a view offers for a type."""
-
     view_type = tenant_link("facets.ViewType", "layouts")
     layout = tenant_link("facets.Layout", "+")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -66,6 +66,9 @@ class Draft:
     def table(self, model: Model) -> list[Row]:
         return list(self._tables[model].values())
 
+    def by_id(self, model: Model) -> Mapping[str, Row]:
+        return self._tables[model]
+
     def row(self, model: Model, row_id: UUID | str) -> Row:
         found = self._tables[model].get(str(row_id))
         if found is None:
@@ -73,7 +76,6 @@ class Draft:
         return found
 
     def owned(self, model: Model, owner_id: UUID | str) -> list[Row]:
-        """Return the rows of an owner in their order."""
         return sorted(_where(self.table(model), OWNERS[model], owner_id), key=_place)
 
     def put(self, changed: ConfigurationModel) -> None:

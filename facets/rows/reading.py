@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
@@ -56,12 +57,12 @@ STATEMENT = (
     f" WHERE c.storage_id = s.id), {_SELECTS} FROM storage_storage s WHERE s.id = {_SCOPE}"
 )
 
-
+T = TypeVar("T")
 Row = SimpleNamespace
 Rows = dict[type[ConfigurationModel], list[Row]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredRows:
     """The rows of a storage in their order, from one snapshot, with ids as text."""
 
@@ -69,25 +70,17 @@ class StoredRows:
     cultures: CultureSet
     rows: Rows
 
+    @cached_property
+    def blueprint(self) -> Blueprint:
+        return blueprint_of(self.rows)
 
-@dataclass(frozen=True, slots=True)
-class StoredConfiguration:
-    """The configuration of a storage from one snapshot."""
-
-    revision: int
-    cultures: CultureSet
-    blueprint: Blueprint
-    type_ids: dict[str, UUID]
-
-
-def read_configuration() -> StoredConfiguration:
-    """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
-    stored = read_rows()
-    type_ids = {row.key: UUID(row.id) for row in stored.rows[models.ElementType]}
-    return StoredConfiguration(stored.revision, stored.cultures, blueprint_of(stored.rows), type_ids)
+    @property
+    def type_ids(self) -> dict[str, UUID]:
+        return {row.key: UUID(row.id) for row in self.rows[models.ElementType]}
 
 
 def read_rows() -> StoredRows:
+    """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
     with connection.cursor() as cursor:
         cursor.execute(STATEMENT)
         found = cursor.fetchone()
@@ -107,171 +100,107 @@ def read_rows() -> StoredRows:
 
 
 def read_blueprint() -> Blueprint:
-    return read_configuration().blueprint
+    return read_rows().blueprint
 
 
 def blueprint_of(rows: Rows) -> Blueprint:
     """Build a blueprint from rows; every row that another refers to must exist."""
     facet_names = {row.id: row.name for row in rows[models.Facet]}
     type_keys = {row.id: row.key for row in rows[models.ElementType]}
-    layout_keys = {row.id: row.key for row in rows[models.Layout]}
-    cycle_keys = {row.id: row.key for row in rows[models.ReleaseCycle]}
     return Blueprint(
-        facets=_facets(rows, type_keys, layout_keys),
-        types=_types(rows, facet_names, type_keys, cycle_keys),
-        layouts=tuple(blueprint.LayoutDefinition(row.key, texts(row.display_names)) for row in rows[models.Layout]),
+        facets=_facets(rows, type_keys),
+        types=_types(rows, facet_names, type_keys),
+        layouts=tuple(_value(blueprint.LayoutDefinition, row) for row in rows[models.Layout]),
         cycles=_cycles(rows),
         rules=tuple(
-            ValidationRule(
-                row.key,
-                row.property,
-                Severity(row.severity),
-                texts(row.messages),
-                tuple(row.states),
-                tuple(row.transitions),
-                row.per_culture,
-            )
-            for row in rows[models.ValidationRule]
+            _value(ValidationRule, row, severity=Severity(row.severity)) for row in rows[models.ValidationRule]
         ),
     )
 
 
+def _value(kind: type[T], row: Row, **others: Any) -> T:
+    """Build a value from the columns that have the names of its fields, and from `others`."""
+    names = [each.name for each in fields(kind) if each.name not in others]  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: _plain(getattr(row, name)) for name in names}, **others)
+
+
+def _plain(column: Any) -> Any:
+    if isinstance(column, dict):
+        return texts(column)
+    return tuple(column) if isinstance(column, list) else column
+
+
+def _grouped(pairs: Iterable[tuple[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    groups: dict[str, tuple[Any, ...]] = defaultdict(tuple)
+    for owner, value in pairs:
+        groups[owner] += (value,)
+    return groups
+
+
 def _cycles(rows: Rows) -> tuple[ReleaseCycle, ...]:
-    state_keys = {row.id: row.key for row in rows[models.CycleState]}
+    keys = {row.id: row.key for row in rows[models.CycleState]}
     states = _grouped(
-        (row.cycle_id, State(row.key, Category(row.category), texts(row.display_names)))
-        for row in rows[models.CycleState]
+        (row.cycle_id, _value(State, row, category=Category(row.category))) for row in rows[models.CycleState]
     )
     transitions = _grouped(
-        (
-            row.cycle_id,
-            Transition(
-                row.key,
-                state_keys[row.source_id],
-                state_keys[row.target_id],
-                texts(row.display_names),
-                row.task,
-                row.ends_version,
-            ),
-        )
+        (row.cycle_id, _value(Transition, row, source=keys[row.source_id], target=keys[row.target_id]))
         for row in rows[models.Transition]
     )
     return tuple(
-        ReleaseCycle(
-            row.key,
-            texts(row.display_names),
-            tuple(states.get(row.id, ())),
-            tuple(transitions.get(row.id, ())),
-            row.takes_effect,
-        )
+        _value(ReleaseCycle, row, states=states[row.id], transitions=transitions[row.id])
         for row in rows[models.ReleaseCycle]
     )
 
 
-def _grouped(pairs: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
-    groups: dict[str, list[Any]] = defaultdict(list)
-    for owner, value in pairs:
-        groups[owner].append(value)
-    return groups
-
-
-def _properties(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> dict[str, list[Any]]:
-    """Return the properties of each type by its row id."""
-    values = _grouped(
-        (
-            row.property_id,
-            blueprint.SelectableValue(row.key, texts(row.display_names), texts(row.descriptions), texts(row.tooltips)),
-        )
-        for row in rows[models.SelectableValue]
-    )
+def _properties(
+    rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]
+) -> dict[str, tuple[blueprint.Property, ...]]:
+    values = _grouped((row.property_id, _value(blueprint.SelectableValue, row)) for row in rows[models.SelectableValue])
     accepted = _grouped((row.property_id, type_keys[row.type_id]) for row in rows[models.RelatedType])
-    return _grouped(
-        (
-            row.type_id,
-            blueprint.Property(
-                row.key,
-                texts(row.display_names),
-                texts(row.descriptions),
-                texts(row.tooltips),
-                row.editable_in_released,
-                _attribute(row, values) if row.target_facet_id is None else None,
-                None if row.target_facet_id is None else _related(row, accepted, facet_names),
-            ),
-        )
-        for row in rows[models.Property]
-    )
+
+    def property_of(row: Row) -> blueprint.Property:
+        attribute = related = None
+        if row.target_facet_id is None:
+            attribute = blueprint.Attribute(DataType(row.data_type), row.is_invariant_culture, values[row.id])
+        else:
+            related = _value(blueprint.Related, row, facet=facet_names[row.target_facet_id], types=accepted[row.id])
+        return _value(blueprint.Property, row, attribute=attribute, related=related)
+
+    return _grouped((row.type_id, property_of(row)) for row in rows[models.Property])
 
 
-def _attribute(row: Row, values: dict[str, list[Any]]) -> blueprint.Attribute:
-    return blueprint.Attribute(DataType(row.data_type), row.is_invariant_culture, tuple(values.get(row.id, ())))
-
-
-def _related(row: Row, accepted: dict[str, list[Any]], facet_names: dict[str, str]) -> blueprint.Related:
-    return blueprint.Related(
-        facet=facet_names[row.target_facet_id],
-        max_occurrence=row.max_occurrence,
-        types=tuple(accepted.get(row.id, ())),
-        can_add_new=row.can_add_new,
-        read_only=row.read_only,
-    )
-
-
-def _types(
-    rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str], cycle_keys: dict[str, str]
-) -> tuple[blueprint.ElementType, ...]:
+def _types(rows: Rows, facet_names: dict[str, str], type_keys: dict[str, str]) -> tuple[blueprint.ElementType, ...]:
     properties = _properties(rows, facet_names, type_keys)
     parents = _grouped((row.type_id, type_keys[row.parent_id]) for row in rows[models.AllowedParent])
     inserted = _grouped((row.type_id, type_keys[row.inserted_id]) for row in rows[models.InsertableType])
+    cycle_keys = {row.id: row.key for row in rows[models.ReleaseCycle]}
     return tuple(
-        blueprint.ElementType(
-            key=row.key,
+        _value(
+            blueprint.ElementType,
+            row,
             facet=facet_names[row.facet_id],
-            display_names=texts(row.display_names),
-            color=row.color,
-            element_type_name=row.element_type_name,
-            entity_type_name=row.entity_type_name,
-            descriptions=texts(row.descriptions),
-            is_versioned=row.is_versioned,
-            is_architectural=row.is_architectural,
-            has_diagram=row.has_diagram,
-            lives_in_diagrams=row.lives_in_diagrams,
-            static_state=row.static_state,
             release_cycle=cycle_keys[row.release_cycle_id] if row.release_cycle_id else "",
-            parents=tuple(parents.get(row.id, ())),
-            insertables=tuple(inserted.get(row.id, ())),
-            properties=tuple(properties.get(row.id, ())),
+            parents=parents[row.id],
+            insertables=inserted[row.id],
+            properties=properties[row.id],
         )
         for row in rows[models.ElementType]
     )
 
 
-def _facets(rows: Rows, type_keys: dict[str, str], layout_keys: dict[str, str]) -> tuple[blueprint.Facet, ...]:
+def _facets(rows: Rows, type_keys: dict[str, str]) -> tuple[blueprint.Facet, ...]:
     property_keys = {row.id: row.key for row in rows[models.Property]}
+    layout_keys = {row.id: row.key for row in rows[models.Layout]}
     shown = _grouped((row.view_type_id, property_keys[row.property_id]) for row in rows[models.ViewProperty])
     layouts = _grouped((row.view_type_id, layout_keys[row.layout_id]) for row in rows[models.ViewLayout])
-    view_types = _grouped(
+    types = _grouped(
         (
             row.view_id,
-            blueprint.ViewType(
-                type_keys[row.type_id],
-                row.shows_all,
-                row.is_root,
-                tuple(shown.get(row.id, ())),
-                tuple(layouts.get(row.id, ())),
+            _value(
+                blueprint.ViewType, row, type=type_keys[row.type_id], properties=shown[row.id], layouts=layouts[row.id]
             ),
         )
         for row in rows[models.ViewType]
     )
-    views = _grouped(
-        (
-            row.facet_id,
-            blueprint.View(
-                row.name, row.key, texts(row.display_names), row.is_hierarchical, tuple(view_types.get(row.id, ()))
-            ),
-        )
-        for row in rows[models.FacetView]
-    )
-    return tuple(
-        blueprint.Facet(row.name, row.type_name, texts(row.display_names), tuple(views.get(row.id, ())))
-        for row in rows[models.Facet]
-    )
+    views = _grouped((row.facet_id, _value(blueprint.View, row, types=types[row.id])) for row in rows[models.FacetView])
+    return tuple(_value(blueprint.Facet, row, views=views[row.id]) for row in rows[models.Facet])

@@ -77,7 +77,6 @@ class Node:
         return True
 
     def entries(self) -> Iterator[tuple[str, Node]]:
-        """Yield the entries of an object; none if it is absent."""
         if self.is_absent:
             return
         if not isinstance(self.value, dict):
@@ -122,7 +121,6 @@ class Node:
         return self.value
 
     def names(self) -> tuple[str, ...]:
-        """Return a list of texts without repetitions."""
         return tuple(self.named_items())
 
     def named_items(self) -> dict[str, Node]:
@@ -137,7 +135,6 @@ class Node:
         return found
 
     def texts(self, required: bool = False) -> Texts:
-        """Return texts by culture id."""
         if self.is_absent and not required:
             return ()
         if not isinstance(self.value, dict) or (required and not self.value):
@@ -161,11 +158,9 @@ class Node:
             self.problem(f"{value!r} {_(meaning)}")
 
     def unknown(self, text: str, name: str) -> None:
-        """Report an unknown name with one of the UNKNOWN messages."""
         self.problem(_(text) % {"name": name})
 
     def check_case(self, names: Iterable[str]) -> None:
-        """Report names that differ in letter case only."""
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(name.casefold(), name)

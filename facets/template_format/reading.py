@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,27 +13,9 @@ from facets.blueprint.cycles import ReleaseCycle, ValidationRule
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.derived_properties import derived_problems
+from facets.template_format import nodes
 from facets.template_format.cycle_reading import read_cycle, read_rule
-from facets.template_format.nodes import (
-    BAD_COLOR,
-    BAD_KEY,
-    BAD_NAME,
-    COLOR,
-    KEY,
-    MAX_INTEGER,
-    NAME,
-    UNKNOWN_CYCLE,
-    UNKNOWN_FACET,
-    UNKNOWN_LAYOUT,
-    UNKNOWN_PROPERTY,
-    UNKNOWN_PROPERTY_OF_TYPES,
-    UNKNOWN_PROPERTY_SET,
-    UNKNOWN_TYPE,
-    UNKNOWN_TYPE_OF_FACET,
-    UNKNOWN_TYPE_OF_VIEW,
-    UNKNOWN_VIEW_SET,
-    Node,
-)
+from facets.template_format.nodes import Node
 from repository_site.core.problems import Invalid
 
 SECTIONS = (
@@ -51,14 +33,6 @@ def read_template(document: Mapping[str, Any]) -> Blueprint:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _TypeNode:
-    """A type and its node, for checks that need all types."""
-
-    value: blueprint.ElementType
-    node: Node
-
-
 class _Reader:
     def __init__(self, root: Node) -> None:
         self.root = root
@@ -74,18 +48,16 @@ class _Reader:
                 node.child("key").problem(_("remove this field: the name of a shared property is its key"))
         self.sets = {key: node.names() for key, node in self.root.child("propertySets").entries()}
         for node in dict(self.root.child("propertySets").entries()).values():
-            self.known(node, self.shared, UNKNOWN_PROPERTY)
+            self.known(node, self.shared, nodes.UNKNOWN_PROPERTY)
         layouts = tuple(self.layout(key, node) for key, node in self.root.child("layouts").entries())
-        types = [_TypeNode(self.type(key, node), node) for key, node in self.root.child("types").entries()]
-        self.types = {each.value.key: each.value for each in types}
-        for each in types:
-            self.known(each.node.child("parents"), self.type_names, UNKNOWN_TYPE)
-            self.known(each.node.child("insertables"), self.type_names, UNKNOWN_TYPE)
-            self.same_facet(each.node.child("parents"), each.value.facet)
-            if each.value.insertables and not each.value.has_diagram:
-                each.node.child("insertables").problem(
-                    _("only a type with a diagram (hasDiagram) can have insertables")
-                )
+        self.types = {key: self.type(key, node) for key, node in self.root.child("types").entries()}
+        for key, node in self.root.child("types").entries():
+            type = self.types[key]
+            self.known(node.child("parents"), self.type_names, nodes.UNKNOWN_TYPE)
+            self.known(node.child("insertables"), self.type_names, nodes.UNKNOWN_TYPE)
+            self.same_facet(node.child("parents"), type.facet)
+            if type.insertables and not type.has_diagram:
+                node.child("insertables").problem(_("only a type with a diagram (hasDiagram) can have insertables"))
         facets = tuple(self.facet(name, node) for name, node in self.root.child("facets").entries())
         self.root.child("facets").check_case(self.facet_names)
         self.root.child("types").check_case(self.type_names)
@@ -95,7 +67,7 @@ class _Reader:
         self.check_unused_sets()
         if not facets:
             self.root.child("facets").problem(_("a template needs at least one facet"))
-        return Blueprint(facets, tuple(each.value for each in types), layouts, cycles, rules)
+        return Blueprint(facets, tuple(self.types.values()), layouts, cycles, rules)
 
     def rules(self, cycles: tuple[ReleaseCycle, ...]) -> tuple[ValidationRule, ...]:
         section = self.root.child("validationRules")
@@ -106,8 +78,6 @@ class _Reader:
             each.key: True for each in versioned if each.attribute and not each.attribute.is_invariant_culture
         }
         return tuple(read_rule(key, node, cycles, by_culture) for key, node in section.entries())
-
-    # Checks that several parts share.
 
     def known(self, node: Node, known: Collection[str], unknown: str) -> None:
         """Report unknown names in a list, or unknown keys of an object, with one of the UNKNOWN messages."""
@@ -121,11 +91,9 @@ class _Reader:
             if key in self.type_names and facet in self.facet_names and self.facet_of(key) != facet:
                 place.problem(_('the type "%(key)s" is not in the facet "%(facet)s"') % {"key": key, "facet": facet})
 
-    # Properties.
-
     def property(self, key: str, node: Node) -> blueprint.Property:
         node.fields("key", "displayNames", "descriptions", "tooltips", "editableInReleased", "attribute", "related")
-        node.check(KEY, key, BAD_KEY)
+        node.check(nodes.KEY, key, nodes.BAD_KEY)
         attribute, related = node.child("attribute"), node.child("related")
         if attribute.is_absent == related.is_absent:
             node.problem(_("exactly one of attribute and related is required"))
@@ -180,13 +148,13 @@ class _Reader:
         facet = node.child("facet")
         name = facet.text()
         if name and name not in self.facet_names:
-            facet.unknown(UNKNOWN_FACET, name)
+            facet.unknown(nodes.UNKNOWN_FACET, name)
         types = node.child("relatedTypes").names()
-        self.known(node.child("relatedTypes"), self.type_names, UNKNOWN_TYPE)
+        self.known(node.child("relatedTypes"), self.type_names, nodes.UNKNOWN_TYPE)
         self.same_facet(node.child("relatedTypes"), name)
         return blueprint.Related(
             facet=name,
-            max_occurrence=node.child("maxOccurrence").number(MAX_INTEGER),
+            max_occurrence=node.child("maxOccurrence").number(nodes.MAX_INTEGER),
             types=types,
             can_add_new=node.child("canAddNew").flag(),
             read_only=node.child("readOnly").flag(),
@@ -196,11 +164,9 @@ class _Reader:
         node = self.root.child("types").child(type_key)
         return node.value.get("facet") if isinstance(node.value, dict) else None
 
-    # Layouts and types.
-
     def layout(self, key: str, node: Node) -> blueprint.LayoutDefinition:
         node.fields("displayNames")
-        node.check(NAME, key, BAD_NAME)
+        node.check(nodes.NAME, key, nodes.BAD_NAME)
         return blueprint.LayoutDefinition(key, node.child("displayNames").texts(required=True))
 
     def type(self, key: str, node: Node) -> blueprint.ElementType:
@@ -209,12 +175,12 @@ class _Reader:
             "livesInDiagrams", "elementTypeName", "entityTypeName", "staticState", "releaseCycle", "parents",
             "insertables", "properties",
         )  # fmt: skip
-        node.check(NAME, key, BAD_NAME)
+        node.check(nodes.NAME, key, nodes.BAD_NAME)
         facet, color = node.child("facet"), node.child("color")
         name = facet.text()
         if name and name not in self.facet_names:
-            facet.unknown(UNKNOWN_FACET, name)
-        color.check(COLOR, color.text(), BAD_COLOR)
+            facet.unknown(nodes.UNKNOWN_FACET, name)
+        color.check(nodes.COLOR, color.text(), nodes.BAD_COLOR)
         versioned, state = node.child("isVersioned").flag(), node.child("staticState")
         if versioned and not state.is_absent:
             state.problem(_("a versioned type cannot have a static state; its release cycle defines its states"))
@@ -252,7 +218,7 @@ class _Reader:
             return ""
         name = self.cycle_names[0] if node.is_absent else node.text()
         if name and name not in self.cycle_names:
-            node.unknown(UNKNOWN_CYCLE, name)
+            node.unknown(nodes.UNKNOWN_CYCLE, name)
         return name
 
     def type_properties(self, node: Node) -> tuple[blueprint.Property, ...]:
@@ -270,12 +236,12 @@ class _Reader:
             name = item.text()
             if name.startswith("@"):
                 if name[1:] not in self.sets:
-                    item.unknown(UNKNOWN_PROPERTY_SET, name[1:])
+                    item.unknown(nodes.UNKNOWN_PROPERTY_SET, name[1:])
                 keys = self.sets.get(name[1:], ())
             else:
                 keys = (name,) if name else ()
                 if name and name not in self.shared:
-                    item.unknown(UNKNOWN_PROPERTY, name)
+                    item.unknown(nodes.UNKNOWN_PROPERTY, name)
             for key in keys:
                 if key in found:
                     item.problem(_('the property "%(key)s" occurs twice') % {"key": key})
@@ -283,11 +249,9 @@ class _Reader:
                     found[key] = self.shared[key]
         return tuple(found.values())
 
-    # Facets and views.
-
     def facet(self, name: str, node: Node) -> blueprint.Facet:
         node.fields("displayNames", "typeName", "views")
-        node.check(NAME, name, BAD_NAME)
+        node.check(nodes.NAME, name, nodes.BAD_NAME)
         views = self.view_nodes(name, node.child("views"))
         own = [each for each in self.types.values() if each.facet == name]
         if not views:
@@ -306,7 +270,7 @@ class _Reader:
             return dict(node.entries())
         chosen = self.root.child("viewSets").child(node.value)
         if chosen.is_absent:
-            node.unknown(UNKNOWN_VIEW_SET, node.value)
+            node.unknown(nodes.UNKNOWN_VIEW_SET, node.value)
         # A set may suit one facet and not another, so problems name the facet as well.
         return dict(Node(chosen.value, f"facets.{facet}.views -> {chosen.place}", chosen.problems).entries())
 
@@ -326,7 +290,7 @@ class _Reader:
         node.fields(
             "displayNames", "key", "isHierarchical", "types", "rootTypes", "properties", "layouts", "typeOverrides"
         )
-        node.check(NAME, name, BAD_NAME)
+        node.check(nodes.NAME, name, nodes.BAD_NAME)
         types, keys = self.view_types(node, own)
         hierarchical, roots = node.child("isHierarchical").flag(), node.child("rootTypes").names()
         if bool(roots) != hierarchical:
@@ -336,10 +300,10 @@ class _Reader:
                 else _("only a hierarchical view can have root types")
             )
             node.child("rootTypes").problem(text)
-        self.known(node.child("rootTypes"), keys, UNKNOWN_TYPE_OF_VIEW)
+        self.known(node.child("rootTypes"), keys, nodes.UNKNOWN_TYPE_OF_VIEW)
         shown = self.shown_properties(node.child("properties"), types)
         layouts = node.child("layouts").names()
-        self.known(node.child("layouts"), self.layout_names, UNKNOWN_LAYOUT)
+        self.known(node.child("layouts"), self.layout_names, nodes.UNKNOWN_LAYOUT)
         base = [
             blueprint.ViewType(
                 each.key,
@@ -351,7 +315,7 @@ class _Reader:
             for each in types
         ]
         overrides = dict(node.child("typeOverrides").entries())
-        self.known(node.child("typeOverrides"), keys, UNKNOWN_TYPE_OF_VIEW)
+        self.known(node.child("typeOverrides"), keys, nodes.UNKNOWN_TYPE_OF_VIEW)
         by_key = {each.key: each for each in types}
         return blueprint.View(
             name,
@@ -365,16 +329,14 @@ class _Reader:
         )
 
     def view_types(self, node: Node, own: list[blueprint.ElementType]) -> tuple[list[blueprint.ElementType], list[str]]:
-        """Return the types that a view names, or all types of its facet."""
         if node.child("types").is_absent:
             return own, [each.key for each in own]
         keys = node.child("types").names()
         by_key = {each.key: each for each in own}
-        self.known(node.child("types"), by_key, UNKNOWN_TYPE_OF_FACET)
+        self.known(node.child("types"), by_key, nodes.UNKNOWN_TYPE_OF_FACET)
         return [by_key[key] for key in keys if key in by_key], list(keys)
 
     def shown_properties(self, node: Node, types: list[blueprint.ElementType]) -> tuple[str, ...] | None:
-        """Return the keys of the properties to show; None for all."""
         if node.value == "all":
             return None
         if not isinstance(node.value, list):
@@ -382,7 +344,7 @@ class _Reader:
             return ()
         keys = node.names()
         if types:
-            self.known(node, {each.key for type in types for each in type.properties}, UNKNOWN_PROPERTY_OF_TYPES)
+            self.known(node, {each.key for type in types for each in type.properties}, nodes.UNKNOWN_PROPERTY_OF_TYPES)
         return keys
 
     def override(self, base: blueprint.ViewType, node: Node, type: blueprint.ElementType) -> blueprint.ViewType:
@@ -393,6 +355,6 @@ class _Reader:
             changed = replace(changed, shows_all=shown is None, properties=shown or ())
         if not node.child("layouts").is_absent:
             layouts = node.child("layouts").names()
-            self.known(node.child("layouts"), self.layout_names, UNKNOWN_LAYOUT)
+            self.known(node.child("layouts"), self.layout_names, nodes.UNKNOWN_LAYOUT)
             changed = replace(changed, layouts=layouts)
         return changed

@@ -139,7 +139,6 @@ def release_card(page: ElementPage) -> SafeString | str:
 
 
 def lifecycle_panel(page: ElementPage) -> SafeString:
-    """Show the lifecycle log, newest first."""
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
     start = (number - 1) * PAGE_SIZE
@@ -155,8 +154,6 @@ def lifecycle_panel(page: ElementPage) -> SafeString:
 
 
 def unchanged(revision: str) -> OnLocked:
-    """Refuse a version that has changed since the page was opened."""
-
     def check(row: VersionRow) -> None:
         if str(row.revision) != revision:
             raise PreconditionFailed(
@@ -223,7 +220,6 @@ def _moment(text: str, zone: ZoneInfo) -> datetime | None:
 
 
 def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | None = None) -> HttpResponseBase:
-    """Show the form of a transition, with the problems of an attempt."""
     cycle = page.labels.configuration.cycles.get(page.type.key)
     if cycle is None:
         raise NotFound(_("This element has no versions."))

@@ -19,7 +19,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
 from elements.admin.labels import element_address, labels_of
-from elements.admin.lists import MAX_PAGE, ListPaginator
+from elements.admin.lists import UncountedList
 from release.admin.lifecycle_log_rows import STEP_TEXTS, LogRow, log_rows
 from release.admin.task_cells import cell, link, quiet
 from release.admin.task_filters import Choices
@@ -78,23 +78,15 @@ class WeekFilter(DropdownFilter):
             return queryset.none()
 
 
-class LogList(ChangeList):
+class LogList(UncountedList):
     """A list without a total, because the log only grows."""
 
-    has_next = False
-
     def get_results(self, request: HttpRequest) -> None:
-        self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
-        start = (self.page_num - 1) * PAGE_SIZE
+        start = self.start
         found = list(self.queryset[start : start + PAGE_SIZE + 1])
-        self.has_next = len(found) > PAGE_SIZE
-        self.result_list = found[:PAGE_SIZE]
+        self.show(found[:PAGE_SIZE], has_next=len(found) > PAGE_SIZE)
         for row in log_rows(request, self.result_list):
             row.entry.row = row  # type: ignore[attr-defined]  # for the columns, which get the entry alone
-        # Numbers that the templates require.
-        self.result_count = self.full_result_count = len(self.result_list)
-        self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
-        self.paginator = ListPaginator(self.result_list, PAGE_SIZE)
 
 
 def _row(entry: LifecycleEntry) -> LogRow:
@@ -103,6 +95,7 @@ def _row(entry: LifecycleEntry) -> LogRow:
 
 @admin.register(LifecycleEntry, site=storage_office)
 class LifecycleAdmin(StorageModelAdmin):
+    changers = frozenset()
     list_display = ("when", "element", "step_taken", "state", "who", "remark")
     list_display_links = None
     list_filter = (StepFilter, WeekFilter)
@@ -118,12 +111,6 @@ class LifecycleAdmin(StorageModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         context = {"title": _("Lifecycle log"), **(extra_context or {})}
         return cast("HttpResponse", super().changelist_view(request, context))
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -81,7 +81,6 @@ def _state(labels: Labels, what: Named | None, state: str) -> str:
 
 
 def _other(entry: LifecycleEntry, directory: Directory) -> str:
-    """Return the text about the other person of a step."""
     if entry.assignee_id is None:
         return _("every approver") if entry.step == Step.REMINDER else ""
     name = directory.person(entry.assignee_id).name or _("deleted user")

@@ -19,7 +19,6 @@ from storage.tenancy.addresses import public_base
 
 
 def reminder_mails(request: HttpRequest, rows: Sequence[TaskRow]) -> list[ReminderMail]:
-    """Return a mail for each assignee of the open tasks, in the order of the tasks."""
     by_assignee: dict[UUID | None, list[TaskRow]] = {}
     for row in rows:
         if row.status.is_open:

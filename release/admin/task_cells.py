@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils.html import format_html, format_html_join
@@ -14,24 +13,12 @@ from release.admin.task_rows import PersonLink, TaskRow
 from storage.back_office.cells import ago, badge, moment
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCells:
-    """All columns of a task, for templates that build the table themselves."""
-
-    id: UUID
-    what: SafeString
-    asked: SafeString
-    decides: SafeString
-    age: SafeString
-    situation: SafeString
-
-
-def cells_of(row: TaskRow) -> TaskCells:
-    return TaskCells(row.task.id, what(row), asked(row), decides(row), age(row), situation(row))
+def cells_of(row: TaskRow) -> dict[str, SafeString | UUID]:
+    """Return the id and all columns of a task, for templates that build the table themselves."""
+    return {"id": row.task.id} | {each.__name__: each(row) for each in (what, asked, decides, age, situation)}
 
 
 def cell(*lines: SafeString | str) -> SafeString:
-    """Return the lines below each other, without empty ones."""
     shown = format_html_join("", '<span class="task-line">{}</span>', ((each,) for each in lines if each))
     return format_html('<span class="task-cell">{}</span>', shown)
 

@@ -30,8 +30,6 @@ ALL, YES, NO, EVERYBODY = "all", "yes", "no", "everybody"
 
 
 class TaskStateFilter(DropdownFilter):
-    """Filter by state; the default is open tasks."""
-
     title = gettext_lazy("state")
     parameter_name = "state"
     all_option = None
@@ -86,8 +84,6 @@ class TaskTypeFilter(DropdownFilter):
 
 
 class TaskAssigneeFilter(DropdownFilter):
-    """Filter by the assignees of open tasks."""
-
     title = gettext_lazy("approver")
     parameter_name = "assignee"
 

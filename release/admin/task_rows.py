@@ -79,7 +79,6 @@ class Directory:
         return PersonLink(found.name, reverse(f"admin:{page}", args=[element]) if page else found.address)
 
     def caller(self, element: UUID | None, label: str) -> PersonLink:
-        """Return the caller by their element, or else by their account."""
         if label == CALLER:
             return PersonLink(_("scheduled job"))
         found = self.person(element)

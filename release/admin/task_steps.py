@@ -66,7 +66,6 @@ class OfficeTaskStep:
 
     @property
     def page(self) -> str:
-        """Name of the page of this step for a single task."""
         return f"release_task_{self.key}"
 
     def is_open_to(self, request: HttpRequest) -> bool:
@@ -180,7 +179,6 @@ def approver_choices(request: HttpRequest, tasks: Sequence[Task]) -> list[tuple[
 
 
 def step_view(request: HttpRequest, kind: str) -> HttpResponse:
-    """Show the form of a step (GET) or take the step (POST)."""
     step = STEPS.get(kind)
     if step is None:
         raise NotFound(_("There is no such page."))
@@ -257,7 +255,6 @@ def step_page(
 
 
 def _title(step: OfficeTaskStep, rows: Sequence[TaskRow]) -> str:
-    """Return the name of the step and of its task, or the number of tasks."""
     if len(rows) == 1:
         return f"{step.title}: {rows[0].task.type}, {rows[0].name}"
     return ngettext("%(step)s: %(number)s task", "%(step)s: %(number)s tasks", len(rows)) % {

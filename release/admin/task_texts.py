@@ -35,8 +35,6 @@ REASONS: dict[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class StuckReason:
-    """A reason for being stuck, with advice."""
-
     text: str
     advice: str
 
@@ -105,7 +103,6 @@ def open_for(number: int) -> str:
 
 
 def due_text(row: TaskRow) -> str:
-    """Return when an open task is or was due."""
     status = row.status
     if status.is_overdue:
         late = (status.now - status.due).days

@@ -31,8 +31,6 @@ from storage.pages import storage_of
 
 
 class TaskChangeList(ChangeList):
-    """Reads the names of all rows of a page at once."""
-
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         shown = list(self.result_list)
@@ -55,14 +53,19 @@ def _no_method() -> None:
 _no_method.attrs = {}  # type: ignore[attr-defined]
 
 
-def row_of(task: Task) -> TaskRow:
-    return cast("TaskRow", task.row)  # type: ignore[attr-defined]  # set by the change list
+def _column(cell: Callable[[TaskRow], SafeString], description: Any, ordering: str | None = None) -> Any:
+    @admin.display(description=description, ordering=ordering)
+    def column(admin: TaskAdmin, task: Task) -> SafeString:
+        return cell(task.row)  # type: ignore[attr-defined]  # set by the change list
+
+    return column
 
 
 @admin.register(Task, site=storage_office)
 class TaskAdmin(StorageModelAdmin):
     """A read-only list: tasks change only by the steps of `task_steps`."""
 
+    changers = frozenset()
     list_display = ("what", "asked", "decides", "age", "situation")
     list_display_links = None
     list_filter = (TaskStateFilter, TaskStuckFilter, TaskTypeFilter, TaskAssigneeFilter, TaskAgeFilter)
@@ -79,18 +82,11 @@ class TaskAdmin(StorageModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return TaskChangeList
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Return the steps that the caller's roles allow; each opens the page of the step."""
         return {each.key: (_begin(each), each.key, each.title) for each in steps_for(request)}
 
     def get_actions_row(self, request: HttpRequest) -> list[UnfoldAction]:
-        """Return the same steps for the menu of each row."""
         return [
             UnfoldAction(each.page, _no_method, str(each.title), each.key, icon=each.icon)
             for each in steps_for(request)
@@ -111,25 +107,11 @@ class TaskAdmin(StorageModelAdmin):
     ) -> HttpResponse:
         return task_page(request, object_id)
 
-    @admin.display(description=_("request"))
-    def what(self, task: Task) -> SafeString:
-        return task_cells.what(row_of(task))
-
-    @admin.display(description=_("requester"))
-    def asked(self, task: Task) -> SafeString:
-        return task_cells.asked(row_of(task))
-
-    @admin.display(description=_("approver"))
-    def decides(self, task: Task) -> SafeString:
-        return task_cells.decides(row_of(task))
-
-    @admin.display(description=_("age"), ordering="requested_on")
-    def age(self, task: Task) -> SafeString:
-        return task_cells.age(row_of(task))
-
-    @admin.display(description=_("status"))
-    def situation(self, task: Task) -> SafeString:
-        return task_cells.situation(row_of(task))
+    what = _column(task_cells.what, _("request"))
+    asked = _column(task_cells.asked, _("requester"))
+    decides = _column(task_cells.decides, _("approver"))
+    age = _column(task_cells.age, _("age"), "requested_on")
+    situation = _column(task_cells.situation, _("status"))
 
 
 def number_of_stuck(request: HttpRequest) -> int:

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from elements.derived import STAMPS, STEREOTYPE
 from elements.reading.assembly.attributes import read_exactly
+from elements.values.checking import is_empty
 from facets.blueprint.cycles import Category, Severity, Transition, ValidationRule
 from facets.blueprint.definitions import Property
 from facets.blueprint.texts import Texts
@@ -45,7 +46,8 @@ def check(
     texts = {each: [one.text for one in found if one.severity is each] for each in Severity}
     errors, warnings = texts[Severity.ERROR], texts[Severity.WARNING]
     if errors:
-        counts = [_errors(errors), *([_warnings(warnings)] if warnings else [])]
+        count = ngettext("%(count)d error", "%(count)d errors", len(errors)) % {"count": len(errors)}
+        counts = [count, *([_warnings(warnings)] if warnings else [])]
         raise Invalid(_("The element has %(counts)s.") % {"counts": listed(counts, _("and"))}, errors + warnings)
     if warnings and not ignore_warnings:
         raise Warned(_("The element has %(counts)s.") % {"counts": _warnings(warnings)}, warnings)
@@ -53,16 +55,11 @@ def check(
     return [each.text for each in find(current, transition, now)] if warnings else []
 
 
-def _errors(texts: list[str]) -> str:
-    return ngettext("%(count)d error", "%(count)d errors", len(texts)) % {"count": len(texts)}
-
-
 def _warnings(texts: list[str]) -> str:
     return ngettext("%(count)d warning", "%(count)d warnings", len(texts)) % {"count": len(texts)}
 
 
 def find(current: LifecycleVersion, transition: Transition, now: datetime, languages: str = "") -> Iterator[Finding]:
-    """Yield the findings in the order of the rules."""
     properties = {each.key: each for each in current.type.properties}
     attributes = read_exactly(current.row.attributes)
     for rule in current.configuration.blueprint.rules:
@@ -87,7 +84,6 @@ def _ended(current: LifecycleVersion, now: datetime) -> Iterator[Finding]:
 def _missing(
     current: LifecycleVersion, rule: ValidationRule, property: Property, attributes: dict[str, dict[str, Any]]
 ) -> Iterator[str]:
-    """Yield the places where the rule requires a value and none is given."""
     key = property.key
     if property.related:
         if not current.related.get(key):
@@ -101,16 +97,12 @@ def _missing(
     elif rule.per_culture and property.attribute and not property.attribute.is_invariant_culture:
         values = attributes.get(key, {})
         for lcid in current.configuration.cultures.mandatory:
-            if _is_blank(values.get(str(lcid))):
+            if is_empty(values.get(str(lcid))):
                 yield f"{key}[{lcid}]"
     else:
         values, cultures = attributes.get(key, {}), (INVARIANT_CULTURE, *current.configuration.cultures.data)
-        if all(_is_blank(values.get(str(lcid))) for lcid in cultures):
+        if all(is_empty(values.get(str(lcid))) for lcid in cultures):
             yield key
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def _message(messages: Texts, cultures: CultureSet, languages: str) -> str:

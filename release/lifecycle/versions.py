@@ -11,19 +11,12 @@ from django.utils.translation import gettext as _
 from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.rows import (
-    ShapeRow,
-    VersionRow,
-    read_predecessors,
-    read_references,
-    read_shapes,
-    read_versions,
-)
+from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
 from elements.writing import statements
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.updating import AUTHOR, Writer, has_author
 from facets.blueprint.cycles import OPEN, Category
-from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers
+from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers, read_unlocked
 from release.steps.log import Step, StepTaken, log_steps
 from release.steps.permissions import require
 from repository_site.core.problems import Conflict
@@ -50,7 +43,8 @@ def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersi
     known = read_numbers(current.row.element) if current.cycle else []
     sources = _sources(known)
     if named == current.row.element and sources and sources[0] != current.row.version:
-        current = _other_version(current, sources[0])
+        other = read_versions(sources[:1])[sources[0]]
+        current = read_unlocked(current.configuration, current.caller, other)
     require(current, Permission.EDIT, _("A new version"))
     if current.cycle is None:
         raise Conflict(_("A %(type)s has no versions.") % {"type": current.type.key})
@@ -66,12 +60,6 @@ def _sources(known: Sequence[VersionNumber]) -> list[str]:
     published = [each.version for each in known if each.category == Category.PUBLISHED]
     retired = [each.version for each in known if each.category == Category.RETIRED]
     return [*published, *retired[-1:]]
-
-
-def _other_version(current: LifecycleVersion, version: str) -> LifecycleVersion:
-    """Return another version of the same element."""
-    related = read_references([version], None).get(version, {})
-    return LifecycleVersion(current.configuration, current.caller, read_versions([version])[version], related)
 
 
 def _refuse_second(current: LifecycleVersion, known: Sequence[VersionNumber]) -> None:
@@ -100,7 +88,8 @@ class _VersionCopy:
         cycle = self.writer.configuration.cycles[self.source.type.key]
         shapes = read_shapes([row.version]).get(row.version, [])
         drawn = read_versions({shape.element for shape in shapes})
-        living = [each for each in drawn.values() if self._lives_in_diagram(each)]
+        types = self.writer.configuration.types_by_id
+        living = [each for each in drawn.values() if types[each.type].lives_in_diagrams]
         copies = {each.element: str(uuid4()) for each in living}
         after = row._replace(
             version=self.version,
@@ -116,9 +105,6 @@ class _VersionCopy:
         self._write_diagram(shapes, copies)
         log_steps(author, [StepTaken(Step.VERSION, row, after)])
         self._record(after, copies)
-
-    def _lives_in_diagram(self, row: VersionRow) -> bool:
-        return self.writer.configuration.types_by_id[row.type].lives_in_diagrams
 
     def _write_elements(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
         parent = self.source.row.element

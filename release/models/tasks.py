@@ -21,8 +21,6 @@ class Task(TenantModel):
         OBSOLETE = "obsolete", "overtaken by a newer version or by expiry"
 
     class Stuck(models.TextChoices):
-        """Reasons for being stuck."""
-
         MISSING = "approverMissing"
         INACTIVE = "approverInactive"
         NO_ROLE = "approverLacksRole"

@@ -137,7 +137,6 @@ class BatchResult(NamedTuple):
 
 
 def _run_batch(storage: Storage, find: Finder, step: Step) -> BatchResult | None:
-    """Run one batch; return None when nothing is due."""
     with tenant_scope(storage):
         configuration = settled_configuration(storage)
         wanted = find(configuration, timezone.now(), BATCH)

@@ -23,7 +23,6 @@ TASKS_SQL = """SELECT count(*), count(*) FILTER (WHERE stuck_reasons @> %s::json
 
 
 def recorded_run(storage: Storage, outcome: LifecycleJobResult | None = None) -> LifecycleJobResult:
-    """Run the scheduled jobs and record the success or the failure of the run."""
     started = time.monotonic()
     try:
         outcome = run_lifecycle(storage, outcome=outcome)

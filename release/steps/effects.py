@@ -40,7 +40,6 @@ def with_state(cycle: CompiledCycle, row: VersionRow, state: str) -> VersionRow:
 
 
 def as_published(change: LifecycleChange, row: VersionRow, state: str) -> VersionRow:
-    """Return the version as its release leaves it."""
     author = change.author
     major = max(each.major for each in read_numbers(row.element)) + 1
     return with_state(change.cycle_of(row), row, state)._replace(
@@ -61,7 +60,6 @@ def as_retired(change: LifecycleChange, row: VersionRow, state: str | None = Non
 
 
 def read_published(row: VersionRow) -> VersionRow | None:
-    """Return the published version of the element if that is another version."""
     if row.published is None or row.published == row.version:
         return None
     return read_versions([row.published])[row.published]
@@ -91,7 +89,6 @@ def write_steps(change: LifecycleChange, steps: Sequence[StepTaken]) -> list[Tas
 
 
 def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
-    """Close the open tasks of versions whose state has changed."""
     found = list(open_tasks(versions)) if versions else []
     if found:
         Task.objects.filter(id__in=[each.id for each in found]).update(

@@ -27,8 +27,6 @@ OnLocked = Callable[[VersionRow], None]
 
 @dataclass(frozen=True)
 class LifecycleVersion:
-    """A version with its type, its references and the caller's permissions."""
-
     configuration: Configuration
     caller: Caller
     row: VersionRow
@@ -40,7 +38,6 @@ class LifecycleVersion:
 
     @property
     def cycle(self) -> CompiledCycle | None:
-        """The release cycle; None for types without versions."""
         return self.configuration.cycles.get(self.type.key)
 
     @cached_property
@@ -49,12 +46,10 @@ class LifecycleVersion:
 
     @property
     def label(self) -> str:
-        """The name of the version in messages."""
         return f"{self.type.key} {self.row.version}"
 
 
 def read_unlocked(configuration: Configuration, caller: Caller, row: VersionRow) -> LifecycleVersion:
-    """Return a version without locking it."""
     return LifecycleVersion(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
 
 
@@ -89,7 +84,6 @@ class VersionNumber:
 
 
 def read_numbers(element: str) -> list[VersionNumber]:
-    """Return the versions of an element, oldest first."""
     sql = """SELECT v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
         WHERE v.element_id = %s::uuid ORDER BY v.major, v.minor"""
     return [VersionNumber(*row) for row in fetch(sql, [element])]

@@ -26,8 +26,6 @@ MAX_COMMENT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StepTaken:
-    """A step of a version, with the version before and after it."""
-
     step: Step
     before: VersionRow
     after: VersionRow

@@ -35,7 +35,6 @@ def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None
 
 
 def groups_of(element: UUID | None) -> set[UUID]:
-    """Return the groups of a user."""
     if element is None:
         return set()
     sql = """SELECT r.target_id FROM elements_element e JOIN elements_reference r ON r.version_id = e.newest_id
@@ -65,8 +64,6 @@ def administers(caller: Caller) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user, or a token, as an approver."""
-
     id: UUID
     is_active: bool
     may_approve: bool
@@ -86,7 +83,6 @@ def _person(element: UUID, grant: UserGrant) -> Person:
 
 
 def find_person(element: UUID) -> Person | None:
-    """Return the user, or None if it does not exist."""
     return read_people([element]).users.get(element)
 
 
@@ -98,7 +94,6 @@ class People:
     groups: dict[UUID, list[Person]] = field(default_factory=dict)
 
     def candidates(self, assignee: UUID) -> list[Person]:
-        """Return the people who could decide a task that is assigned to this element."""
         return [self.users[assignee]] if assignee in self.users else self.groups.get(assignee, [])
 
 
@@ -145,10 +140,13 @@ class ApproverLookup:
     now: datetime
 
     def reasons(self, task: Task) -> list[Task.Stuck]:
-        """Return why a task is stuck; a decided task never is."""
+        """Return why nobody can decide a task, or that it is overdue; empty if it is decided or not stuck."""
         if task.state != Task.State.OPEN:
             return []
-        return stuck_reasons(task, self.people, self.approvers, self.limit, self.now)
+        candidates = self.approvers if task.assignee_id is None else self.people.candidates(task.assignee_id)
+        found = _approver_problem(task, candidates)
+        overdue = self.now - task.requested_on > timedelta(days=self.limit)
+        return [*([found] if found else []), *([Task.Stuck.OVERDUE] if overdue else [])]
 
 
 def look_up_approvers(tasks: Collection[Task], limit: int, now: datetime) -> ApproverLookup:
@@ -156,16 +154,6 @@ def look_up_approvers(tasks: Collection[Task], limit: int, now: datetime) -> App
     people = read_people({each.assignee_id for each in tasks if each.assignee_id})
     approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
     return ApproverLookup(people, approvers, limit, now)
-
-
-def stuck_reasons(
-    task: Task, people: People, approvers: Collection[Person], limit: int, now: datetime
-) -> list[Task.Stuck]:
-    """Return why nobody can decide the task, or that it is overdue; empty if it is not stuck."""
-    candidates = approvers if task.assignee_id is None else people.candidates(task.assignee_id)
-    found = _approver_problem(task, candidates)
-    overdue = now - task.requested_on > timedelta(days=limit)
-    return [*([found] if found else []), *([Task.Stuck.OVERDUE] if overdue else [])]
 
 
 def _approver_problem(task: Task, candidates: Collection[Person]) -> Task.Stuck | None:

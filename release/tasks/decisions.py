@@ -67,8 +67,6 @@ def request_consent(
 
 
 class Decision:
-    """A task under the lock of its element."""
-
     def __init__(self, writer: Writer, task_id: UUID) -> None:
         self.writer = writer
         found = find_task(task_id)
@@ -82,7 +80,6 @@ class Decision:
             raise Conflict(_(ALREADY[State(self.task.state)]))
 
     def require_approver(self, what: str) -> None:
-        """Raise Forbidden unless the caller is an assignee of the task or an administrator."""
         require(self.current, Permission.APPROVE, what)
         if administers(self.writer.caller):
             return
@@ -94,7 +91,6 @@ class Decision:
             )
 
     def require_requester(self, refusal: str) -> None:
-        """Raise Forbidden unless the caller is the requester or an administrator."""
         if not is_requester(self.task, self.writer.caller) and not administers(self.writer.caller):
             raise Forbidden(refusal)
 

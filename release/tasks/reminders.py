@@ -12,8 +12,6 @@ from storage.models import Storage, StorageMembership
 
 @dataclass(frozen=True, slots=True)
 class ReminderMail:
-    """A mail to one assignee at the known addresses."""
-
     to: str
     addresses: tuple[str, ...]
     subject: str
@@ -21,7 +19,6 @@ class ReminderMail:
 
     @property
     def mail_address(self) -> str:
-        """Address of the prepared mail for the user's mail program."""
         to = ",".join(quote(each, safe="@") for each in self.addresses)
         return f"mailto:{to}?subject={quote(self.subject)}&body={quote(self.body)}"
 

@@ -26,8 +26,6 @@ DECISIVE = ("state", "element_id", "assignee_id", "requester_id", "requested_on"
 
 
 class AssigneeStatus(StrEnum):
-    """Ability of the assignee to decide."""
-
     EVERYBODY = "everybody"
     ACTIVE = "active"
     INACTIVE = "inactive"
@@ -44,8 +42,6 @@ class Reminders:
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """A task with its derived status, without names."""
-
     task: Task
     assignee_status: AssigneeStatus
     reasons: Sequence[Task.Stuck]
@@ -59,7 +55,6 @@ class TaskStatus:
 
     @property
     def age(self) -> int:
-        """Days for which the task was or is open."""
         return ((self.task.decided_on or self.now) - self.task.requested_on).days
 
     @property
@@ -72,7 +67,6 @@ class TaskStatus:
 
     @property
     def was_decided_for_another(self) -> bool:
-        """Whether an administrator decided on behalf of the assignee."""
         task = self.task
         decided = task.state in (Task.State.ACCEPTED, Task.State.REJECTED)
         return (

@@ -19,7 +19,6 @@ from django.db import connection, transaction
 from elements.filters import read_filter
 from elements.filters.binding import BoundExpression, Vocabulary
 from elements.filters.compiling import Condition, FilterCompiler
-from elements.filters.evaluation import WireElement, matches
 from elements.models import Element
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property
@@ -28,6 +27,7 @@ from repository_site.core.rest.rendering import to_json
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
+from tests.elements.filter_evaluation import WireElement, matches
 from tests.factories import StorageFactory
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")

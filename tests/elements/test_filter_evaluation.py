@@ -13,9 +13,9 @@ from elements.filters import read_filter
 from elements.filters.binding import (
     Vocabulary,
 )
-from elements.filters.evaluation import matches
 from elements.filters.syntax import BLANKS, fold_case
 from facets.blueprint.data_types import DataType
+from tests.elements.filter_evaluation import matches
 from tests.elements.filter_literals import ANNA, BEN, FITTING, comparisons
 from tests.elements.filter_vocabulary import (
     CULTURES,

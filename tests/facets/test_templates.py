@@ -14,7 +14,7 @@ from elements.filters.derived_values import DERIVED_ATTRIBUTES as DERIVED_FOR_FI
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
-from facets.rows.reading import read_blueprint, read_configuration
+from facets.rows.reading import read_blueprint, read_rows
 from facets.template_format.reading import read_template
 from facets.template_format.writing import write_template
 from repository_site.core import environment
@@ -250,7 +250,7 @@ def test_rows_read_back_as_an_equal_blueprint(source: str, small_file: Path, oth
     template = str(small_file) if source == "small" else "standard"
     storage = StorageFactory.create(key=source, template=template)
     with tenant_scope(storage):
-        stored = read_configuration()
+        stored = read_rows()
     original = read_template(SMALL) if source == "small" else standard()
     assert stored.blueprint == original
     assert set(stored.type_ids) == {each.key for each in original.types}

@@ -142,6 +142,12 @@ def _marked(items: Sequence[Item], others: Counter[str], in_order: Counter[str],
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRow:
+    label: str
+    difference: Difference | ListDifference
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """A shape of a diagram. Its key identifies the element that it shows in all versions (D11)."""
 

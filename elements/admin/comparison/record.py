@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.comparison.differences import Difference, compare_texts
+from elements.admin.comparison.differences import ComparedRow, compare_texts
 from elements.admin.labels import Labels, Named
 from elements.admin.panels import ElementPage, Panel
 from elements.models import ElementChange
@@ -50,19 +50,13 @@ PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedValue:
-    label: str
-    difference: Difference
-
-
-@dataclass(frozen=True, slots=True)
 class RecordedChange:
     action: str
     changed_on: str
     person: Named | None
     caller: str
     request_id: str
-    values: list[RecordedValue]
+    values: list[ComparedRow]
 
 
 def record_panel(page: ElementPage) -> SafeString:
@@ -92,14 +86,12 @@ def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
         reading.named.get(change.get("changedBy", {}).get("id", "")),
         reading.staff.get(change["caller"], change["caller"]),
         change["requestId"],
-        [RecordedValue(each, compare_texts(before.get(each, ""), after.get(each, ""))) for each in labels],
+        [ComparedRow(each, compare_texts(before.get(each, ""), after.get(each, ""))) for each in labels],
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Turns the parts of a recorded change into texts."""
-
     labels: Labels
     type: ElementType
     named: Mapping[str, Named]
@@ -155,7 +147,6 @@ class _Reading:
 
 
 def _ids(*documents: Any) -> Iterator[str]:
-    """Yield every GUID in the documents."""
     for document in documents:
         if isinstance(document, str):
             if GUID.fullmatch(document):

@@ -11,10 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.comparison.differences import (
-    Difference,
+    ComparedRow,
     Drawn,
     Item,
-    ListDifference,
     Mark,
     ShapeDifference,
     compare_diagrams,
@@ -55,25 +54,11 @@ class KnownVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class TextRow:
-    label: str
-    difference: Difference
-
-
-@dataclass(frozen=True, slots=True)
-class ListRow:
-    label: str
-    difference: ListDifference
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between two versions; `old` is the older one."""
-
     old: KnownVersion
     new: KnownVersion
-    texts: list[TextRow]
-    lists: list[ListRow]
+    texts: list[ComparedRow]
+    lists: list[ComparedRow]
     shapes: list[ShapeDifference]
 
     @property
@@ -132,11 +117,11 @@ def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> Comparis
     return Comparison(old, new, texts, *_lists_and_shapes(page, *pair))
 
 
-def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[TextRow]:
+def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[ComparedRow]:
     labels = page.labels
-    yield TextRow(_("Stereotype"), compare_texts(old.stereotype, new.stereotype))
-    yield TextRow(_("Valid from"), compare_texts(labels.moment(old.valid_from), labels.moment(new.valid_from)))
-    yield TextRow(_("Valid until"), compare_texts(labels.moment(old.valid_until), labels.moment(new.valid_until)))
+    yield ComparedRow(_("Stereotype"), compare_texts(old.stereotype, new.stereotype))
+    yield ComparedRow(_("Valid from"), compare_texts(labels.moment(old.valid_from), labels.moment(new.valid_from)))
+    yield ComparedRow(_("Valid until"), compare_texts(labels.moment(old.valid_until), labels.moment(new.valid_until)))
     before, after = read_exactly(old.attributes), read_exactly(new.attributes)
     for property in page.type.properties:
         if property.attribute is not None and property.key not in DERIVED:
@@ -145,11 +130,10 @@ def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[Text
                     plain_value(labels, property.attribute, values.get(property.key, {}).get(lcid))
                     for values in (before, after)
                 ]
-                yield TextRow(label, compare_texts(*texts))
+                yield ComparedRow(label, compare_texts(*texts))
 
 
 def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:
-    """Yield the label and the culture of each value of a property."""
     label = labels.property(property)
     if property.attribute and property.attribute.is_invariant_culture:
         yield label, str(INVARIANT_CULTURE)
@@ -160,7 +144,7 @@ def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:
 
 def _lists_and_shapes(
     page: ElementPage, old: VersionRow, new: VersionRow
-) -> tuple[list[ListRow], list[ShapeDifference]]:
+) -> tuple[list[ComparedRow], list[ShapeDifference]]:
     versions = [old.version, new.version]
     held, shapes = read_references(versions, None), read_shapes(versions)
     targets = {each for contexts in held.values() for found in contexts.values() for each in found}
@@ -173,7 +157,7 @@ def _lists_and_shapes(
         return [Item(identities[each].creation, named[each].name) for each in found if each in named]
 
     lists = [
-        ListRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
+        ComparedRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
         for each in page.type.properties
         if each.related and each.key not in SERVER_CONTEXTS
     ]

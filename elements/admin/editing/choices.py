@@ -44,7 +44,6 @@ def _choice(named: Named) -> dict[str, str]:
 
 
 def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
-    """Return the types to choose from: those named, those that a related context accepts, or the possible parents."""
     types, given = labels.configuration.types, request.GET
     if "context" in given:
         allowed = context_types(labels, _type(labels, given.get("type", "")), given["context"])

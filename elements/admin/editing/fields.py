@@ -22,7 +22,7 @@ from elements.reading.assembly.projection import DERIVED
 from elements.writing.changes import VALIDITY
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.data_types import DataType
-from facets.blueprint.definitions import Attribute, ElementType, Property, Related
+from facets.blueprint.definitions import Attribute, ElementType, Property
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)
@@ -92,14 +92,10 @@ def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | Non
     if editable is None:
         rows.append(Row(_("Stereotype"), STEREOTYPE, "", (Field("stereotype", STEREOTYPE),), is_single=True))
         if type.parents and not type.lives_in_diagrams:
-            rows.insert(0, parent_row(type))
+            field = Field("parent", PARENT, chooses=_chooses(parent=type.key), most=1)
+            help = _("Place in the tree. An element without a parent is unfiled.")
+            rows.insert(0, Row(_("Parent"), PARENT, help, (field,), is_single=True))
     return rows
-
-
-def parent_row(type: ElementType) -> Row:
-    chooses = f"{reverse('admin:elements_choices')}?{urlencode({'parent': type.key})}"
-    field = Field("parent", PARENT, chooses=chooses, most=1)
-    return Row(_("Parent"), PARENT, _("Place in the tree. An element without a parent is unfiled."), (field,), True)
 
 
 def _property_row(labels: Labels, type: ElementType, property: Property) -> Row | None:
@@ -108,7 +104,9 @@ def _property_row(labels: Labels, type: ElementType, property: Property) -> Row 
     if property.related is not None:
         if property.related.read_only or key in SERVER_CONTEXTS:
             return None
-        return Row(label, key, help, (_context_field(type, key, property.related),), is_single=True)
+        chooses = _chooses(type=type.key, context=key)
+        field = Field(f"r-{key}", key, chooses=chooses, most=property.related.max_occurrence)
+        return Row(label, key, help, (field,), is_single=True)
     attribute = property.attribute
     if attribute is None or (key in DERIVED and key not in VALIDITY):
         return None
@@ -120,10 +118,8 @@ def _property_row(labels: Labels, type: ElementType, property: Property) -> Row 
     return Row(label, key, help, fields, is_single=len(fields) == 1)
 
 
-def _context_field(type: ElementType, key: str, related: Related) -> Field:
-    given = urlencode({"type": type.key, "context": key})
-    chooses = f"{reverse('admin:elements_choices')}?{given}"
-    return Field(f"r-{key}", key, chooses=chooses, most=related.max_occurrence)
+def _chooses(**given: str) -> str:
+    return f"{reverse('admin:elements_choices')}?{urlencode(given)}"
 
 
 def _line(type: str, **attributes: str) -> Input:

@@ -23,7 +23,7 @@ from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.changes import VALIDITY
-from elements.writing.findings import FindingKind, Findings
+from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Problem
@@ -38,13 +38,11 @@ READ = "read"
 
 
 class FormFindings(Findings):
-    """Keeps the place of each problem."""
-
     def __init__(self) -> None:
         super().__init__()
         self.noted: list[tuple[str, str]] = []
 
-    def add(self, kind: FindingKind, place: str, text: str) -> None:
+    def add(self, kind: type[Problem], place: str, text: str) -> None:
         self.noted.append((place, text))
         super().add(kind, place, text)
 
@@ -106,7 +104,6 @@ class ElementForm:
         return to_json(self.read).decode()
 
     def fill(self, data: QueryDict) -> None:
-        """Take the typed values, and the values when the form was opened."""
         self.values = {field.name: field.read(data) for field in self.fields}
         self.read = _known(data.get(READ, ""), self.fields)
 
@@ -234,7 +231,6 @@ def _stored_values(
 
 
 def _known(text: str, fields: Sequence[Field]) -> dict[str, Typed]:
-    """Parse the values of the hidden field; a missing field was empty."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):

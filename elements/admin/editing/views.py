@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -53,8 +52,13 @@ def edit_view(request: HttpRequest, element: str) -> HttpResponseBase:
     page = find_page(request, element, request.GET.get("version"))
     require_editable(page)
     form = form_of(page)
+
+    def show(problem: Problem | None = None) -> HttpResponseBase:
+        title = _("Edit %(name)s") % {"name": page.name}
+        return _render(request, form, title, page.address(), page, problem)
+
     if writer is None:
-        return _render(request, page, form)
+        return show()
     form.fill(request.POST)
     if not form.changed:
         messages.info(request, _("Nothing was changed."))
@@ -69,7 +73,7 @@ def edit_view(request: HttpRequest, element: str) -> HttpResponseBase:
         form = form_of(page)
         form.rebase(request.POST)
         form.problems.append(_stale_text(page))
-    return _render(request, page, form, problem)
+    return show(problem)
 
 
 def _after_saving(request: HttpRequest, page: ElementPage) -> HttpResponseBase:
@@ -112,23 +116,21 @@ def _stale_text(page: ElementPage) -> str:
 
 
 def _render(
-    request: HttpRequest, page: ElementPage, form: ElementForm, problem: Problem | None = None
+    request: HttpRequest,
+    form: ElementForm,
+    title: str,
+    cancel: str,
+    page: ElementPage | None = None,
+    problem: Problem | None = None,
 ) -> HttpResponseBase:
     context = {
-        **office_context(request, _("Edit %(name)s") % {"name": page.name}),
+        **office_context(request, title),
         "page": page,
         "form": form,
         "rows": form.shown_rows(),
-        "cancel": page.address(),
+        "cancel": cancel,
     }
     return TemplateResponse(request, EDIT, context, status=status_of(problem) if problem else 200)
-
-
-@dataclass(frozen=True, slots=True)
-class FacetChoice:
-    name: str
-    types: list[tuple[str, str, str, str]]
-    """Name, description, colour and address of each type."""
 
 
 def add_view(request: HttpRequest) -> HttpResponseBase:
@@ -147,13 +149,15 @@ def add_view(request: HttpRequest) -> HttpResponseBase:
             raise NotFound(_("You cannot create an element of this type here."))
         return _choose_type(request, labels, types, above)
     form = ElementForm(labels, type, parent=above.row.element if above else None)
+    title = _("Add: %(type)s") % {"type": labels.type(type)}
+    cancel = above.address() if above else reverse("admin:elements_element_changelist")
     if writer is None:
-        return _render_new(request, labels, type, above, form)
+        return _render(request, form, title, cancel)
     form.fill(request.POST)
     view = labels.reader.addresses.detail_view(type)
     problem = save(writer, view, form, "")
     if problem is not None:
-        return _render_new(request, labels, type, above, form, problem)
+        return _render(request, form, title, cancel, problem=problem)
     messages.success(request, _("The element was created."))
     return redirect(reverse("admin:elements_element_change", args=[form.saved]))
 
@@ -170,27 +174,9 @@ def _choose_type(
             if each.facet == facet.name
         ]
         if choices:
-            facets.append(FacetChoice(labels.facet(facet.name), choices))
+            facets.append({"name": labels.facet(facet.name), "types": choices})
     context = {**office_context(request, _("Add an element")), "facets": facets, "above": above}
     return TemplateResponse(request, "back_office/elements/choose_type.html", context)
-
-
-def _render_new(
-    request: HttpRequest,
-    labels: Labels,
-    type: ElementType,
-    above: ElementPage | None,
-    form: ElementForm,
-    problem: Problem | None = None,
-) -> HttpResponseBase:
-    context = {
-        **office_context(request, _("Add: %(type)s") % {"type": labels.type(type)}),
-        "form": form,
-        "rows": form.shown_rows(),
-        "type": type,
-        "cancel": above.address() if above else reverse("admin:elements_element_changelist"),
-    }
-    return TemplateResponse(request, EDIT, context, status=status_of(problem) if problem else 200)
 
 
 def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
@@ -22,7 +21,16 @@ from unfold.widgets import (
 from elements.admin.labels import Labels
 from elements.models import UserGroup
 from elements.naming import NAME
-from elements.people.administration import GROUP_PLACE, GROUPS, INVARIANT, USER_PLACE, GroupDraft, UserDraft
+from elements.people.administration import (
+    GROUP_PLACE,
+    GROUPS,
+    INVARIANT,
+    USER_PLACE,
+    GroupDraft,
+    UserDraft,
+    groups_of,
+    members_of,
+)
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType, Property
@@ -36,22 +44,21 @@ TEXTS = (NAME, "firstName", "lastName")
 
 
 class PersonForm(DomainForm):
-    """Text fields of an element, one for each culture. `stored` is None for a new element."""
+    """Text fields of an element, one for each culture. `found` is None for a new element."""
 
     place: ClassVar[str]
     order: ClassVar[tuple[str, ...]] = TEXTS
 
-    def __init__(
-        self, labels: Labels, type: ElementType, stored: Mapping[str, Any] | None, data: Any = None, **initial: Any
-    ) -> None:
-        super().__init__(data, initial=initial)
+    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+        super().__init__(data, initial={"revision": found.newest.revision} if found else {})
         self.labels = labels
+        self.stored: Mapping[str, Any] = found.newest.attributes if found else {}
         self.lines: list[str | tuple[str, ...]] = []
         self.known: dict[str, Property] = {each.key: each for each in type.properties}
         plain: list[str] = []
         for key in self.order:
             if key in self.known and self.known[key].attribute:
-                names = self._add_text(self.known[key], (stored or {}).get(key, {}))
+                names = self._add_text(self.known[key], self.stored.get(key, {}))
                 if len(names) > 1:
                     self.lines.append(tuple(names))
                 else:
@@ -75,13 +82,14 @@ class PersonForm(DomainForm):
                 required=is_default,
                 strip=False,
                 initial=values.get(lcid, ""),
-                widget=_text_widget(attribute.data_type),
+                widget=UnfoldAdminTextInputWidget()
+                if attribute.data_type is DataType.SINGLE_LINE_TEXT
+                else UnfoldAdminExpandableTextareaWidget({"rows": 1}),
             )
             names.append(name)
         return names
 
     def texts(self) -> dict[str, dict[str, Any]]:
-        """Return the texts by property and culture."""
         found: dict[str, dict[str, Any]] = {}
         for name, value in self.cleaned_data.items():
             key, separator, lcid = name.rpartition("_")
@@ -99,40 +107,18 @@ class PersonForm(DomainForm):
                 return text[: len(text) - len(rest) + len(name)], candidate
         return "", None
 
-    def add_revision(self, revision: int) -> None:
-        """Take the stored revision, so that saving again overwrites it."""
-        data = cast("QueryDict", self.data).copy()
-        data["revision"] = str(revision)
-        self.data = data
-
     def freeze(self) -> None:
-        """Make all fields read-only."""
         for field in self.fields.values():
             field.disabled = True
-
-
-def _text_widget(data_type: DataType) -> forms.Widget:
-    if data_type is DataType.SINGLE_LINE_TEXT:
-        found: forms.Widget = UnfoldAdminTextInputWidget()
-    else:
-        found = UnfoldAdminExpandableTextareaWidget({"rows": 1})
-    return found
 
 
 class UserForm(PersonForm):
     place = USER_PLACE
 
-    def __init__(
-        self,
-        labels: Labels,
-        type: ElementType,
-        stored: Mapping[str, Any] | None,
-        data: Any = None,
-        groups: Sequence[UUID] = (),
-        **initial: Any,
-    ) -> None:
-        grant = grant_of(stored or {})
-        super().__init__(labels, type, stored, data, **initial)
+    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+        super().__init__(labels, type, found, data)
+        grant = grant_of(self.stored)
+        groups = groups_of([found.pk]).get(found.pk, []) if found else []
         if any(name in self.known for name in ROLE_ATTRIBUTES):
             offered = {role.value for name, role in ROLE_ATTRIBUTES.items() if name in self.known}
             roles = RoleField(required=False, initial=[role.value for role in grant.roles])
@@ -212,20 +198,13 @@ class UsersField(forms.Field):
 class GroupForm(PersonForm):
     place = GROUP_PLACE
 
-    def __init__(
-        self,
-        labels: Labels,
-        type: ElementType,
-        stored: Mapping[str, Any] | None,
-        data: Any = None,
-        members: Sequence[UUID] = (),
-        **initial: Any,
-    ) -> None:
-        super().__init__(labels, type, stored, data, **initial)
+    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+        super().__init__(labels, type, found, data)
+        members = members_of([found.pk]) if found else []
         self.fields["members"] = UsersField(
             label=gettext_lazy("Members"),
             required=False,
-            initial=[str(each) for each in members],
+            initial=[str(user) for user, _ in members],
             widget=MemberSelect(labels),
             help_text=gettext_lazy("Each member of the group can decide the tasks that are assigned to it."),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -32,7 +30,6 @@ from elements.page_requests import content_writer_of
 from elements.people.administration import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
 from elements.values.checking import read_date_time
-from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Warned
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, badge, role_badges
@@ -52,18 +49,7 @@ MEMBERS_SHOWN = 6
 SORT_NAME = "newest__sort_name"
 
 
-@dataclass(frozen=True, slots=True)
-class UserCells:
-    """Cells of a row that are not attributes."""
-
-    groups: Sequence[str]
-    tokens: int
-    account: str
-
-
 class UserList(ChangeList):
-    """Reads the data of all rows at once."""
-
     result_list: Any
 
     def get_results(self, request: HttpRequest) -> None:
@@ -73,11 +59,14 @@ class UserList(ChangeList):
         groups = groups_of(ids)
         labels = labels_of(request)
         named = labels.elements(str(group) for found in groups.values() for group in found)
-        tokens, accounts = token_counts(request, ids), account_names(request, ids)
+        here = {"storage": storage_of(request), "user_id__in": ids}
+        valid = ApiToken.objects.filter(**here, revoked_on=None).order_by()
+        tokens = dict(valid.values_list("user_id").annotate(Count("id")))
+        accounts = dict(StorageMembership.objects.filter(**here).values_list("user_id", "account__username"))
         for user in users:
             mine = [named[str(group)].name for group in groups.get(user.pk, ()) if str(group) in named]
             user.shown_name = labels.own(user.newest.attributes)
-            user.cells = UserCells(mine, tokens.get(user.pk, 0), accounts.get(user.pk, ""))
+            user.groups, user.tokens, user.account = mine, tokens.get(user.pk, 0), accounts.get(user.pk, "")
         self.result_list = users
 
 
@@ -94,17 +83,6 @@ class GroupList(ChangeList):
             group.shown_name = labels.own(group.newest.attributes)
             group.members = [named[str(user)].name for user, of in members if of == group.pk and str(user) in named]
         self.result_list = groups
-
-
-def token_counts(request: HttpRequest, users: list[UUID]) -> dict[UUID, int]:
-    """Count tokens that are not revoked, by user."""
-    tokens = ApiToken.objects.filter(storage=storage_of(request), user_id__in=users, revoked_on=None).order_by()
-    return dict(tokens.values_list("user_id").annotate(Count("id")))
-
-
-def account_names(request: HttpRequest, users: list[UUID]) -> dict[UUID, str]:
-    found = StorageMembership.objects.filter(storage=storage_of(request), user_id__in=users)
-    return {user: name for user, name in found.values_list("user_id", "account__username") if user}
 
 
 class RoleFilter(DropdownFilter):
@@ -152,6 +130,7 @@ class PeopleAdmin(StorageModelAdmin):
     """Base of the pages of users and groups: the fields of the form follow the type, and the domain saves."""
 
     type_key: str
+    person_form: type[UserForm | GroupForm]
     page_texts: dict[str, Any]
     ordering = (SORT_NAME, "id")
     show_full_result_count = True
@@ -188,7 +167,7 @@ class PeopleAdmin(StorageModelAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         labels = labels_of(request)
-        form = self.make_form(labels, labels.configuration.types[self.type_key], None, posted(request))
+        form = self.person_form(labels, labels.configuration.types[self.type_key], None, posted(request))
         if form.is_bound and form.is_valid() and (made := self.saved(request, form, None)):
             messages.success(request, self.page_texts["made"])
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", made)
@@ -205,7 +184,7 @@ class PeopleAdmin(StorageModelAdmin):
             raise Http404
         labels = labels_of(request)
         found.shown_name = labels.own(found.newest.attributes)
-        form = self.make_form(labels, labels.configuration.types[self.type_key], found, posted(request))
+        form = self.person_form(labels, labels.configuration.types[self.type_key], found, posted(request))
         may_change = self.has_change_permission(request, found)
         if form.is_bound and not may_change:
             raise PermissionDenied
@@ -224,14 +203,10 @@ class PeopleAdmin(StorageModelAdmin):
         )
         return page.render(self, request, form)
 
-    def make_form(self, labels: Labels, type: ElementType, found: Any, data: Any) -> Any:
-        raise NotImplementedError
-
     def save(self, request: HttpRequest, form: Any, element: UUID | None) -> UUID:
         raise NotImplementedError
 
     def beside(self, request: HttpRequest, labels: Labels, found: Any) -> dict[str, Any]:
-        """Return the context of the cards beside the form."""
         return {}
 
     def saved(self, request: HttpRequest, form: PersonForm, found: Any) -> UUID | None:
@@ -243,7 +218,10 @@ class PeopleAdmin(StorageModelAdmin):
             return None
         if done is None and found is not None:
             found.newest.refresh_from_db()
-            form.add_revision(found.newest.revision)
+            # Saving again overwrites the stored revision.
+            data = request.POST.copy()
+            data["revision"] = str(found.newest.revision)
+            form.data = data
         return done
 
 
@@ -258,6 +236,7 @@ def posted(request: HttpRequest) -> Any:
 @admin.register(User, site=storage_office)
 class UserAdmin(PeopleAdmin):
     type_key = USER_TYPE
+    person_form = UserForm
     page_texts = {
         "new": gettext_lazy("New user"),
         "make": gettext_lazy("Create user"),
@@ -296,11 +275,11 @@ class UserAdmin(PeopleAdmin):
 
     @admin.display(description=gettext_lazy("groups"))
     def group_list(self, user: Any) -> str:
-        return ", ".join(user.cells.groups) or NOTHING
+        return ", ".join(user.groups) or NOTHING
 
     @admin.display(description=gettext_lazy("tokens"))
     def tokens(self, user: Any) -> str:
-        return str(user.cells.tokens or NOTHING)
+        return str(user.tokens or NOTHING)
 
     @admin.display(description=gettext_lazy("last sign-in"))
     def last_login(self, user: Any) -> SafeString:
@@ -309,13 +288,7 @@ class UserAdmin(PeopleAdmin):
 
     @admin.display(description=gettext_lazy("staff account"))
     def account(self, user: Any) -> str:
-        return user.cells.account or NOTHING
-
-    def make_form(self, labels: Labels, type: ElementType, found: Any, data: Any) -> UserForm:
-        if found is None:
-            return UserForm(labels, type, None, data)
-        groups = groups_of([found.pk]).get(found.pk, [])
-        return UserForm(labels, type, found.newest.attributes, data, groups, revision=found.newest.revision)
+        return user.account or NOTHING
 
     def save(self, request: HttpRequest, form: UserForm, element: UUID | None) -> UUID:
         is_confirmed = bool(form.cleaned_data.get("confirmed"))
@@ -339,6 +312,7 @@ class UserAdmin(PeopleAdmin):
 @admin.register(UserGroup, site=storage_office)
 class UserGroupAdmin(PeopleAdmin):
     type_key = GROUP_TYPE
+    person_form = GroupForm
     page_texts = {
         "new": gettext_lazy("New group"),
         "make": gettext_lazy("Create group"),
@@ -364,12 +338,6 @@ class UserGroupAdmin(PeopleAdmin):
         shown = ", ".join(group.members[:MEMBERS_SHOWN]) or NOTHING
         rest = len(group.members) - MEMBERS_SHOWN
         return _("%(shown)s and %(number)d more") % {"shown": shown, "number": rest} if rest > 0 else shown
-
-    def make_form(self, labels: Labels, type: ElementType, found: Any, data: Any) -> GroupForm:
-        if found is None:
-            return GroupForm(labels, type, None, data)
-        members = [user for user, _ in members_of([found.pk])]
-        return GroupForm(labels, type, found.newest.attributes, data, members, revision=found.newest.revision)
 
     def save(self, request: HttpRequest, form: GroupForm, element: UUID | None) -> UUID:
         return save_group(content_writer_of(request), form.draft(element))

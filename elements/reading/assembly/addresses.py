@@ -39,7 +39,6 @@ class Addresses:
         return _once(self._reports, type.key, lambda: self._report(type))
 
     def pages(self, type: ElementType) -> dict[str, str]:
-        """Return the addresses of the reader pages, by culture."""
         return _once(self._pages, type.key, lambda: self._page_prefixes(type))
 
     def detail_view(self, type: ElementType) -> CompiledView:

@@ -67,11 +67,9 @@ class Reader:
 
     @cached_property
     def types(self) -> Mapping[str, ElementType]:
-        """Types by the ids of their rows, as texts."""
         return self.configuration.types_by_id
 
     def identity(self, of: Identity | VersionRow) -> Wire:
-        """Return the fields that are always present."""
         type = self.types[of.type]
         found: Wire = {"facetName": type.facet, "id": of.element}
         if type.is_versioned:
@@ -95,8 +93,6 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Everything that the elements of one batch are built from."""
-
     links: ReferenceLinks
     children: Mapping[str, Sequence[Identity]]
     shapes: Mapping[str, Sequence[ShapeRow]]

@@ -29,8 +29,6 @@ STEREOTYPE_LENGTH = 200
 
 
 class AttributeRules:
-    """Applies the given values to a change; invalid values become findings."""
-
     def __init__(self, configuration: Configuration, zone: ZoneInfo, findings: Findings) -> None:
         self.zone = zone
         self.findings = findings

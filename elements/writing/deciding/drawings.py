@@ -26,8 +26,6 @@ from repository_site.core.wording import listed
 
 @dataclass(frozen=True, slots=True)
 class DiagramState:
-    """A locked version and the shapes of its diagram."""
-
     stored: Stored
     owner: VersionRow
     shapes: Sequence[ShapeRow]
@@ -46,7 +44,6 @@ class DrawingPlan:
 
 
 def diagram_refusals(writer: Writer, diagram: DiagramState) -> Iterator[Refusal]:
-    """Return the reasons for which the caller may not change this diagram."""
     owner = diagram.owner
     type = writer.configuration.types_by_id[owner.type]
     if not type.has_diagram:
@@ -133,7 +130,6 @@ class _DrawingDecision:
         self.changes: list[PlannedChange] = []
 
     def element(self, reference: ReferenceInput) -> str:
-        """Return the element that an item draws: an existing one or a new one."""
         if not reference.names_something:
             return self._new_element(reference)
         target = named_target(self.configuration, reference, self.targets)

@@ -16,8 +16,6 @@ from repository_site.core.wording import listed
 
 
 class PlaceRules:
-    """Moves elements to the parents that a request names."""
-
     def __init__(
         self,
         configuration: Configuration,

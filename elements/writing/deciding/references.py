@@ -21,8 +21,6 @@ TargetMaker = Callable[[ReferenceInput, ElementType], str]
 
 
 class ReferenceRules:
-    """Applies the given related contexts to a change; invalid references become findings."""
-
     def __init__(
         self,
         configuration: Configuration,

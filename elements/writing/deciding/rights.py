@@ -28,14 +28,11 @@ MIRRORED = GRANTING | {NAME, "validFrom", "validUntil"}
 
 
 class Rights:
-    """Rights of one caller on stored elements."""
-
     def __init__(self, writer: Writer, stored: Stored) -> None:
         self.writer = writer
         self.stored = stored
 
     def refusals(self, change: PlannedChange) -> Iterator[Refusal]:
-        """Return the reasons for which the caller may not make this change."""
         yield from self._role_refusals(change)
         if change.row is None:
             return

@@ -61,7 +61,7 @@ class _UpdateDecision:
         return UpdatePlan(self.changes, [change.version for change in changes])
 
     def _change(self, given: ElementInput) -> PlannedChange:
-        change = self._new(given) if given.is_new else self._existing(given)
+        change = self._existing(given) if given.names_something else self._new(given)
         self.attributes.apply(change, given.stereotype, given.attributes)
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
         self.findings.attempt(self.places.apply, change, given.root_path)
@@ -140,7 +140,6 @@ class _UpdateDecision:
         return shown.type
 
     def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
-        """Plan the new element that a reference describes."""
         if type.lives_in_diagrams:
             text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
             raise invalid(reference.place, text % {"type": type.key})

@@ -44,8 +44,6 @@ def may_fill_in(request: HttpRequest) -> bool:
 
 
 class ConfigurationFields:
-    """Mixin for a model admin and its inlines."""
-
     texts_kind: ClassVar[str] = "line"
     labels: ClassVar[dict[str, Any]] = {}
     helps: ClassVar[dict[str, Any]] = {}

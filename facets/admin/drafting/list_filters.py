@@ -18,8 +18,6 @@ RELATED = "related"
 
 
 class _RowFilter(DropdownFilter):
-    """Filters rows by the row that `column` refers to."""
-
     column: str
     table: str
 

@@ -60,7 +60,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         return ()
 
     def focus(self, row: Any) -> str:
-        """Return the line of an answer to scroll to."""
         return ""
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **options: Any) -> Any:
@@ -92,8 +91,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
             found.append((name_of(stored), change_address(row)))
         parts = [*found, *((title, "") for title in last)]
         request.trail = [{"title": title, "link": link} for title, link in parts]  # type: ignore[attr-defined]  # for the head
-
-    # Posting a form.
 
     def _changeform_view(
         self, request: HttpRequest, object_id: str | None, form_url: str, extra_context: dict[str, Any] | None
@@ -167,8 +164,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         """Return nothing: the admin log is not used, and formsets that are not saved cannot report changes."""
         return []
 
-    # The panel.
-
     def _answers(self, request: HttpRequest, row_id: str) -> Answers:
         def of(configuration: Configuration, rows: Rows) -> Iterable[ApiAnswer]:
             row = next((each for each in rows[self.model] if each.id == row_id), None)
@@ -177,9 +172,8 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
         return of
 
     def _current_panel(self, request: HttpRequest, object_id: str | None) -> PreviewPanel:
-        snapshot = snapshot_of(request)
         row_id = unquote(object_id).lower() if object_id else ""
-        return current_panel(snapshot.stored, snapshot.blueprint, self._answers(request, row_id))
+        return current_panel(snapshot_of(request).stored, self._answers(request, row_id))
 
     def _panel(self, request: HttpRequest, again: ShownAgain) -> PreviewPanel:
         if again.plan is None:
@@ -210,8 +204,6 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
             }
         found: HttpResponse = super().render_change_form(request, context, *args, **options)
         return found
-
-    # Removing.
 
     def _delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -23,8 +23,6 @@ SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """Address below `_api/` and body of an answer."""
-
     address: str
     body: Any
 
@@ -63,9 +61,8 @@ class PreviewPanel:
 Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
-def current_panel(stored: StoredRows, blueprint: Blueprint, answers: Answers) -> PreviewPanel:
-    """Return the panel of a form that was just opened."""
-    return PreviewPanel(answers=_compared([], list(answers(compiled(blueprint, stored.cultures), stored.rows))))
+def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
+    return PreviewPanel(answers=_compared([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows))))
 
 
 def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:
@@ -126,7 +123,6 @@ def _compare(old: list[str], new: list[str]) -> Iterable[tuple[str, list[str]]]:
 
 
 def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:
-    """Fold unchanged lines, except a few around each change."""
     for index, (kind, lines) in enumerate(stretches):
         head = KEPT_AROUND if index > 0 else 0
         tail = KEPT_AROUND if index < len(stretches) - 1 else 0

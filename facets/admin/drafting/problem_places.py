@@ -13,8 +13,6 @@ from facets.rows.reading import Row, Rows
 
 
 def place_of(model: type[ConfigurationModel], row: Row, rows: Rows) -> str:
-    """Return the place of a row in a template."""
-
     def owner(of: type[ConfigurationModel], row_id: str) -> str:
         return place_of(of, next(each for each in rows[of] if each.id == row_id), rows)
 

@@ -37,7 +37,6 @@ class ConfigurationForm(forms.ModelForm):
 
     @property
     def row(self) -> Row | None:
-        """The stored row; None for a new one."""
         return None if self.instance._state.adding else self.snapshot.rows.row(type(self.instance), self.instance.pk)
 
     def offer(self, name: str, options: Iterable[Option]) -> None:

@@ -9,11 +9,14 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.views import ChangeList
 
+from facets import models
 from facets.admin.drafting.admin_mixin import may_edit
+from facets.admin.drafting.row_links import change_link
 from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
 from facets.changing.changes import EditRefused, edit_configuration
 from facets.models.base import ConfigurationModel
@@ -60,6 +63,10 @@ class ConfigurationList:
     def named(self, row: Any) -> str:
         return str(row.snapshot.text(row.display_names, name_of(row)))
 
+    @admin.display(description=gettext_lazy("Facet"))
+    def facet_link(self, row: Any) -> SafeString:
+        return change_link(models.Facet(id=row.facet_id), row.snapshot.facets[str(row.facet_id)].name)
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -105,7 +112,6 @@ class ConfigurationList:
 
 
 def posted_order(request: HttpRequest) -> list[tuple[int, str]]:
-    """Return position and id of each posted row."""
     found = []
     for name, row_id in request.POST.items():
         match = ROW.fullmatch(name)

@@ -14,11 +14,11 @@ from django.utils.translation import get_language
 
 from facets import models
 from facets.admin.drafting.choice_fields import Option
-from facets.blueprint.definitions import Blueprint, Property
+from facets.blueprint.definitions import Property
 from facets.blueprint.texts import texts
 from facets.rendering import display_names
 from facets.rows.drafts import Draft
-from facets.rows.reading import Row, StoredRows, blueprint_of, read_rows
+from facets.rows.reading import Row, StoredRows, read_rows
 from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.models import Storage
 from storage.pages import storage_of
@@ -34,6 +34,11 @@ class ConfigurationSnapshot:
         self.storage = storage
         self.stored = stored
         self.rows = Draft(stored.rows)
+        self.facets = self.rows.by_id(models.Facet)
+        self.types = self.rows.by_id(models.ElementType)
+        self.views = self.rows.by_id(models.FacetView)
+        self.cycles = self.rows.by_id(models.ReleaseCycle)
+        self.properties = self.rows.by_id(models.Property)
         self.errors: FormErrors | None = None
 
     @property
@@ -41,19 +46,13 @@ class ConfigurationSnapshot:
         return self.stored.cultures
 
     @cached_property
-    def blueprint(self) -> Blueprint:
-        return blueprint_of(self.stored.rows)
-
-    @cached_property
     def culture(self) -> int:
-        """The data culture for the language of the pages."""
         return preferred_culture(get_language() or "", self.cultures.data, self.cultures.default)
 
     def text(self, by_culture: Mapping[str, str], fallback: str = "") -> str:
         return display_names(texts(by_culture), self.cultures, fallback)[self.culture]
 
     def label(self, row: Row) -> str:
-        """Return key and name of a row, or the key alone if they are equal."""
         key = name_of(row)
         name = self.text(row.display_names, key)
         return key if name.casefold() == key.casefold() else f"{key} – {name}"
@@ -68,29 +67,8 @@ class ConfigurationSnapshot:
         ]
 
     @cached_property
-    def facets(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.Facet))
-
-    @cached_property
-    def types(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.ElementType))
-
-    @cached_property
-    def views(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.FacetView))
-
-    @cached_property
-    def cycles(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.ReleaseCycle))
-
-    @cached_property
-    def properties(self) -> dict[str, Row]:
-        return _by_id(self.rows.table(models.Property))
-
-    @cached_property
     def definitions(self) -> dict[str, Property]:
-        """Definitions of properties by row id."""
-        by_key = {type.key: type for type in self.blueprint.types}
+        by_key = {type.key: type for type in self.stored.blueprint.types}
         return {
             row.id: definition
             for type in self.types.values()
@@ -101,12 +79,7 @@ class ConfigurationSnapshot:
 
 
 def name_of(row: Any) -> str:
-    """Return the name of a facet or view, else the key."""
     return str(getattr(row, "name", None) or row.key)
-
-
-def _by_id(table: list[Row]) -> dict[str, Row]:
-    return {row.id: row for row in table}
 
 
 def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:

@@ -5,77 +5,46 @@ Tests compare the SQL compiler with this reference, so it is written to be obvio
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from elements.filters.binding import (
-    AnyAttributeValues,
-    AttributeValues,
-    BoundAnd,
-    BoundExpression,
-    BoundNot,
-    BoundOr,
-    Compare,
-    FieldValue,
-    IsNull,
-    OneOf,
-    TargetIds,
-    Test,
-    TextMatch,
-    Value,
-    ValueKind,
-    Values,
-    ValueTest,
-)
-from elements.filters.syntax import BLANKS, Operator, TextFunction, fold_case, read_id, read_moment
+from elements.filters import binding
+from elements.filters.binding import BoundExpression, Value, ValueKind, Values
+from elements.filters.probes import passes
+from elements.filters.syntax import BLANKS, read_id, read_moment
 
 # An element or a reference in wire form.
 WireElement = Mapping[str, Any]
 
-ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQ: operator.eq,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-}
-TEXT_FUNCTIONS: Mapping[TextFunction, Callable[[str, str], bool]] = {
-    TextFunction.CONTAINS: lambda value, text: text in value,
-    TextFunction.STARTS_WITH: lambda value, text: value.startswith(text),
-    TextFunction.ENDS_WITH: lambda value, text: value.endswith(text),
-}
-
 
 def matches(expression: BoundExpression, element: WireElement) -> bool:
     match expression:
-        case BoundOr():
+        case binding.BoundOr():
             return any(matches(each, element) for each in expression.operands)
-        case BoundAnd():
+        case binding.BoundAnd():
             return all(matches(each, element) for each in expression.operands)
-        case BoundNot():
+        case binding.BoundNot():
             return not matches(expression.operand, element)
-        case IsNull():
+        case binding.IsNull():
             return all(_is_empty(each) for each in _stored(expression.values, element))
-        case ValueTest():
+        case binding.ValueTest():
             known = _typed(expression.values, element)
             return any(passes(expression.test, each) for each in _comparable(known, expression.kind))
 
 
 def _stored(values: Values, element: WireElement) -> Iterator[Any]:
-    """Return the values of the element, regardless of its type."""
     match values:
-        case FieldValue():
+        case binding.FieldValue():
             yield element.get(values.field.value)
-        case TargetIds():
+        case binding.TargetIds():
             for reference in element.get("related", {}).get(values.context, []):
                 yield reference.get("id")
-        case AttributeValues():
+        case binding.AttributeValues():
             by_culture = element.get("attributes", {}).get(values.name, {})
             for lcid in values.cultures:
                 yield by_culture.get(str(lcid))
-        case AnyAttributeValues():
+        case binding.AnyAttributeValues():
             for each in values.attributes:
                 yield from _stored(each, element)
 
@@ -83,13 +52,13 @@ def _stored(values: Values, element: WireElement) -> Iterator[Any]:
 def _typed(values: Values, element: WireElement) -> Iterator[Any]:
     """Return the values of the element if its type gives the name the meaning that the test is about."""
     match values:
-        case AnyAttributeValues():
+        case binding.AnyAttributeValues():
             for each in values.attributes:
                 yield from _typed(each, element)
-        case AttributeValues() | TargetIds():
+        case binding.AttributeValues() | binding.TargetIds():
             if element.get("type") in values.types:
                 yield from _stored(values, element)
-        case FieldValue():
+        case binding.FieldValue():
             yield from _stored(values, element)
 
 
@@ -122,14 +91,3 @@ def _as_kind(value: Any, kind: ValueKind) -> Value | None:
         case ValueKind.ID, str():
             return read_id(value)
     return None
-
-
-def passes(test: Test, value: Any) -> bool:
-    """Whether a value of the test's kind passes it."""
-    match test:
-        case Compare():
-            return ORDERS[test.operator](value, test.value)
-        case OneOf():
-            return value in test.values
-        case TextMatch():
-            return TEXT_FUNCTIONS[test.function](fold_case(value), test.text)
