@@ -61,7 +61,6 @@ def make_undurable() -> None:
     with psycopg.connect(
         host=str(server.socket_dir), port=server.PORT, dbname="postgres", user=SUPERUSER, autocommit=True
     ) as superuser:
-        superuser.execute("ALTER SYSTEM RESET ALL")
         for name in TURNED_OFF:
             superuser.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
         superuser.execute("SELECT pg_reload_conf()")

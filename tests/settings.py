@@ -7,7 +7,8 @@ import os
 
 from repository_site.core.environment import PROJECT_DIR
 
-os.environ.setdefault("REPOSITORY_DATA_DIR", str(PROJECT_DIR / "var" / "tests"))
+# Whatever the environment says: tests turn durability off, which must not happen to anybody's data.
+os.environ["REPOSITORY_DATA_DIR"] = str(PROJECT_DIR / "var" / "tests")
 
 from repository_site.settings import *  # noqa: F403
 from repository_site.settings import INSTALLED_APPS as PROJECT_APPS

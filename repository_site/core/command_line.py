@@ -38,6 +38,8 @@ class RepositoryCommand(BaseCommand):
         try:
             super().run_from_argv(argv)
         except CommandError as problem:
+            if "--traceback" in argv:
+                raise
             name = f"manage.py {argv[1]}"
             examples = f"Examples:\n{self.examples.rstrip()}\n" if self.examples else ""
             text = str(problem).removeprefix("Error: ")

@@ -6,11 +6,8 @@ operator sets REPOSITORY_PUBLIC_STORAGE_LIST; then they see the storages that al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import get_script_prefix
@@ -18,14 +15,12 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from elements.presentation.search_texts import clean_text, words_of
-from storage.access.staff import staff_caller
-from storage.back_office.sites import works_in_office
+from storage.back_office.model_admin import OFFICE_ROLES
 from storage.models import AnonymousAccess, StaffAccount, Storage
 from storage.tenancy.contexts import Context, ContextType
 
 # Visitors find more storages by searching.
 MOST = 50
-CANDIDATES = 4 * MOST
 # A shorter list needs no search.
 FEW = 10
 
@@ -34,7 +29,7 @@ FEW = 10
 def landing_page(request: HttpRequest) -> HttpResponse:
     account = request.user if isinstance(request.user, StaffAccount) and request.user.is_staff else None
     text = clean_text(request.GET.get("q", ""))
-    found = list(islice(_cards(account, text), MOST + 1))
+    found = _cards(account, text)
     context = {
         "account": account,
         "cards": found[:MOST],
@@ -53,33 +48,25 @@ def landing_page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _cards(account: StaffAccount | None, text: str) -> Iterator[dict[str, str]]:
-    for storage in _storages(account, text):
-        if account is not None and account.is_superuser:
-            yield _card(storage, is_office=True)
-            continue
-        caller = staff_caller(account, storage) if account else None
-        if caller is not None or _is_public(storage):
-            yield _card(storage, is_office=works_in_office(caller))
+def _cards(account: StaffAccount | None, text: str) -> list[dict[str, str]]:
+    """Return at most one card more than the page shows, with a fixed number of statements.
 
-
-def _storages(account: StaffAccount | None, text: str) -> QuerySet[Storage]:
-    """Return candidates. Some memberships do not admit their account, because its user is inactive (D4)."""
+    A membership shows its storage even while the user that it names is inactive (D4); entering checks that.
+    """
     storages = Storage.objects.select_related("collection").order_by("collection__key", "key")
     for word in words_of(text):
         storages = storages.filter(
             Q(key__icontains=word) | Q(title__icontains=word) | Q(collection__key__icontains=word)
         )
-    if account is not None and account.is_superuser:
-        return storages[:CANDIDATES]
-    shown = Q(anonymous_access=AnonymousAccess.READ) if settings.PUBLIC_STORAGE_LIST else Q(pk__in=[])
-    if account is not None:
-        shown |= Q(pk__in=account.memberships.values("storage_id"))
-    return storages.filter(shown)[:CANDIDATES]
-
-
-def _is_public(storage: Storage) -> bool:
-    return bool(settings.PUBLIC_STORAGE_LIST) and storage.anonymous_access == AnonymousAccess.READ
+    is_root = account is not None and account.is_superuser
+    roles = dict(account.memberships.values_list("storage_id", "roles")) if account and not is_root else {}
+    if not is_root:
+        public = Q(anonymous_access=AnonymousAccess.READ) if settings.PUBLIC_STORAGE_LIST else Q(pk__in=[])
+        storages = storages.filter(public | Q(pk__in=roles))
+    return [
+        _card(each, is_office=is_root or bool(OFFICE_ROLES.intersection(roles.get(each.pk, ()))))
+        for each in storages[: MOST + 1]
+    ]
 
 
 def _card(storage: Storage, *, is_office: bool) -> dict[str, str]:

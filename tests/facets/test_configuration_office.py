@@ -263,9 +263,7 @@ def test_properties_and_layouts_of_a_type_in_a_view(small: Storage, office: Offi
 
 def test_properties_of_the_same_definition_can_be_changed_together(small: Storage, office: Office) -> None:
     path = address(small, models.Property, type__key="Thing", key="name")
-    assert "3 other types have a property of exactly this definition: box, dot, person." in office.page(
-        f"facets/{path}"
-    )
+    assert "3 other types have a property with the same definition: box, dot, person." in office.page(f"facets/{path}")
     form = changed(office.form(path), display_names__1031="Bezeichnung")
     office.save(path, form)
     german = {"1031": "Bezeichnung", "1033": "Name"}

@@ -24,11 +24,16 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
     ("model", "wanted", "new", "problem"),
     [
         (models.ElementType, {"key": "box"}, {"key": "thing"}, "differs from &quot;Thing&quot; in letter case only"),
-        (models.ElementType, {"key": "box"}, {"key": "dot"}, "Stands twice"),
-        (models.ElementType, {"key": "box"}, {"key": "a/b"}, "cannot be a name"),
+        (models.ElementType, {"key": "box"}, {"key": "dot"}, "Occurs twice"),
+        (models.ElementType, {"key": "box"}, {"key": "a/b"}, "is not a valid name"),
         (models.ElementType, {"key": "box"}, {"color": "red"}, "Enter a valid value."),
-        (models.ElementType, {"key": "Thing"}, {"lives_in_diagrams": "on"}, "has no versions of its own"),
-        (models.Property, {"key": "age"}, {"key": "my age"}, "cannot be a key"),
+        (
+            models.ElementType,
+            {"key": "Thing"},
+            {"lives_in_diagrams": "on"},
+            "a type that exists only in diagrams cannot have versions",
+        ),
+        (models.Property, {"key": "age"}, {"key": "my age"}, "is not a valid key"),
         (
             models.Property,
             {"key": "age"},
@@ -37,8 +42,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
         ),
         (models.Facet, {"name": "people"}, {"name": "THINGS, étc."}, "in letter case only"),
         (models.ReleaseCycle, {"key": "slow"}, {"takes_effect": ""}, None),
-        (models.Layout, {"key": "flat"}, {"key": "Wide & high"}, "Stands twice"),
-        (models.ValidationRule, {"key": "held"}, {"transitions": []}, "Guards nothing"),
+        (models.Layout, {"key": "flat"}, {"key": "Wide & high"}, "Occurs twice"),
+        (models.ValidationRule, {"key": "held"}, {"transitions": []}, "Name at least one state or transition"),
     ],
 )
 def test_a_broken_rule_is_shown_at_its_field_and_nothing_is_written(
@@ -221,7 +226,7 @@ def test_deleting_lists_the_parts_that_are_removed_too(small: Storage, office: O
         ),
         (models.Property, {"key": "age"}, "person.age: the property is removed, but 7 versions have it."),
         (models.Property, {"key": "holder"}, "no versioned type has a property &quot;holder&quot;"),
-        (models.Facet, {"name": "people"}, "has types: person"),
+        (models.Facet, {"name": "people"}, "move or delete the types of this facet first: person"),
         (models.FacetView, {"facet__name": "people"}, "a facet needs at least one view"),
         (models.ReleaseCycle, {"key": "slow"}, "types use this release cycle: Thing"),
     ],

@@ -47,7 +47,7 @@ def test_values(variable: Variable[Any], text: str, value: Any) -> None:
         (environment.TOKEN_RATE, "100", "expected requests a second and burst, such as 300/3000, or off"),
         (environment.TOKEN_RATE, "0/5", "both numbers must be above zero"),
         (environment.TOKEN_RATE, "nan/5", "both numbers must be above zero"),
-        (environment.POOL_SIZE, "0", "expected a whole number from 1 up"),
+        (environment.POOL_SIZE, "0", "expected a whole number, 1 or more"),
         (environment.REGION, "Germany", "expected an ISO region such as DE"),
         (environment.TIME_ZONE, "Mars/Olympus", "expected an IANA time zone such as Europe/Berlin"),
         (environment.TIME_ZONE, "../etc/passwd", "expected an IANA time zone such as Europe/Berlin"),
@@ -66,7 +66,7 @@ def test_mistakes(variable: Variable[Any], text: str, message: str) -> None:
     [
         (environment.DATABASE_URL, "mysql://u:topsecret@h/db", "expected an address such as postgresql://"),
         (environment.DATABASE_URL, "postgresql://u:topsecret@h/db?topsecret=1", "invalid URI query parameter"),
-        (environment.DATABASE_URL, "postgresql://u:topsecret@h", "the name of the database is missing"),
+        (environment.DATABASE_URL, "postgresql://u:topsecret@h", "the address must end with the name of the database"),
         (environment.SECRET_KEY, "topsecret", "expected at least 50 random characters"),
     ],
 )
@@ -133,7 +133,7 @@ def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_an_invalid_setting_stops_every_command_with_one_line(tmp_path: Path) -> None:
     result = manage("check", REPOSITORY_POOL_SIZE="many", REPOSITORY_DATA_DIR=str(tmp_path))
     assert result.returncode == 1
-    assert result.stderr == "error: REPOSITORY_POOL_SIZE='many': expected a whole number from 1 up\n"
+    assert result.stderr == "error: REPOSITORY_POOL_SIZE='many': expected a whole number, 1 or more\n"
 
 
 def test_the_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from repository_site.dashboard import landing
-from storage.models import Storage
+from storage.models import StaffAccount, Storage, StorageMembership
 from storage.models.roles import Role
 from tests.factories import StaffAccountFactory, StorageFactory
 from tests.storage.office import member, signed_in
@@ -72,6 +73,17 @@ class TestStaff:
 
     def test_viewers_are_not_led_to_the_back_office(self, storage: Storage) -> None:
         assert cards(member(storage, Role.VIEWER)) == {"acme/handbook": links("acme/handbook", office=False)}
+
+    def test_the_number_of_statements_is_fixed(
+        self, storage: Storage, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        client = member(storage, Role.EDITOR)
+        account = StaffAccount.objects.get(memberships__storage=storage)
+        for key in ("a", "b", "c"):
+            other = StorageFactory.create(collection="acme", key=key)
+            StorageMembership.objects.create(account=account, storage=other, roles=["viewer"], user_id=uuid4())
+        with django_assert_num_queries(4):
+            assert len(cards(client)) == 4
 
     def test_public_storages_are_listed_as_well(
         self, storage: Storage, open_storage: Storage, settings: Settings

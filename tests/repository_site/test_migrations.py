@@ -14,12 +14,13 @@ from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import AddConstraint, AddField, AddIndex, AlterField, CreateModel
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 from django.db.models import CharField, DateTimeField, Index
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
 
-from repository_site.management.commands.migrate import ATTEMPTS
+from repository_site.management.commands.migrate import ATTEMPTS, UNRELEASED
 
 APPS = ("storage", "facets", "elements", "release")
 TEXT = re.compile(r"varchar\((\d+)\)|text")
@@ -114,6 +115,14 @@ def test_a_migration_does_not_wait_for_locks_for_long() -> None:
         assert cursor.fetchone() == ("400ms",)
 
 
+@pytest.mark.django_db
+def test_a_database_from_before_the_first_release_is_refused() -> None:
+    MigrationRecorder(connection).record_applied(*UNRELEASED)
+    with pytest.raises(CommandError, match=r"from before release 0\.1\.0.*Start with an empty one"):
+        call_command("migrate", verbosity=0)
+
+
+@pytest.mark.django_db
 class TestTryingAgain:
     @pytest.fixture(autouse=True)
     def hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
