@@ -53,6 +53,7 @@ class Command(RepositoryCommand):
         credentials = DemoCredentials(settings.DATA_DIR / "demo-credentials.json")
         self._announce(options["bind"], credentials.password(), credentials.token(storage))
         if not options["no_serve"]:
+            settings.PUBLIC_STORAGE_LIST = True  # the landing page leads everybody to the demo storage
             serve(options["bind"], options["workers"], self)
 
     @transaction.atomic
@@ -83,6 +84,7 @@ class Command(RepositoryCommand):
             "\n".join(
                 [
                     "",
+                    f"  Landing page   {base}/",
                     f"  Storage info   {address}/_api/rest/info",
                     f"  API document   {address}/_api/docs/",
                     f"  Reader pages   {address}/",

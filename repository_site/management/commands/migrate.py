@@ -24,8 +24,8 @@ class Command(migrate.Command):
         if UNRELEASED in MigrationRecorder(connections[options["database"]]).applied_migrations():
             raise CommandError(
                 "This database is from before release 0.1.0, which cannot migrate it. Start with an empty one: delete"
-                " the folder of the embedded database (var by default), or name another database in DATABASE_URL. To keep"
-                " content, export it with the earlier code first: manage.py export_storage"
+                " the folder of the embedded database (var by default), or name another database in DATABASE_URL. To"
+                " keep content, export it with the earlier code first: manage.py export_storage"
             )
         for attempt in range(ATTEMPTS):
             try:
