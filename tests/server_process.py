@@ -32,6 +32,19 @@ def free_port() -> int:
         return port
 
 
+def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own with the settings of the project."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=environment.PROJECT_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "repository_site.settings", **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class DataFolders:
     """Data folders as a command leaves them. The first process of a test run that needs one creates it.

@@ -13,30 +13,10 @@ import pytest
 
 from repository_site.core import environment
 from repository_site.core.environment import PROJECT_DIR
+from tests.deployment_programs import FILES, program, run
 
-FILES = PROJECT_DIR / "docs/how-to/files"
 PAGE = PROJECT_DIR / "docs/how-to/deploy.md"
 UNITS = sorted(path for pattern in ("*.service", "*.timer") for path in FILES.glob(pattern))
-REQUIRED = "REPOSITORY_WEB_SERVER_REQUIRED"
-
-
-def program(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        missing = f"There is no {name} on this machine; `make web-server` installs it."
-        if os.environ.get(REQUIRED):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return found
-
-
-def run(*command: str, **environ: str) -> str:
-    result = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environ}
-    )
-    output = result.stdout + result.stderr
-    assert result.returncode == 0, output
-    return output
 
 
 def test_every_file_is_named_on_the_page() -> None:

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.deployment_programs import FILES, program, run
 from tests.server_process import free_port
-from tests.test_deployment_files import FILES, program, run
 
 HOST = "repository.example.org"
 API = "/acme/handbook/_api/rest/info"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.browser.conftest import DEMO, NewVisitor, Visitor
+from tests.browser.stuck_task import API, stuck_request
 from tests.server_process import Server
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 OFFICE = f"{DEMO}/admin"
-API = f"{DEMO}/_api/rest"
 
 
 def read(visitor: Visitor, path: str) -> Any:
@@ -62,20 +61,3 @@ def test_a_stuck_task_shows_the_reason_and_is_decided_on_behalf(visit: NewVisito
     rita.page.wait_for_load_state("networkidle")
     tasks = read(rita, f"/tasks?assignee=all&state=rejected&element={element}")["values"]
     assert [(each["state"], each["decision"]) for each in tasks] == [("rejected", "Nobody else can decide this.")]
-
-
-def stuck_request(site: Server, token: str) -> str:
-    """Request the end of a product whose owner is no longer active."""
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-
-    def call(method: str, path: str, body: str | None = None) -> Any:
-        status, answer = site.request(method, f"{API}{path}", body, headers)
-        assert status == 200, answer
-        return answer
-
-    found = call("GET", "/facets/products/views/detail/elements?$filter=name%20-eq%20'Cargo%20bike'")["elements"][0]
-    owner = found["related"]["owner"][0]["id"]
-    call("POST", f"/release/{found['id']}/transitions/ReleasedToRequestToExpire?ignoreWarnings=true")
-    inactive = {"id": owner, "type": "user", "attributes": {"roleInactive": {"127": True}}}
-    call("POST", "/facets/users/views/detail/elements", json.dumps({"elements": [inactive]}))
-    return str(found["id"])

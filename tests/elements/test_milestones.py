@@ -19,7 +19,7 @@ from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import token_for
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 LIST = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
 
 

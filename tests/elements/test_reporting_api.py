@@ -324,7 +324,7 @@ def test_viewers_and_anonymous_callers_get_no_reports(api: ApiClient, handbook: 
         assert list(body) == ["message", "output", "type", "data"]
         assert (body["output"], body["type"]) == ("volatile", "unauthorized")
         assert body["data"] == [{"error": body["message"]}]
-        assert "analyzer" in body["message"]
+        assert "Analyzer" in body["message"]
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.EDITOR, Role.APPROVER, Role.ARCHITECT, Role.ADMINISTRATOR])

@@ -43,7 +43,7 @@ from tests.release.transition_table import (
 )
 from tests.scale import only_at_full_scale
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)

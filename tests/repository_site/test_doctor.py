@@ -27,8 +27,7 @@ from repository_site.operations.doctor.configuration import entropy, judge_disk
 from repository_site.operations.doctor.database import judge_clock, judge_connections
 from repository_site.operations.doctor.findings import Finding, Level, Look
 from storage.models import LifecycleRun, Storage, StorageSize
-from tests.repository_site.test_environment import manage
-from tests.server_process import free_port
+from tests.server_process import free_port, manage
 
 pytestmark = pytest.mark.django_db
 MIGRATE = "Run: manage.py migrate"

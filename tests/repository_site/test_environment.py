@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 from repository_site.core import environment
 from repository_site.core.environment import EnvironmentProblem, Rate, Variable
 from repository_site.operations.secret_key import load_or_make_secret_key
+from tests.server_process import manage
 
 pytestmark = pytest.mark.long
 
@@ -116,18 +114,6 @@ def test_an_empty_database_names_the_command_to_run(tmp_path: Path) -> None:
 
 def test_the_reference_is_up_to_date() -> None:
     assert (environment.PROJECT_DIR / "docs/reference/settings.md").read_text() == environment.reference()
-
-
-def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=environment.PROJECT_DIR,
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "repository_site.settings", **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_an_invalid_setting_stops_every_command_with_one_line(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def server(data_dir: Path) -> Iterator[Server]:
     server.kill()
 
 
+@pytest.mark.long
 def test_the_demo_from_start_to_ctrl_c(server: Server) -> None:
     server.start("demo")
     status, info = server.request("GET", INFO)

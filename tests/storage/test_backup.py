@@ -154,7 +154,7 @@ def test_an_existing_storage_is_never_overwritten(handbook: Storage, backup: Pat
         restore_storage(backup)
     with pytest.raises(Conflict, match="rival/handbook"):
         restore_storage(backup, ("rival", "handbook"))
-    with pytest.raises(Conflict, match="letter case"):
+    with pytest.raises(Conflict, match="differ in more than case"):
         restore_storage(backup, ("ACME", "other"))
     with pytest.raises(Invalid, match=r"^The storage cannot be restored"):
         restore_storage(backup, ("acme", "no/good"))

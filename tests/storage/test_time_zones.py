@@ -163,6 +163,7 @@ def test_a_lasting_rule_outlasts_the_ten_years() -> None:
         assert differences(name, TODAY, length=60) == []
 
 
+@pytest.mark.long
 def test_every_zone_has_the_right_shape() -> None:
     types = {**get_type_hints(TimeZoneInfo), "AdjustmentRules": list}
     for name in time_zone_names():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
@@ -11,7 +11,7 @@ from elements.writing.inputs import ReferenceInput
 from elements.writing.stored import ReferenceTarget
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
-from repository_site.core.wording import printable, similar_names
+from repository_site.core.wording import printable
 
 
 def type_called(configuration: Configuration, name: str | None) -> ElementType | None:
@@ -24,12 +24,6 @@ def type_called(configuration: Configuration, name: str | None) -> ElementType |
 def is_named(name: str, given: str | None) -> bool:
     """Whether an optional name, if given, is this one, ignoring letter case (D1)."""
     return given is None or given.casefold() == name.casefold()
-
-
-def similar(name: str, known: Collection[str]) -> str:
-    """Return the rest of a message about an unknown name: the most similar known one, if there is any."""
-    near = similar_names(name, known)
-    return _("; similar: %(name)s") % {"name": near[0]} if near else ""
 
 
 def named_target(

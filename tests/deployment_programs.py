@@ -1,0 +1,33 @@
+"""The example files of docs/how-to/deploy.md, and the programs that check them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from repository_site.core.environment import PROJECT_DIR
+
+FILES = PROJECT_DIR / "docs/how-to/files"
+REQUIRED = "REPOSITORY_WEB_SERVER_REQUIRED"
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if found is None:
+        missing = f"There is no {name} on this machine; `make web-server` installs it."
+        if os.environ.get(REQUIRED):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return found
+
+
+def run(*command: str, **environ: str) -> str:
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environ}
+    )
+    output = result.stdout + result.stderr
+    assert result.returncode == 0, output
+    return output
