@@ -213,5 +213,6 @@ def test_time_tells_no_more(api: ApiClient, handbook: Storage, theirs: dict[str,
     one, other = (address(template, ids) for ids in (NOBODYS, theirs))
     for each in (one, other):
         assert api.get(each, token=token).status_code == 404
-    costs = [calls_of(lambda each=each: api.get(each, token=token)) for each in (one, other, one, other)]  # type: ignore[misc]
+    # The least of some, since now and then a request also does work that does not belong to it, such as tidying caches.
+    costs = [min(calls_of(lambda each=each: api.get(each, token=token)) for _ in range(4)) for each in (one, other)]  # type: ignore[misc]
     assert max(costs) - min(costs) <= 0.01 * min(costs), costs
