@@ -23,7 +23,7 @@ from tests.elements.people_forms import ARCHITECT, OFFICE, TEAM, USERS, form_of
 from tests.factories import StaffAccountFactory, token_for
 from tests.storage.office import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 API = "/demo/showcase/_api/rest/facets/users/views/detail/elements"
 USER = str(ARCHITECT)
 

@@ -23,7 +23,7 @@ from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 VIEW = "/acme/busy/_api/rest/facets/processes/views/detail/elements"
 
 

@@ -18,7 +18,7 @@ from tests.factories import StaffAccountFactory
 from tests.scale import only_at_full_scale
 from tests.storage.office import member, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 LINK = re.compile(r'href="(/demo/showcase/admin/(?!logout|login)[^"#]*)"')
 # Signing in and out shows nothing of a storage.
 OPEN_TO_ALL = {"login", "logout"}
