@@ -36,6 +36,14 @@ def test_the_case_of_a_transition_does_not_matter(caller: HouseClient) -> None:
                     "transitions: InReviewToInProcess, InReviewToReadyForQA and InReviewToReadyForRelease.")  # fmt: skip
 
 
+def test_a_post_without_a_body_lists_transitions_under_both_prefixes(caller: HouseClient) -> None:
+    path = f"release/{ID['inProcess']}/transitions"
+    listed = caller.get(path)
+    assert listed.json()["count"] > 0
+    for each in (caller.post(path), caller.post(f"rest/{path}"), caller.get(f"rest/{path}")):
+        assert (each.status_code, each.content) == (200, listed.content)
+
+
 @pytest.mark.parametrize("name", ["inProcess", "inProcess-1"])
 def test_elements_and_versions_in_any_case_with_or_without_a_slash(caller: HouseClient, name: str) -> None:
     shouted = ID[name].upper()
