@@ -22,7 +22,7 @@ from tests.elements.people_forms import ARCHITECT, GROUPS, OFFICE, TEAM, USERS, 
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import checked_roles, errors, member, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 AUDITOR = UUID("fac4d8a8-3006-5a09-a585-dfaf3f8364fe")
 FORMER = UUID("12f6b6b4-2305-5412-bfb5-85ed7355c624")
 READERS = UUID("1370be45-82e6-540a-b1ff-91c1e505e03e")

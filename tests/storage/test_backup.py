@@ -28,7 +28,7 @@ from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, StorageFactory, token_for
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 # Triggers write these tables: new marks with every change, and names with new ids.
 NEVER_THE_SAME = {"elements_contentmark"}
 LEFT_OUT = {"elements_versionname": ["storage_id", "id"]}
