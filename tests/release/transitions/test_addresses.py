@@ -39,9 +39,9 @@ def test_the_case_of_a_transition_does_not_matter(caller: HouseClient) -> None:
 @pytest.mark.parametrize("prefix", ["release", "rest/release"])
 def test_a_post_without_a_body_lists_transitions(caller: HouseClient, prefix: str) -> None:
     path = f"{prefix}/{ID['inProcess']}/transitions"
-    listed, posted = caller.get(path), caller.post(path)
-    assert listed.json()["count"] > 0
-    assert (posted.status_code, posted.content) == (200, listed.content)
+    listed, posted = caller.get(path).json(), caller.post(path).json()
+    assert listed["count"] > 0
+    assert posted == {"count": listed["count"], "transitions": listed["values"]}
 
 
 @pytest.mark.parametrize("name", ["inProcess", "inProcess-1"])
