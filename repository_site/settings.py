@@ -85,6 +85,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "repository_site.core.cycles.CycleMiddleware",
     "repository_site.operations.metrics.requests.RequestCountMiddleware",
     "repository_site.core.middleware.RequestLogMiddleware",
     "repository_site.core.policies.PolicyMiddleware",
@@ -107,11 +108,11 @@ MIDDLEWARE = [
 
 if TRACES:
     # Inside of the log middleware, so that log lines have the trace id. OpenTelemetry is not imported otherwise (D163).
-    MIDDLEWARE.insert(2, "repository_site.operations.tracing.TracingMiddleware")
+    MIDDLEWARE.insert(3, "repository_site.operations.tracing.TracingMiddleware")
 
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "repository_site.core.templates.CycleFreeTemplates",
         "DIRS": [PROJECT_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

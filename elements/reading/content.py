@@ -50,7 +50,7 @@ class ContentAssembler(Assembler):
     ) -> Wire:
         found: Wire = {"properties": {"predecessors": before, "shapeId": shape.shape}, **self.reader.identity(row)}
         writer: AttributeWriter = self.reader.writer
-        page = writer.page_addresses(owner, self.projection.types[owner.type], f"{owner.version}?shape={shape.shape}")
+        page = writer.page_addresses(self.projection.types[owner.type], f"{owner.version}?shape={shape.shape}")
         attributes: dict[str, Any] = {derived.PAGE_ADDRESS: page}
         attributes |= writer.attributes(row, names.types[row.type], has_authors=False)
         found[ATTRIBUTES] = attributes

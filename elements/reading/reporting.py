@@ -76,8 +76,6 @@ class ReportAssembler(Assembler):
         )
         return found
 
-    def reference_prefix(self, type: ElementType) -> str:
-        return self.reader.addresses.report(type)
-
-    def reference_in_view(self, target: Identity) -> Wire:
-        return self.reference(target)
+    @staticmethod
+    def prefix_in_view(reader: Reader, view: CompiledView) -> Callable[[ElementType], str]:
+        return reader.addresses.report

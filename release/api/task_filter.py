@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import django_filters
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django_filters.widgets import CSVWidget
 
 from elements.permissions import Permission, granted_to
 from release.models import Task
@@ -29,12 +30,20 @@ def check_person(text: str) -> None:
         raise ValidationError(f"expected {ME}, {ALL} or the id of a user or group")
 
 
-class ChoicesFilter(django_filters.BaseInFilter, django_filters.ChoiceFilter):
-    """One or more of the known values, separated by commas."""
+class ListFilter(django_filters.BaseInFilter):
+    """Values that are separated by commas."""
+
+    def __init__(self, **options: Any) -> None:
+        # Without a widget, each request would create a class for one.
+        super().__init__(widget=CSVWidget, **options)
 
 
-class TextsFilter(django_filters.BaseInFilter, django_filters.CharFilter):
-    """One or more texts, separated by commas."""
+class ChoicesFilter(ListFilter, django_filters.ChoiceFilter):
+    """One or more of the known values."""
+
+
+class TextsFilter(ListFilter, django_filters.CharFilter):
+    """One or more texts."""
 
 
 class GuidFilter(django_filters.CharFilter):
@@ -63,6 +72,8 @@ class TaskFilter(django_filters.FilterSet):
         help_text="`true` returns only stuck tasks, `false` only tasks that are not stuck.",
     )
 
+    _form_class: ClassVar[Any] = None
+
     class Meta:
         model = Task
         fields: list[str] = []
@@ -70,6 +81,17 @@ class TaskFilter(django_filters.FilterSet):
     def __init__(self, *args: Any, caller: Caller, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.caller = caller
+
+    def get_form_class(self) -> Any:
+        """Return the class that the first request has created, because a class is a reference cycle (D211)."""
+        if TaskFilter._form_class is None:
+            TaskFilter._form_class = super().get_form_class()
+        return TaskFilter._form_class
+
+    def close(self) -> None:
+        """Break the reference cycles between filters, form, fields and this set (D211)."""
+        for each in (*self.filters.values(), *self.form.fields.values(), self.form, self):
+            each.__dict__.clear()
 
     def filter_queryset(self, queryset: Tasks) -> Tasks:
         found = super().filter_queryset(queryset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -53,11 +54,11 @@ class TaskViewSet(ElementWritingViewSet):
                 query.problems.append(f"{printable(name, 40)}: unknown parameter; use {listed(known, 'or')}.")
             if name in known and len(given.getlist(name)) > 1:
                 query.problems.append(f"{name}: is given more than once.")
-        found = TaskFilter(given, Task.objects.all(), caller=self.caller)
-        for name, problems in found.errors.items():
-            query.problems += [f"{name}: {str(each).rstrip('.')}." for each in problems]
-        query.finish()
-        tasks = found.qs
+        with closing(TaskFilter(given, Task.objects.all(), caller=self.caller)) as found:
+            for name, problems in found.errors.items():
+                query.problems += [f"{name}: {str(each).rstrip('.')}." for each in problems]
+            query.finish()
+            tasks = found.qs
         start = (paging.page - 1) * paging.size
         page = [*tasks[start : start + paging.size]]
         response = answer(counted("values", task_documents(self.reader, page)))

@@ -89,9 +89,16 @@ class ApiViewSet(ViewSet):
             response[VERSION_HEADER] = self.api_version
         if self.varies_by_language:
             patch_vary_headers(response, ["Accept-Language"])
+        self._break_cycles()
         # Responses depend on the caller: shared caches must not store them, private caches must revalidate them.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
+
+    def _break_cycles(self) -> None:
+        """Remove what DRF keeps in request and view of the view itself (D211). The body has been parsed by now."""
+        self.request.parser_context = {}
+        for method in self.action_map:
+            self.__dict__.pop(method, None)
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
         try:

@@ -29,6 +29,10 @@ class Addresses:
         facet = segment(view.facet.name)
         return f"{self.facets_address}/{facet}/views/{segment(view.view.name)}/elements/"
 
+    def leading_to(self, kind: str) -> Callable[[ElementType], str]:
+        """Return the function that returns the addresses of this kind, `DETAIL` or `REPORTING`."""
+        return self.report if kind == REPORTING else self.detail
+
     def detail(self, type: ElementType) -> str:
         """Return the view for a single element: `detail` of its facet, or else the first view that contains its
         type."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -86,9 +86,10 @@ class Reader:
     def address(self, prefix: str, of: Identity) -> str:
         return prefix + (of.version if self.types[of.type].is_versioned else of.element)
 
-    def reference(self, to: Identity) -> Wire:
-        """Return an element as it appears outside of elements, in the change history and in tasks."""
-        return {**self.identity(to), "expandUri": self.address(self.addresses.detail(self.types[to.type]), to)}
+    def reference(self, to: Identity, prefix_of: Callable[[ElementType], str] | None = None) -> Wire:
+        """Return a reference to an element. Its address begins with the prefix of its type."""
+        prefix = (prefix_of or self.addresses.detail)(self.types[to.type])
+        return {**self.identity(to), "expandUri": self.address(prefix, to)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,10 @@ class Assembler:
         self.view = view
         self.wanted = wanted
         self.projection = view_projection(reader.configuration, view, wanted)
-        self.view_address = reader.addresses.view(view)
+        # Functions of the reader: a writer that refers to this assembler would be a reference cycle (D211).
+        self.reference = partial(reader.reference, prefix_of=reader.addresses.leading_to(self.leads_to))
         self.writer = ReferenceWriter(self.reference)
-        self.writer_in_view = ReferenceWriter(self.reference_in_view)
+        self.writer_in_view = ReferenceWriter(partial(reader.reference, prefix_of=self.prefix_in_view(reader, view)))
         # Values of one batch by version, and references by element.
         self._attributes: dict[str, dict[str, Values]] = {}
         self._texts: Texts = {}
@@ -130,6 +132,12 @@ class Assembler:
     def read_in(self, state: str) -> None:
         """Continue in another snapshot, whose content has this state."""
         self.reader = replace(self.reader, state=state)
+
+    @staticmethod
+    def prefix_in_view(reader: Reader, view: CompiledView) -> Callable[[ElementType], str]:
+        """Return the function for addresses of children, ancestors and versions."""
+        address = reader.addresses.view(view)
+        return lambda type: address
 
     @property
     def needs_attributes(self) -> bool:
@@ -227,13 +235,6 @@ class Assembler:
                 found[context] = self.writer.references(targets)
         return found
 
-    def reference(self, target: Identity) -> Wire:
-        prefix = self.reference_prefix(self.reader.types[target.type])
-        return {**self.reader.identity(target), "expandUri": self.reader.address(prefix, target)}
-
-    def reference_prefix(self, type: ElementType) -> str:
-        return self.reader.addresses.detail(type)
-
     def expanded(self, target: Identity, expansions: Expansions) -> Wire:
         """An expanded reference contains what its address would return, so it has no address."""
         found = self.reader.identity(target)
@@ -245,9 +246,6 @@ class Assembler:
 
     def content(self, row: VersionRow, gathered: Gathered) -> Part:
         return self.writer.references(gathered.drawn(row))
-
-    def reference_in_view(self, target: Identity) -> Wire:
-        return {**self.reader.identity(target), "expandUri": self.reader.address(self.view_address, target)}
 
     def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
         """Return ancestors, nearest first, without those that the view does not contain or the reader must not see."""

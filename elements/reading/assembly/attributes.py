@@ -33,16 +33,13 @@ class AttributeWriter:
 
     def __init__(self, addresses: Addresses, zone: ZoneInfo) -> None:
         self.addresses = addresses
-        self.zone = zone
         cultures = sorted(addresses.configuration.cultures.data)
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
         # Steps for each attribute that a type shows, decided once instead of for each row; by the identity of the
         # projection, which is kept here so that its id is not reused.
         self._steps: dict[int, tuple[TypeProjection, Steps]] = {}
-        # A version is often changed, released and valid at the same time.
-        self._last: datetime | None = None
-        self._written: Values = {}
+        self._moments = MomentWriter(zone)
 
     def attributes(self, row: VersionRow, shown: TypeProjection, *, has_authors: bool) -> dict[str, Values]:
         found = self.with_author_note(row, shown)
@@ -76,22 +73,15 @@ class AttributeWriter:
         return found
 
     def _derivation(self, name: str, shown: TypeProjection) -> Derive:
+        # None of these functions refers to this writer, which keeps them: that would be a reference cycle (D211).
+        addresses, note, moments = self.addresses, self.author_note or None, self._moments
         if name == derived.PAGE_ADDRESS:
-            return lambda row: self.page_addresses(row, shown)
+            return lambda row: _page_addresses(addresses, shown, row.version)
         if name == derived.AUTHOR_NOTE:
-            return lambda row: self.author_note or None
+            return lambda row: note
         if name in MOMENTS:
             moment = MOMENTS[name]
-
-            def write(row: VersionRow) -> Values | None:
-                instant: datetime | None = moment(row)
-                if instant is None:
-                    return None
-                if instant != self._last:
-                    self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self.zone)}
-                return self._written
-
-            return write
+            return lambda row: moments.write(moment(row))
         derivation = DERIVATIONS[name]
 
         def derive(row: VersionRow) -> Values | None:
@@ -100,10 +90,29 @@ class AttributeWriter:
 
         return derive
 
-    def page_addresses(self, row: VersionRow, shown: TypeProjection, ending: str | None = None) -> Values:
-        """Return the address of the version's own page, or with another ending."""
-        last = row.version if ending is None else ending
-        return {lcid: prefix + last for lcid, prefix in self.addresses.pages(shown.type).items()}
+    def page_addresses(self, shown: TypeProjection, ending: str) -> Values:
+        """Return the addresses of a page with this ending, by culture."""
+        return _page_addresses(self.addresses, shown, ending)
+
+
+class MomentWriter:
+    """Writes date-times. A version is often changed, released and valid at the same time."""
+
+    def __init__(self, zone: ZoneInfo) -> None:
+        self._zone = zone
+        self._last: datetime | None = None
+        self._written: Values = {}
+
+    def write(self, instant: datetime | None) -> Values | None:
+        if instant is None:
+            return None
+        if instant != self._last:
+            self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self._zone)}
+        return self._written
+
+
+def _page_addresses(addresses: Addresses, shown: TypeProjection, ending: str) -> Values:
+    return {lcid: prefix + ending for lcid, prefix in addresses.pages(shown.type).items()}
 
 
 def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:

@@ -37,7 +37,12 @@ def decide_update(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], current: CurrentState, findings: Findings
 ) -> UpdatePlan:
     """Return the plan of an update. It is complete only if there are no findings."""
-    return _UpdateDecision(writer, view, current, findings).plan(given)
+    decision = _UpdateDecision(writer, view, current, findings)
+    try:
+        return decision.plan(given)
+    finally:
+        # These rules refer to the decision, which would be a reference cycle (D211).
+        del decision.references
 
 
 class _UpdateDecision:
