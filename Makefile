@@ -20,7 +20,7 @@ INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python $(PIP_OPTIONS) -r 
 	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_OPTIONS) -r $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help python port setup demo serve sample test test-long test-faults test-all attack reliability browser node web-server lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help python port setup demo serve sample test test-long test-faults test-all attack reliability browser node web-server wrk lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -123,7 +123,12 @@ messages: $(DEV) ## update the translations, and list the texts without one
 screenshots: $(DEV) browser ## take the screenshots of docs/images again
 	@$(BIN)/python -m tests.browser.screenshots
 
-bench: $(DEV) ## run the benchmarks and write benchmarks/RESULTS.md (ARGS=--short: two minutes, ARGS=--long: a million elements)
+wrk: ## install wrk (Debian package), the load generator of the benchmarks
+	@command -v wrk >/dev/null || { \
+		echo "Installing wrk ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wrk >/dev/null'; }
+
+bench: $(DEV) wrk ## run the benchmarks and write benchmarks/RESULTS.md (ARGS=--short: a few minutes, ARGS=--long: a million elements)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 shell: $(RUN) ## open a Python shell with the project loaded

@@ -3,103 +3,127 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import sys
+import time
+from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
-from benchmarks import report
-from benchmarks.growth import make_sizes, make_storages, measure_sizes, measure_storages, measure_whole_lists
+from benchmarks import growth, report
+from benchmarks.http_client import TimingClient
 from benchmarks.installation import BYPASS_ROLE, COLLECTION, MEGABYTE
-from benchmarks.measuring import Send, Workload, checked, measure
-from benchmarks.run import SCALES, Run
-from benchmarks.stages import SERVER, read_timing
+from benchmarks.load import Contender, Workload, measure, send_requests
+from benchmarks.report import SCALES, Run
 from benchmarks.workloads import (
+    CONNECTIONS,
     ELEMENTS,
     FLOOR,
     PLAIN,
     READ,
+    RELEASED,
     SERVICE,
+    WHOLE_LIST,
     WRITTEN,
     Contenders,
-    StorageClient,
     mixed_requests,
-    workloads,
 )
 from repository_site.core.environment import PROJECT_DIR
-from repository_site.core.progress import with_progress
 
 MODES = {
-    "short": "measure the workloads only, in two minutes",
+    "short": "measure the workloads only, with few requests, in three minutes",
     "long": "also measure a million elements and a thousand storages",
+    "soak": "measure only the memory of a worker over an hour's worth of requests",
     "smoke": "test the benchmark itself; writes its results into its data folder",
 }
+MIXED_CONNECTIONS = 2
 
 
 def make_data(run: Run) -> None:
-    run.installation.make({READ: ELEMENTS, WRITTEN: ELEMENTS})
-    make_sizes(run)
-    make_storages(run)
+    if run.scale.requests:
+        run.installation.make({READ: ELEMENTS, WRITTEN: ELEMENTS})
+    growth.make_data(run)
 
 
-def measure_all(run: Run) -> list[Workload]:
+def measure_all(run: Run) -> None:
     make_data(run)
-    contenders = Contenders.start(run.installation)
-    measured = measure_workloads(run, contenders)
-    measure_stages(run, contenders)
-    measure_row_level_security(run, contenders)
-    measure_first_requests(run, contenders)
-    measure_transfer(run)
-    if run.scale.sizes:
-        measure_sizes(run, contenders.storage())
-        measure_whole_lists(run)
-    measure_memory(run, contenders)
-    # Stop these servers, so that the installations that are compared next have the machine to themselves.
-    run.installation.close()
+    if run.scale.requests:
+        contenders = Contenders.start(run.installation)
+        measure_load(run, contenders)
+        measure_row_level_security(run, contenders)
+        measure_first_requests(run, contenders)
+        measure_transfer(run)
+        if run.scale.sizes:
+            growth.measure_sizes(run, contenders.storage())
+            growth.measure_whole_lists(run)
+        measure_memory(run, contenders)
+        # Stop these servers, so that the installations that are compared next have the machine to themselves.
+        run.installation.close()
     if run.scale.storages:
-        measure_storages(run)
-    return measured
+        growth.measure_storages(run)
+    if run.scale.soak:
+        growth.measure_soak(run)
 
 
-def measure_workloads(run: Run, contenders: Contenders) -> list[Workload]:
-    measured = workloads(contenders)
-    measure("Workloads", measured, run.scale.rounds)
-    w1, w2, w3, w4 = measured[:4]
-    w7 = measured[-1]
+def measure_load(run: Run, contenders: Contenders) -> None:
+    scale = run.scale
+    main = {each: contenders.main_workloads(each, scale.plain_share) for each in CONNECTIONS}
+    for connections, workloads in main.items():
+        measure(f"Load, {connections} connections", workloads, scale.requests, scale.rounds)
+    others = contenders.other_workloads()
+    whole = others[WHOLE_LIST]
+    measure("Other workloads", [each for each in others.values() if each is not whole], scale.requests // 10, 2)
+    measure("Whole list", [whole], max(2, scale.requests // 250), 2)
+    add_load_limits(run, main, others)
+    size = len(TimingClient(contenders.service.port).send(contenders.storage().whole_list()).body) / MEGABYTE
+    speeds = f"{size / whole.found[SERVICE].median:.1f} MB/s, the floor {size / whole.found[FLOOR].median:.1f} MB/s"
+    text = f"Medians on one connection.\n\n{report.workloads_table([*main[1], *others.values()])}\n"
+    text += f"{sequences(contenders, scale.rounds)}The whole list is {size:.1f} MB: {speeds}.\n"
+    run.report.add("Workloads", text)
+    run.report.add("Load", report.load_table([each for workloads in main.values() for each in workloads]))
+
+
+def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str, Workload]) -> None:
     limit = run.report.limit
+    w1, w2, w3 = main[1]
+    w4, *_, w7 = others.values()
     limit("W1 list of 100, times the floor", w1.ratio(SERVICE, FLOOR), most=1.6)
     limit("W1 times as fast as plain DRF", w1.ratio(PLAIN, SERVICE), least=18)
     limit("W2 one element, times the floor", w2.ratio(SERVICE, FLOOR), most=4)
     limit("W2 times as fast as plain DRF", w2.ratio(PLAIN, SERVICE), least=6)
     limit("W3 update, times the floor", w3.ratio(SERVICE, FLOOR), most=4)
-    limit("W1: p99, in medians", w1.percentile(SERVICE, 99) / w1.median(SERVICE), most=3)
-    limit("W2: p99, in medians", w2.percentile(SERVICE, 99) / w2.median(SERVICE), most=3)
     limit("W4 page 90, times the floor", w4.ratio(SERVICE, FLOOR), most=1.6)
     limit("W7 bytes a second, in those of the floor", w7.ratio(FLOOR, SERVICE), least=0.5)
-    size = len(contenders.storage().whole_list().body) / MEGABYTE
-    speeds = f"{size / w7.median(SERVICE):.1f} MB/s, the floor {size / w7.median(FLOOR):.1f} MB/s"
-    text = f"\nThe whole list (W7) is {size:.1f} MB: {speeds}.\n"
-    run.report.add("Workloads", report.workloads_table(measured) + text)
-    return measured
+    for connections, most in ((1, 2.0), (8, 2.5)):
+        for each in main[connections]:
+            title = f"{each.title}, {connections} connections: p99, in medians"
+            limit(title, each.found[SERVICE].tail, most=most)
+    for each, least in zip(main[8], (1.0, 0.4, 0.35), strict=True):
+        title = f"{each.title}, 8 connections: throughput, in that of the floor"
+        limit(title, each.throughput_ratio(SERVICE, FLOOR), least=least)
 
 
-def measure_stages(run: Run, contenders: Contenders) -> None:
-    server = run.installation.serve("benchmarks.stages:application")
-    storage, written = contenders.storage(READ, server), contenders.storage(WRITTEN, server)
-    calls: dict[str, Send] = {"W1": lambda _: storage.page(), "W2": storage.one, "W3": written.update}
-    medians: dict[str, dict[str, float]] = {}
-    rounds = 10 * run.scale.rounds
-    for title, send in calls.items():
-        seconds: dict[str, list[float]] = {}
-        for number in with_progress(range(rounds), f"Stages of {title}", rounds):
-            response = checked(title, send(number))
-            stages = read_timing(response.header("Server-Timing"))
-            stages[SERVER] = response.seconds - sum(stages.values())
-            for stage, taken in stages.items():
-                seconds.setdefault(stage, []).append(taken)
-        medians[title] = {stage: statistics.median(taken) for stage, taken in seconds.items()}
-    server.stop()
-    text = "Medians in milliseconds. The stage `server` is the time outside the program: sockets, HTTP, threads.\n\n"
-    run.report.add("Stages of a request", text + report.stages_table(medians))
+def sequences(contenders: Contenders, rounds: int) -> str:
+    """Measure requests that need another one before them, with a client of one connection."""
+    written, client, released = contenders.storage(WRITTEN), TimingClient(contenders.service.port), cycle(RELEASED)
+
+    def page_after_change(number: int) -> float:
+        client.send(written.update(number))
+        return client.send(written.page()).seconds
+
+    def new_version_and_release(number: int) -> float:
+        """Leave the element as the next call expects it."""
+        element = next(released)
+        return client.send(written.new_version(element)).seconds + client.send(written.release(element)).seconds
+
+    def median(call: Callable[[int], float]) -> str:
+        return f"{1000 * statistics.median(call(number) for number in range(5 * rounds)):.2f} ms"
+
+    return (
+        f"W1 after a change of the storage, when nothing is cached: {median(page_after_change)}. W6, a new version and"
+        f" its release: {median(new_version_and_release)}.\n\n"
+    )
 
 
 def measure_row_level_security(run: Run, contenders: Contenders) -> None:
@@ -108,9 +132,10 @@ def measure_row_level_security(run: Run, contenders: Contenders) -> None:
         BENCHMARK_STORAGE=run.installation.storage_id(READ),
         DATABASE_URL=run.installation.database_url(BYPASS_ROLE),
     )
-    guarded, unguarded = contenders.storage(), contenders.storage(READ, server)
-    workload = Workload("W1", {"with": lambda _: guarded.page(), "without": lambda _: unguarded.page()}, times=10)
-    measure("Row-level security", [workload], run.scale.rounds)
+    columns = {"with": contenders.storage(), "without": contenders.storage(READ, server)}
+
+    workload = Workload("W1", {name: Contender(each.first_page, each.server) for name, each in columns.items()})
+    measure("Row-level security", [workload], run.scale.requests // 10, run.scale.rounds)
     server.stop()
     run.report.limit("W1 with row-level security, times without", workload.ratio("with", "without"), most=1.15)
 
@@ -120,19 +145,14 @@ def measure_first_requests(run: Run, contenders: Contenders) -> None:
     extra: dict[str, list[float]] = {"start": [], "change": []}
     for _ in range(3 if run.scale.rounds > 4 else 1):
         server = run.installation.serve()
-        storage = contenders.storage(READ, server)
-        extra["start"].append(first_and_next(storage))
+        request, client = contenders.storage(READ, server).page(size=1), TimingClient(server.port)
+        extra["start"].append(client.send(request).seconds - client.send(request).seconds)
         run.installation.change_configuration(READ)
-        extra["change"].append(first_and_next(storage))
+        extra["change"].append(client.send(request).seconds - client.send(request).seconds)
         server.stop()
     for event, seconds in extra.items():
         value = 1000 * statistics.median(seconds)
         run.report.limit(f"First request after a {event}, over the next", value, most=150, unit=" ms")
-
-
-def first_and_next(storage: StorageClient) -> float:
-    first, following = (checked("first request", storage.page(size=1)) for _ in range(2))
-    return first.seconds - following.seconds
 
 
 def measure_transfer(run: Run) -> None:
@@ -153,11 +173,10 @@ def measure_transfer(run: Run) -> None:
 
 def measure_memory(run: Run, contenders: Contenders) -> None:
     """Measure the memory of workers that have answered all requests of the run before."""
-    count = run.scale.requests
+    count = run.scale.mixed
     contenders.service.forget_peak_memory()
-    send = mixed_requests(contenders)
-    for number in with_progress(range(count), "Memory", count):
-        checked("memory", send(number))
+    contender = Contender(mixed_requests([contenders.storage(), contenders.storage(WRITTEN)]), contenders.service)
+    send_requests("Memory", contender, MIXED_CONNECTIONS, count)
     peak = contenders.service.peak_memory()
     run.report.limit(f"Memory of a worker over {count:,} mixed requests", peak, most=200, unit=" MB")
 
@@ -171,15 +190,20 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=PROJECT_DIR / "var" / "benchmark", help="folder for the data")
     parser.add_argument("--only-make", action="store_true", help="create the data and measure nothing")
     options = parser.parse_args()
-    run = Run(SCALES[options.mode], options.folder)
+    if shutil.which("wrk") is None:
+        sys.exit("error: wrk is missing; `make bench` installs it (Debian: apt install wrk)")
+    run, started = Run(SCALES[options.mode], options.folder), time.monotonic()
     try:
         if options.only_make:
             make_data(run)
             return
-        measured = measure_all(run)
+        measure_all(run)
     finally:
         run.installation.close()
-    run.report.write(measured, options.mode, options.folder if options.mode == "smoke" else Path(__file__).parent)
+    sys.stdout.write(f"{(time.monotonic() - started) / 60:.0f} minutes.\n")
+    # RESULTS.md shows whole runs only.
+    is_part = options.mode in ("smoke", "soak")
+    run.report.write(options.mode, options.folder if is_part else Path(__file__).parent)
     sys.exit(0 if run.report.all_met else 1)
 
 

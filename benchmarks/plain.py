@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.db import connections
 from django.http import HttpResponse
 from django.urls import include, path, reverse
 from rest_framework import pagination, routers, serializers, viewsets
@@ -157,5 +158,7 @@ def application() -> Callable[..., Any]:
     keep_to_core()
     found = get_wsgi_application()
     enable_pool(8)
+    # With many connections, requests wait for the pool instead of being refused.
+    connections.settings["default"]["OPTIONS"]["pool"]["timeout"] = 60
     gc.freeze()
     return found

@@ -1,30 +1,57 @@
-"""RESULTS.md and its chart."""
+"""One run of the benchmark: its amount of work, its limits, and RESULTS.md."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.measuring import Workload
-from benchmarks.stages import STAGES
+from benchmarks.installation import BenchmarkInstallation
+from benchmarks.load import Latencies, Workload
 from benchmarks.workloads import FLOOR, PLAIN, SERVICE
 
 PACKAGES = ("django", "djangorestframework", "psycopg", "orjson", "granian")
-COLORS = {SERVICE: "#2f6fb5", FLOOR: "#9aa5b1", PLAIN: "#d9822b"}
 INTRODUCTION = """# Benchmark results
 
 Written by `python -m benchmarks{option}`. {machine}
 
-Times are medians of single requests on one connection, with the tenth and ninetieth percentile. All contenders take
-turns in one run. [README.md](README.md) explains how each is measured.
-
-![Time of each workload](results.svg)
+Times are in milliseconds. All contenders take turns in one run. [README.md](README.md) explains how each is measured.
 """
+HOUR = 72_000
+"""Mixed requests in an hour: 20 a second, the load of a busy installation with 200 storages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The amount of work in a mode of the benchmark."""
+
+    requests: int
+    """Requests that each contender answers, for each number of connections."""
+    rounds: int = 8
+    plain_share: float = 1.0
+    """Part of the requests that plain DRF answers."""
+    mixed: int = 10_000
+    """Mixed requests for the memory of a worker."""
+    sizes: tuple[int, ...] = ()
+    """Sizes of larger storages, which are compared with the usual one."""
+    storages: tuple[int, ...] = ()
+    """Numbers of storages in an installation. The others are compared with the first."""
+    growth_requests: int = 30
+    soak: int = 0
+    """Mixed requests to 200 storages."""
+
+
+SCALES = {
+    "smoke": Scale(20, 1, 0.2, 200, sizes=(12_000, 14_000), storages=(1, 3), growth_requests=3),
+    "short": Scale(300, 2, 0.05, 500),
+    "usual": Scale(2_000, sizes=(100_000,), storages=(1, 100), soak=HOUR // 10),
+    "long": Scale(2_000, sizes=(100_000, 1_000_000), storages=(1, 100, 1_000), soak=HOUR // 10),
+    "soak": Scale(0, soak=HOUR),
+}
 
 
 @dataclass
@@ -43,13 +70,23 @@ class Report:
     def add(self, title: str, text: str) -> None:
         self.sections.append((title, text))
 
-    def write(self, workloads: Sequence[Workload], mode: str, folder: Path) -> None:
+    def write(self, mode: str, folder: Path) -> None:
         limits = table(["measurement", "limit", "measured", "met"], self.rows)
         text = INTRODUCTION.format(option="" if mode == "usual" else f" --{mode}", machine=machine())
         text += "".join(f"\n## {title}\n\n{body}" for title, body in [("Limits", limits), *self.sections])
-        (folder / "results.svg").write_text(chart(workloads), encoding="utf-8")
         (folder / "RESULTS.md").write_text(text, encoding="utf-8")
-        sys.stdout.write(f"Wrote {folder / 'RESULTS.md'}.\n")
+        sys.stdout.write(f"{text}\nWrote {folder / 'RESULTS.md'}.\n")
+
+
+@dataclass
+class Run:
+    scale: Scale
+    folder: Path
+    report: Report = field(default_factory=Report)
+    installation: BenchmarkInstallation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.installation = BenchmarkInstallation(self.folder)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -66,70 +103,39 @@ def machine() -> str:
 
 
 def workloads_table(workloads: Sequence[Workload]) -> str:
+    """Compare the medians on one connection."""
+
     def cells(workload: Workload) -> Iterable[str]:
         yield workload.title
+        found = workload.found
         for name in (SERVICE, FLOOR, PLAIN):
-            if name in workload.seconds:
-                low, high = (1000 * workload.percentile(name, percent) for percent in (10, 90))
-                yield f"{1000 * workload.median(name):.2f} ({low:.2f} to {high:.2f})"
-            else:
-                yield ""
-        yield f"{workload.ratio(SERVICE, FLOOR):.2f}" if FLOOR in workload.seconds else ""
-        yield f"{workload.ratio(PLAIN, SERVICE):.1f}" if PLAIN in workload.seconds else ""
+            yield f"{1000 * found[name].median:.2f}" if name in found else ""
+        yield f"{workload.ratio(SERVICE, FLOOR):.2f}" if FLOOR in found else ""
+        yield f"{workload.ratio(PLAIN, SERVICE):.1f}" if PLAIN in found else ""
 
-    head = ["workload", "service, ms", "floor, ms", "plain DRF, ms", "times the floor", "times as fast as plain DRF"]
+    head = ["workload", "service", "floor", "plain DRF", "times the floor", "times as fast as plain DRF"]
     return table(head, [list(cells(workload)) for workload in workloads])
 
 
-def stages_table(stages: Mapping[str, Mapping[str, float]]) -> str:
-    rows = []
-    for workload, seconds in stages.items():
-        numbers = [*(seconds.get(stage, 0) for stage in STAGES), sum(seconds.values())]
-        rows.append([workload, *(f"{1000 * number:.2f}" for number in numbers)])
-    return table(["workload", *STAGES, "together"], rows)
+def load_table(workloads: Sequence[Workload]) -> str:
+    def cells(workload: Workload, name: str, found: Latencies) -> Iterable[str]:
+        yield from (workload.title, str(workload.connections), name, f"{found.requests:,}", f"{found.throughput:.0f}")
+        yield from (f"{1000 * found.percentile(percent):.2f}" for percent in (50, 95, 99, 99.9))
+
+    head = ["workload", "connections", "contender", "requests", "a second", "p50", "p95", "p99", "p99.9"]
+    return table(head, [list(cells(each, *found)) for each in workloads for found in each.found.items()])
 
 
 def growth_table(workloads: Sequence[Workload]) -> str:
     """Show the time at the smallest size in milliseconds, and the times at the others as ratios to it."""
-    smallest, *larger = workloads[0].seconds
+    smallest, *larger = workloads[0].found
     rows = [
         [
             each.title,
-            f"{1000 * each.median(smallest):.2f} ms",
+            f"{1000 * each.found[smallest].median:.2f} ms",
             *(f"{each.ratio(size, smallest):.2f}" for size in larger),
         ]
         for each in workloads
     ]
-    return table(["workload", smallest, *larger], rows)
-
-
-def chart(workloads: Sequence[Workload]) -> str:
-    """Draw horizontal bars, one group for each workload, as multiples of the floor."""
-    left, width, row, gap, limit = 190, 520, 16, 14, 6.0
-    parts, y = [], 36
-    for place, (name, color) in enumerate(COLORS.items()):
-        x = left + 110 * place
-        parts.append(
-            f'<rect x="{x}" y="8" width="12" height="12" fill="{color}"/><text x="{x + 17}" y="18">{name}</text>'
-        )
-    for workload in workloads:
-        if FLOOR not in workload.seconds:
-            continue
-        parts.append(f'<text x="{left - 8}" y="{y + row}" text-anchor="end">{workload.title}</text>')
-        for name in (FLOOR, SERVICE, PLAIN):
-            if name in workload.seconds:
-                ratio = workload.ratio(name, FLOOR)
-                length = width * min(ratio, limit) / limit
-                label = f"{ratio:.1f}" + (" (bar cut off)" if ratio > limit else "")
-                parts.append(
-                    f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{row - 3}" fill="{COLORS[name]}"/>'
-                )
-                parts.append(f'<text x="{left + length + 5:.1f}" y="{y + row - 5}" class="small">{label}</text>')
-                y += row
-        y += gap
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 130} {y}" font-family="sans-serif"'
-        ' font-size="12"><title>Time of each workload, in multiples of the floor</title>'
-        "<style>.small{font-size:10px}text{fill:#333}</style>"
-        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
-    )
+    titled = [[each.title, *row] for each, row in zip(workloads, rows, strict=True)]
+    return table(["workload", smallest, *larger], titled)

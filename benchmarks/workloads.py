@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import cycle
 from urllib.parse import quote
 from uuid import UUID
 
 import orjson
 
 from benchmarks.filters import FILTERS, PAGE, STRIDE
-from benchmarks.http_client import TimedResponse, TimingClient
+from benchmarks.http_client import TimingClient, raw_request
 from benchmarks.installation import BYPASS_ROLE, COLLECTION, BenchmarkInstallation, BenchmarkServer
-from benchmarks.measuring import Send, Workload, checked
+from benchmarks.load import Contender, Workload
 
 SERVICE, FLOOR, PLAIN = "service", "floor", "plain DRF"
+CONNECTIONS = (1, 8, 64)
 ELEMENTS = 10_000
 READ = f"s{ELEMENTS}"
 WRITTEN = "written"
@@ -26,11 +27,13 @@ OURS, THEIRS = range(9_000, 9_200), range(9_200, 9_400)
 RELEASED = range(9_500, 9_990)
 """W6 makes and releases new versions of these."""
 PARTS = "$resources=attributes,related,children"
+WHOLE_LIST = "W7 whole list"
+PROCESS_KIND, TAG_KIND, TAGS = 3, 7, 50
 
 
-def process_id(number: int) -> str:
-    """Return the id of a generated process (see `elements.sample`)."""
-    return str(UUID(int=(3 << 64) + number))
+def sample_id(number: int, kind: int = PROCESS_KIND) -> str:
+    """Return the id of a generated element (see `elements.sample`)."""
+    return str(UUID(int=(kind << 64) + number))
 
 
 def spread(number: int, elements: int = ELEMENTS) -> int:
@@ -38,54 +41,68 @@ def spread(number: int, elements: int = ELEMENTS) -> int:
     return number * STRIDE % elements
 
 
-def new_scope() -> dict[str, dict[str, str]]:
-    return {"scope": {"1033": f"changed {random.random()}"}}  # noqa: S311  not a secret
+def changes(name: str) -> dict[str, dict[str, str]]:
+    return {name: {"1033": f"changed {random.random()}"}}  # noqa: S311  not a secret
 
 
 @dataclass(frozen=True)
-class StorageClient:
-    client: TimingClient
+class StorageRequests:
+    """Requests to the service about one storage."""
+
+    server: BenchmarkServer
     token: str
     key: str
     elements: int = ELEMENTS
 
-    @property
-    def api(self) -> str:
-        return f"/{COLLECTION}/{self.key}/_api"
+    def request(self, path: str, body: bytes | None = None) -> bytes:
+        return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", self.token, body)
 
-    @property
-    def view(self) -> str:
-        return f"{self.api}/rest/facets/processes/views/detail/elements"
+    def view(self, path: str, body: bytes | None = None, facet: str = "processes") -> bytes:
+        return self.request(f"rest/facets/{facet}/views/detail/elements{path}", body)
 
-    def page(self, number: int = 1, size: int = PAGE, more: str = "") -> TimedResponse:
-        return self.client.get(f"{self.view}?{PARTS}&$page={number}&$pageSize={size}{more}", self.token)
+    def page(self, number: int = 1, size: int = PAGE, more: str = "") -> bytes:
+        return self.view(f"?{PARTS}&$page={number}&$pageSize={size}{more}")
 
-    def filtered(self, text: str) -> TimedResponse:
+    def first_page(self, number: int) -> bytes:
+        return self.page()
+
+    def filtered(self, text: str) -> bytes:
         return self.page(more=f"&$filter={quote(text)}")
 
-    def search(self, title: str, number: int) -> TimedResponse:
-        """Send one of the filters of W5."""
+    def search(self, number: int, title: str) -> bytes:
+        """Return one of the filters of W5."""
         return self.filtered(FILTERS[title](number, self.elements))
 
-    def one(self, number: int) -> TimedResponse:
-        return self.client.get(f"{self.view}/{process_id(number % self.elements)}", self.token)
+    def one(self, number: int) -> bytes:
+        return self.view(f"/{sample_id(spread(number, self.elements))}")
 
-    def whole_list(self, keep_body: bool = True) -> TimedResponse:
-        return self.client.get(f"{self.view}?{PARTS}", self.token, keep_body)
+    def whole_list(self) -> bytes:
+        return self.view(f"?{PARTS}")
 
-    def update(self, number: int) -> TimedResponse:
-        body = {"elements": [{"id": process_id(OURS[number % len(OURS)]), "attributes": new_scope()}]}
-        return self.client.post(self.view, orjson.dumps(body), self.token)
+    def update(self, number: int) -> bytes:
+        element = {"id": sample_id(OURS[number % len(OURS)]), "attributes": changes("scope")}
+        return self.view("", orjson.dumps({"elements": [element]}))
 
-    def transitions(self, number: int) -> TimedResponse:
-        return self.client.get(f"{self.api}/release/{process_id(number % self.elements)}/transitions", self.token)
+    def update_tag(self, number: int) -> bytes:
+        """Return a change that needs no draft."""
+        element = {"id": sample_id(number % TAGS, TAG_KIND), "attributes": changes("name")}
+        return self.view("", orjson.dumps({"elements": [element]}), "tags")
 
-    def new_version(self, number: int) -> TimedResponse:
-        return self.client.post(f"{self.api}/release/{process_id(number)}/createversion", token=self.token)
+    def transitions(self, number: int) -> bytes:
+        return self.request(f"release/{sample_id(number % self.elements)}/transitions")
 
-    def release(self, number: int) -> TimedResponse:
-        path = f"{self.api}/release/{process_id(number)}/transitions/InProcessToReleased?ignoreWarnings=true"
-        return self.client.post(path, b"{}", self.token)
+    def new_version(self, number: int) -> bytes:
+        return self.request(f"release/{sample_id(number)}/createversion", b"")
+
+    def release(self, number: int) -> bytes:
+        path = f"release/{sample_id(number)}/transitions/InProcessToReleased?ignoreWarnings=true"
+        return self.request(path, b"{}")
+
+
+def storage_in(
+    installation: BenchmarkInstallation, server: BenchmarkServer, key: str, elements: int = ELEMENTS
+) -> StorageRequests:
+    return StorageRequests(server, installation.tokens[key], key, elements)
 
 
 @dataclass(frozen=True)
@@ -112,93 +129,95 @@ class Contenders:
         contenders.compare_responses()
         return contenders
 
-    def storage(self, key: str = READ, server: BenchmarkServer | None = None) -> StorageClient:
-        return StorageClient((server or self.service).client(), self.installation.tokens[key], key)
+    def storage(self, key: str = READ, server: BenchmarkServer | None = None) -> StorageRequests:
+        return storage_in(self.installation, server or self.service, key)
+
+    def of_floor(self, path: str, body: bytes | None = None) -> bytes:
+        return raw_request(self.floor.port, path, body=body)
 
     def make_drafts(self) -> None:
-        storage = self.storage(WRITTEN)
+        storage, client = self.storage(WRITTEN), TimingClient(self.service.port)
         for number in (*OURS, *THEIRS):
-            response = storage.new_version(number)
-            if response.status not in (200, 409):  # 409: an earlier run has made the draft
-                raise SystemExit(f"error: cannot create a draft: {response.body[:500]!r}")
+            client.send(storage.new_version(number), (200, 409))  # 409: an earlier run has made the draft
 
     def compare_responses(self) -> None:
         """Check that the floor sends the same bytes as the service; otherwise the comparison means nothing."""
-        storage, floor = self.storage(), self.floor.client()
-        for response, other in (
-            *((storage.page(number), floor.get(f"/list?page={number}&size=100")) for number in (1, 90)),
-            *((storage.one(number), floor.get(f"/{process_id(number)}")) for number in (0, 77, 5_000)),
-            (storage.whole_list(), floor.get("/all")),
+        storage, ours, theirs = self.storage(), TimingClient(self.service.port), TimingClient(self.floor.port)
+        for request, other in (
+            *((storage.page(number), f"/list?page={number}&size=100") for number in (1, 90)),
+            *((storage.one(number), f"/{sample_id(spread(number))}") for number in (0, 77, 5_000)),
+            (storage.whole_list(), "/all"),
         ):
-            if checked("service", response).body != checked("floor", other).body:
+            if ours.send(request).body != theirs.send(self.of_floor(other)).body:
                 raise SystemExit("error: the responses of floor and service differ; adapt benchmarks/floor.py")
 
+    def main_workloads(self, connections: int, plain_share: float) -> list[Workload]:
+        """Return W1, W2 and W3 for so many connections."""
+        storage, written = self.storage(), self.storage(WRITTEN)
 
-def workloads(contenders: Contenders) -> list[Workload]:
-    storage, written = contenders.storage(), contenders.storage(WRITTEN)
-    floor, plain = contenders.floor.client(), contenders.plain.client()
-    released = cycle(RELEASED)
+        def plain(path: str) -> bytes:
+            return raw_request(self.plain.port, path)
 
-    def floor_update(number: int) -> TimedResponse:
-        path = f"/{process_id(THEIRS[number % len(THEIRS)])}"
-        return floor.post(path, orjson.dumps({"attributes": new_scope()}))
+        def update_floor(number: int) -> bytes:
+            path = f"/{sample_id(THEIRS[number % len(THEIRS)])}"
+            return self.of_floor(path, orjson.dumps({"attributes": changes("scope")}))
 
-    def page_after_change(number: int) -> TimedResponse:
-        checked("change", written.update(number))
-        return written.page(1)
-
-    def new_version_and_release(_: int) -> TimedResponse:
-        """Leave the element as the next call expects it."""
-        number = next(released)
-        made = checked("new version", written.new_version(number))
-        response = written.release(number)
-        return replace(response, seconds=made.seconds + response.seconds)
-
-    def page(number: int) -> dict[str, Send]:
-        return {
-            SERVICE: lambda _: storage.page(number),
-            FLOOR: lambda _: floor.get(f"/list?page={number}&size=100"),
-            PLAIN: lambda _: plain.get(f"/elements/?page={number}"),
+        requests: dict[str, dict[str, Callable[[int], bytes]]] = {
+            "W1 list of 100": {
+                SERVICE: storage.first_page,
+                FLOOR: lambda _: self.of_floor("/list?page=1&size=100"),
+                PLAIN: lambda _: plain("/elements/?page=1"),
+            },
+            "W2 one element": {
+                SERVICE: storage.one,
+                FLOOR: lambda number: self.of_floor(f"/{sample_id(spread(number))}"),
+                PLAIN: lambda number: plain(f"/elements/{sample_id(spread(number))}/"),
+            },
+            "W3 update of one element": {SERVICE: written.update, FLOOR: update_floor},
         }
+        return [self._workload(title, each, connections, plain_share) for title, each in requests.items()]
 
-    one: dict[str, Send] = {
-        SERVICE: lambda number: storage.one(spread(number)),
-        FLOOR: lambda number: floor.get(f"/{process_id(spread(number))}"),
-        PLAIN: lambda number: plain.get(f"/elements/{process_id(spread(number))}/"),
-    }
-    whole: dict[str, Send] = {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: floor.get("/all")}
-    return [
-        Workload("W1 list of 100", page(1), 40, {PLAIN: 10}),
-        Workload("W2 one element", one, 120, {PLAIN: 8}),
-        Workload("W3 update of one element", {SERVICE: written.update, FLOOR: floor_update}, 40),
-        Workload("W4 page 90 of 100", page(90), 40, {PLAIN: 10}),
-        Workload("W1 after a change", {SERVICE: page_after_change}, 12),
-        *(Workload(f"W5 {title}", {SERVICE: partial(storage.search, title)}, 12) for title in FILTERS),
-        Workload("W6 list of transitions", {SERVICE: written.transitions}, 10),
-        Workload("W6 new version and release", {SERVICE: new_version_and_release}, 5),
-        Workload("W7 whole list", whole, 1),
-    ]
+    def other_workloads(self) -> dict[str, Workload]:
+        """Return those that are measured on one connection only, by title."""
+        storage, written = self.storage(), self.storage(WRITTEN)
+        requests: dict[str, dict[str, Callable[[int], bytes]]] = {
+            "W4 page 90 of 100": {
+                SERVICE: lambda _: storage.page(90),
+                FLOOR: lambda _: self.of_floor("/list?page=90&size=100"),
+            },
+            **{f"W5 {title}": {SERVICE: partial(storage.search, title=title)} for title in FILTERS},
+            "W6 list of transitions": {SERVICE: written.transitions},
+            WHOLE_LIST: {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: self.of_floor("/all")},
+        }
+        return {title: self._workload(title, each) for title, each in requests.items()}
+
+    def _workload(
+        self, title: str, requests: dict[str, Callable[[int], bytes]], connections: int = 1, plain_share: float = 1
+    ) -> Workload:
+        known = {SERVICE: (self.service, 1.0), FLOOR: (self.floor, 1.0), PLAIN: (self.plain, plain_share)}
+        contenders = {name: Contender(make, *known[name]) for name, make in requests.items()}
+        return Workload(title, contenders, connections)
 
 
-def mixed_requests(contenders: Contenders) -> Send:
-    """Send requests of all kinds: of twenty, two pages, a filter, an update, a list of transitions, single reads."""
-    storage, written = contenders.storage(), contenders.storage(WRITTEN)
+def mixed_requests(storages: Sequence[StorageRequests]) -> Callable[[int], bytes]:
+    """Return requests of all kinds, each to the next storage: of twenty, two pages, a filter, an update, a list of
+    transitions and single reads; of a thousand, a whole list."""
     titles = list(FILTERS)
 
-    def send(number: int) -> TimedResponse:
-        if number % 50 == 0:
-            storage.client.reconnect()
-            written.client.reconnect()
-        if number % 1_000 == 999:
-            return storage.whole_list(keep_body=False)
-        if number % 10 == 0:
-            return storage.page(1 + number // 10 % 90)
-        if number % 20 == 5:
-            return storage.search(titles[number // 20 % len(titles)], number)
-        if number % 20 == 11:
-            return written.update(number // 20)
-        if number % 20 == 17:
-            return written.transitions(number)
-        return storage.one(number * 7)
+    def request(number: int) -> bytes:
+        storage = storages[number % len(storages)]
+        # A number of storages with a common divisor would otherwise always get the same kind.
+        kind, turn = random.randrange(1_000), number // len(storages)  # noqa: S311  not a secret
+        if kind == 0:
+            return storage.whole_list()
+        if kind % 10 == 0:
+            return storage.page(1 + turn % (storage.elements // PAGE))
+        if kind % 20 == 5:
+            return storage.search(number, titles[turn % len(titles)])
+        if kind % 20 == 11:
+            return storage.update_tag(number)
+        if kind % 20 == 17:
+            return storage.transitions(number)
+        return storage.one(number)
 
-    return send
+    return request

@@ -39,7 +39,7 @@ class BareClient:
     left: dict[str, Counter[str]] = field(default_factory=dict)
     pieces: int = sys.maxsize
     """Pieces of a response that the client reads before it closes the connection."""
-    application: WSGIHandler = field(default_factory=WSGIHandler)
+    application: Any = field(default_factory=WSGIHandler)
 
     def generic(
         self,

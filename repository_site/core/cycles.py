@@ -21,7 +21,8 @@ class CycleMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        response._resource_closers.append(partial(_break_cycles, request))
+        closers = response._resource_closers  # type: ignore[attr-defined]  # the stubs lack it
+        closers.append(partial(_break_cycles, request))
         return response
 
 

@@ -37,6 +37,9 @@ THREADS = BODIES_AT_ONCE + 16
 # How long a connection may be idle. Longer than a proxy keeps one (nginx: 60 s): otherwise the proxy could send a
 # request into a connection that has just been closed here.
 IDLE_MILLISECONDS = 75_000
+# New objects until the garbage collector looks for reference cycles among them (D212), and how often it looks at older
+# ones.
+COLLECTOR_THRESHOLDS = (10_000, 20, 50)
 # A worker that has not loaded by then has failed, and the log says why.
 ANNOUNCE_SECONDS = 120
 
@@ -150,7 +153,7 @@ def worker_application() -> Callable[..., Any]:
     # Loaded modules stay. Keep the garbage collector from traversing them, which makes some requests slow.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
     return application
 
 

@@ -1,0 +1,138 @@
+"""Load from wrk: latencies and throughput of contenders that take turns.
+
+A slow moment of the machine affects all contenders, because they send in rounds of a few seconds each.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from benchmarks.http_client import TimingClient
+from benchmarks.installation import BenchmarkServer
+from repository_site.core.progress import with_progress
+
+SCRIPT = Path(__file__).with_name("load.lua")
+MOST_ROUNDS = 40
+REQUESTS = 2_000
+"""Different requests in a turn. A contender that answers more gets them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    request: Callable[[int], bytes]
+    """Returns the request with this number, which selects the element, page or filter."""
+    server: BenchmarkServer
+    share: float = 1.0
+    """A slow contender may answer a part of the requests only."""
+
+
+@dataclass
+class Latencies:
+    counts: Counter[int] = field(default_factory=Counter)
+    """Number of requests by microseconds."""
+    seconds: float = 0.0
+
+    @property
+    def requests(self) -> int:
+        return self.counts.total()
+
+    @property
+    def throughput(self) -> float:
+        return self.requests / self.seconds
+
+    @property
+    def median(self) -> float:
+        return self.percentile(50)
+
+    @property
+    def tail(self) -> float:
+        """The 99th percentile, in medians."""
+        return self.percentile(99) / self.median
+
+    def percentile(self, percent: float) -> float:
+        """Return the seconds in which this part of all requests was answered."""
+        left = math.ceil(self.requests * percent / 100)
+        for microseconds in sorted(self.counts):
+            left -= self.counts[microseconds]
+            if left <= 0:
+                return microseconds / 1_000_000
+        raise ValueError("nothing was measured")
+
+
+@dataclass
+class Workload:
+    title: str
+    contenders: Mapping[str, Contender]
+    connections: int = 1
+    found: dict[str, Latencies] = field(default_factory=dict)
+
+    def measure(self, requests: int, rounds: int) -> None:
+        """Let each contender answer at least so many requests."""
+        wanted = {name: requests * each.share for name, each in self.contenders.items()}
+        # Two workers answer twice as many requests as one.
+        seconds = {
+            name: math.ceil(wanted[name] / rounds * warm_up(each) / min(self.connections, 2))
+            for name, each in self.contenders.items()
+        }
+        self.found = {name: Latencies() for name in self.contenders}
+        names = list(self.contenders)
+        for turn in range(MOST_ROUNDS):
+            # The order rotates, so that no contender always follows the same other one.
+            names = names[1:] + names[:1]
+            waiting = [name for name in names if turn < rounds or self.found[name].requests < wanted[name]]
+            for name in waiting:
+                send_load(self.contenders[name], self.connections, seconds[name], turn, self.found[name])
+
+    def ratio(self, name: str, to: str) -> float:
+        return self.found[name].median / self.found[to].median
+
+    def throughput_ratio(self, name: str, to: str) -> float:
+        return self.found[name].throughput / self.found[to].throughput
+
+
+def measure(title: str, workloads: Sequence[Workload], requests: int, rounds: int) -> None:
+    for workload in with_progress(workloads, title, len(workloads)):
+        workload.measure(requests, rounds)
+
+
+def send_requests(title: str, contender: Contender, connections: int, requests: int) -> Latencies:
+    """Send at least so many requests, whatever they measure."""
+    found = Latencies()
+    for turn in with_progress(count(), title):
+        send_load(contender, connections, 5, turn, found)
+        if found.requests >= requests:
+            break
+    return found
+
+
+def warm_up(contender: Contender) -> float:
+    """Send requests with negative numbers, which are not measured, and return the seconds of the fastest."""
+    client = TimingClient(contender.server.port)
+    return min(client.send(contender.request(number)).seconds for number in range(-3, 0))
+
+
+def send_load(contender: Contender, connections: int, seconds: int, turn: int, found: Latencies) -> None:
+    """Add what wrk measures in these seconds. Each turn has requests of its own."""
+    with NamedTemporaryFile() as file:
+        for number in range(turn * REQUESTS, (turn + 1) * REQUESTS):
+            request = contender.request(number)
+            file.write(b"%d %s" % (len(request), request))
+        file.flush()
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "120s", "-s", str(SCRIPT)]
+        address = f"http://127.0.0.1:{contender.server.port}"
+        done = subprocess.run([*command, address, "--", file.name], capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"error: wrk ended with {done.returncode}: {done.stderr.decode()}")
+    result = json.loads(done.stdout.splitlines()[-1])
+    if result["failed"]:
+        raise SystemExit(f"error: {result['failed']} requests failed, such as {request[:300]!r}")
+    found.counts.update(dict(result["counts"]))
+    found.seconds += result["seconds"]
