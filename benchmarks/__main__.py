@@ -78,10 +78,9 @@ def measure_load(run: Run, contenders: Contenders) -> None:
     add_load_limits(run, main, others)
     size = len(TimingClient(contenders.service.port).send(contenders.storage().whole_list()).body) / MEGABYTE
     speeds = f"{size / whole.found[SERVICE].median:.1f} MB/s, the floor {size / whole.found[FLOOR].median:.1f} MB/s"
-    text = f"Medians on one connection.\n\n{report.workloads_table([*main[1], *others.values()])}\n"
-    text += f"{sequences(contenders, scale.rounds)}The whole list is {size:.1f} MB: {speeds}.\n"
+    text = report.load_table([*(each for workloads in main.values() for each in workloads), *others.values()])
+    text += f"\n{sequences(contenders, scale.rounds)}The whole list is {size:.1f} MB: {speeds}.\n"
     run.report.add("Workloads", text)
-    run.report.add("Load", report.load_table([each for workloads in main.values() for each in workloads]))
 
 
 def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str, Workload]) -> None:
@@ -99,6 +98,10 @@ def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str,
         for each in main[connections]:
             title = f"{each.title}, {connections} connections: p99, in medians"
             limit(title, each.found[SERVICE].tail, most=most)
+    failed = sum(
+        each.found[SERVICE].failed for each in (*(one for each in main.values() for one in each), *others.values())
+    )
+    limit("Requests to the service that failed", failed, most=0)
     for each, least in zip(main[8], (1.0, 0.4, 0.35), strict=True):
         title = f"{each.title}, 8 connections: throughput, in that of the floor"
         limit(title, each.throughput_ratio(SERVICE, FLOOR), least=least)

@@ -152,5 +152,6 @@ def measure_soak(run: Run) -> None:
         peak = server.peak_memory()
     title = f"Memory of a worker over {run.scale.soak:,} mixed requests to {SOAK_STORAGES} storages"
     run.report.limit(title, peak, most=250, unit=" MB")
+    run.report.limit("Requests of the soak that failed", sent.failed, most=0)
     speed = f"{sent.throughput:.0f} a second on {SOAK_CONNECTIONS} connections"
     run.report.add("Soak", f"{sent.requests:,} requests, {speed}. The largest worker had at most {peak:.0f} MB.\n")

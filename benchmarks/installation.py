@@ -18,7 +18,6 @@ import orjson
 import psutil
 import psycopg
 
-from benchmarks.http_client import TimingClient
 from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.environment import PROJECT_DIR
 
@@ -143,15 +142,8 @@ class BenchmarkServer:
             time.sleep(0.05)
         sys.exit("error: a server does not accept connections; see servers.log in the folder of the benchmark")
 
-    def client(self) -> TimingClient:
-        return TimingClient(self.port)
-
     def workers(self) -> list[psutil.Process]:
         return [each for each in psutil.Process(self.process.pid).children() if "python" in each.name()]
-
-    def memory(self) -> float:
-        """Return the resident memory of the largest worker, in MB."""
-        return max(worker.memory_info().rss for worker in self.workers()) / MEGABYTE
 
     def forget_peak_memory(self) -> None:
         for worker in self.workers():

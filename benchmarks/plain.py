@@ -159,6 +159,6 @@ def application() -> Callable[..., Any]:
     found = get_wsgi_application()
     enable_pool(8)
     # With many connections, requests wait for the pool instead of being refused.
-    connections.settings["default"]["OPTIONS"]["pool"]["timeout"] = 60
+    connections.settings["default"]["OPTIONS"]["pool"]["timeout"] = 600
     gc.freeze()
     return found
