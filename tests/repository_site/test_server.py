@@ -18,8 +18,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from repository_site.core.cores import cores_for, free_core, keep_to
+from repository_site.core.ports import Bind
 from repository_site.management.commands.serve import default_workers
-from repository_site.operations.server import Bind
 from tests.faults.installation import wait_for
 from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
