@@ -9,6 +9,9 @@ from itertools import takewhile
 
 
 def main() -> None:
+    # structlog imports these development tools where they are installed. No command uses them.
+    for name in ("rich", "greenlet"):
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # Python's own mark of a blocked module
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "repository_site.settings")
     command, *arguments = sys.argv[1:] or ["help"]
     options = set(takewhile(lambda argument: argument != "--", arguments))
@@ -37,9 +40,6 @@ def show_help(command: str) -> bool:
 def run_command() -> None:
     # What is loaded during the start stays, so collecting garbage would only take time. The command line enables it.
     gc.disable()
-    # structlog imports these development tools where they are installed. No command uses them.
-    for name in ("rich", "greenlet"):
-        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # Python's own mark of a blocked module
     from repository_site.core.command_line import RepositoryCommandLine
 
     RepositoryCommandLine(sys.argv).execute()

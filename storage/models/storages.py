@@ -77,7 +77,7 @@ class Storage(models.Model):
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,
-        help_text="Renewed by the database with every change of the type configuration; read-only for code.",
+        help_text="The database increments it with every change of the type configuration; read-only for code.",
     )
     created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 

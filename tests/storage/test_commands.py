@@ -260,7 +260,7 @@ def test_an_interrupt_is_reported_in_one_line(storage: Storage, monkeypatch: pyt
 
 def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([None, storage])
-    monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
+    monkeypatch.setattr("storage.tenancy.contexts.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
     assert (out, err) == (f"{storage.id}\n", "acme/handbook already exists.\n")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from storage.models import Storage, StorageSize
 
 # Smaller tables are not reported: PostgreSQL reads them as a whole anyway.
 WORTH = 10_000
@@ -34,8 +35,6 @@ def sizes(look: Look) -> Iterator[Finding]:
 
 
 def _storages(look: Look) -> Finding:
-    from storage.models import Storage, StorageSize
-
     count, measured = Storage.objects.count(), StorageSize.objects.count()
     if measured < count:
         return warning(
