@@ -65,9 +65,9 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.access.tokens import issue_token
-        from storage.tenancy.contexts import find_context
+        from storage.tenancy.contexts import context_at
 
-        context = find_context(options["collection"], options["storage"])
+        context = context_at(options["collection"], options["storage"])
         zone = ZoneInfo(context.storage.time_zone if context.storage else settings.DEFAULT_TIME_ZONE)
         end: datetime | None = options["valid_until"]
         if end is not None and end.tzinfo is None:

@@ -28,11 +28,11 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.models import Storage
-        from storage.tenancy.contexts import find_context
+        from storage.tenancy.contexts import context_at
 
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
-            find_context(options["collection"], ADMINISTRATION_KEY)
+            context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
         rows = [_row(storage) for storage in storages]
         if options["json"]:

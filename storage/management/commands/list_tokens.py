@@ -34,9 +34,9 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.access.tokens import tokens_of
-        from storage.tenancy.contexts import find_context
+        from storage.tenancy.contexts import context_at
 
-        context = find_context(options["collection"], options["storage"])
+        context = context_at(options["collection"], options["storage"])
         now = timezone.now()
         rows = [_row(token, now) for token in tokens_of(context)]
         if options["json"]:

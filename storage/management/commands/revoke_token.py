@@ -26,8 +26,8 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.access.tokens import find_token, revoke_token
-        from storage.tenancy.contexts import find_context
+        from storage.tenancy.contexts import context_at
 
-        token = find_token(find_context(options["collection"], options["storage"]), options["token"])
+        token = find_token(context_at(options["collection"], options["storage"]), options["token"])
         changed = revoke_token(token)
         self.stderr.write(f"{token.name} ({token.id}) {'is revoked' if changed else 'was already revoked'}.")

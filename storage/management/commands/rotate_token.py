@@ -55,9 +55,9 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.access.rotation import end_old_value, rotate_token
         from storage.access.tokens import find_token
-        from storage.tenancy.contexts import find_context
+        from storage.tenancy.contexts import context_at
 
-        token = find_token(find_context(options["collection"], options["storage"]), options["token"])
+        token = find_token(context_at(options["collection"], options["storage"]), options["token"])
         named = f"{token.name} ({token.id})"
         if options["end_old"]:
             ended = end_old_value(token)
