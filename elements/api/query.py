@@ -56,7 +56,7 @@ class Query:
                 self.problems.append(f"{name} is given more than once; send it once.")
 
     def misspelling(self, name: str) -> str | None:
-        """Return what is wrong with an unknown name: its letter case, a forgotten `$`, or a `$` parameter (D54)."""
+        """Return what is wrong with an unknown name: its letter case, its missing `$`, or its `$` (D54, D170)."""
         shown, folded = printable(name, 40), name.lower()
         for known in self.allowed:
             if known.lower() == folded:

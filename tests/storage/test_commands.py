@@ -282,7 +282,7 @@ def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, mon
         ("demo --bind 127.0.0.1:abc", "expected HOST:PORT"),
         (
             "issue_token acme handbok --name t --role viewer",
-            "There is no storage acme/handbok; similar: acme/handbook. List storages: manage.py list_storages",
+            "There is no storage acme/handbok; similar: acme/handbook, rival/handbook. List storages: manage.py list_storages",
         ),
         (
             "issue_token acm _admin --name t --role administrator",
