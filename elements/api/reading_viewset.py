@@ -24,9 +24,9 @@ from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.content_state import content_state, milestone_before, total_of
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Milestone, Selection
-from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType

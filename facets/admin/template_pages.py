@@ -19,8 +19,8 @@ from facets.admin.drafting.admin_mixin import may_edit
 from facets.admin.drafting.row_links import change_address
 from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
 from facets.blueprint.differences import BlueprintDifference, find_differences
+from facets.changing.blueprint_checks import check_blueprint
 from facets.changing.changes import find_obstacles, rewrite_configuration
-from facets.changing.checking import check_blueprint
 from facets.changing.comparing import ComparedEntry, entries, take_over, template_of
 from facets.models.base import ConfigurationModel
 from facets.template_format.exporting import export_template

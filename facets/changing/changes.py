@@ -17,7 +17,7 @@ from psycopg.errors import QueryCanceled
 
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.differences import BlueprintDifference, describe_differences, find_differences, hazards
-from facets.changing.checking import check_blueprint
+from facets.changing.blueprint_checks import check_blueprint
 from facets.extension import facets_extensions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_rows

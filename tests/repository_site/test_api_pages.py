@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from repository_site.api_document.document import openapi_document
-from repository_site.api_document.pages import POLICY
+from repository_site.api_document.document_page import POLICY
 from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
 from storage.models.roles import Role

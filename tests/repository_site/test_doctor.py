@@ -23,9 +23,9 @@ from django.utils import timezone
 from pytest_django import Settings as ChangedSettings
 
 from repository_site.operations.doctor import CHECKS, examine, growth, worst
-from repository_site.operations.doctor.configuration import entropy, judge_disk
 from repository_site.operations.doctor.database import judge_clock, judge_connections
 from repository_site.operations.doctor.findings import HealthFinding, Level, Look
+from repository_site.operations.doctor.installation import entropy, judge_disk
 from storage.models import LifecycleRun, Storage, StorageSize
 from tests.server_process import free_port, manage
 

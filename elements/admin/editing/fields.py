@@ -20,8 +20,8 @@ from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import OfficeLabels
 from elements.presentation.labels import Named
 from elements.reading.assembly.projection import DERIVED
-from elements.writing.changes import VALIDITY
 from elements.writing.inputs import SERVER_CONTEXTS
+from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property
 from storage.localisation.cultures import INVARIANT_CULTURE

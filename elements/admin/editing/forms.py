@@ -23,9 +23,9 @@ from elements.presentation.labels import Named
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
-from elements.writing.changes import VALIDITY
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
+from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Problem
 from repository_site.core.rest.datetimes import wire_datetime

@@ -12,15 +12,15 @@ from psycopg.errors import UndefinedColumn, UndefinedTable
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
-from repository_site.operations.doctor import configuration, database, growth, indexes, schedule
+from repository_site.operations.doctor import database, growth, indexes, installation, schedule
 from repository_site.operations.doctor.findings import Check, HealthFinding, Level, Look, error, warning
 
 CHECKS: tuple[Check, ...] = (
-    Check("versions", "release, Python, Django, and packages as in requirements.txt", configuration.versions, False),
-    Check("settings", "debug mode, public address, hosts, proxies, https", configuration.settings_as_set, False),
-    Check("secret key", "strength, and permissions of its file", configuration.secret_key, False),
-    Check("data folder", "writable, with enough free space", configuration.data_folder, False),
-    Check("server", "a running server is ready (only with --url)", configuration.server, False),
+    Check("versions", "release, Python, Django, and packages as in requirements.txt", installation.versions, False),
+    Check("settings", "debug mode, public address, hosts, proxies, https", installation.settings_as_set, False),
+    Check("secret key", "strength, and permissions of its file", installation.secret_key, False),
+    Check("data folder", "writable, with enough free space", installation.data_folder, False),
+    Check("server", "a running server is ready (only with --url)", installation.server, False),
     Check("database", "reachable, of a supported version, in UTF-8", database.server_version),
     Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", database.role),
     Check("tenancy", "row-level security and composite keys on every tenant table", database.tenancy),
