@@ -11,7 +11,7 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from repository_site.api_document.document import document_bytes
-from repository_site.api_document.pages import POLICY, reference_page
+from repository_site.api_document.document_page import POLICY, reference_page
 from repository_site.core.rest.rendering import HTML_TYPE, JSON_TYPE
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from repository_site.api_document.document import openapi_document
-from repository_site.api_document.pages import POLICY
+from repository_site.api_document.document_page import POLICY
 from repository_site.dashboard import landing
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.models.roles import Role

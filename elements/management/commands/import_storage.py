@@ -51,7 +51,7 @@ class Command(RepositoryCommand):
         )
 
     def _refuse(self, problem: Invalid, path: str | None) -> NoReturn:
-        from elements.transfer.problems import summarize
+        from elements.transfer.problem_summary import summarize
 
         shown = list(summarize(problem.details))
         for text in shown:

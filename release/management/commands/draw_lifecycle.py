@@ -46,7 +46,7 @@ class Command(RepositoryCommand):
         parser.add_argument("--into", metavar="FILE", help="write the diagram between the marks of this page")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from release.drawing import describe_states, draw_cycle
+        from release.cycle_diagrams import describe_states, draw_cycle
 
         blueprint = self._blueprint(options["template"], options["storage"])
         if not blueprint.cycles:

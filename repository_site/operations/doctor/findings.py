@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthFinding:
     """`examine` adds the name of the check. `advice` is the next step; it is empty for the level ok."""
 
     check: str
@@ -44,19 +44,19 @@ class Check:
     """Module of this folder and function, such as database.role."""
     needs_database: bool = True
 
-    def look(self, look: Look) -> Iterator[Finding]:
+    def look(self, look: Look) -> Iterator[HealthFinding]:
         module, function = self.place.split(".")
-        found: Iterator[Finding] = getattr(import_module(f"{__package__}.{module}"), function)(look)
+        found: Iterator[HealthFinding] = getattr(import_module(f"{__package__}.{module}"), function)(look)
         return found
 
 
-def ok(text: str) -> Finding:
-    return Finding("", Level.OK, text)
+def ok(text: str) -> HealthFinding:
+    return HealthFinding("", Level.OK, text)
 
 
-def warning(text: str, advice: str) -> Finding:
-    return Finding("", Level.WARNING, text, advice)
+def warning(text: str, advice: str) -> HealthFinding:
+    return HealthFinding("", Level.WARNING, text, advice)
 
 
-def error(text: str, advice: str) -> Finding:
-    return Finding("", Level.ERROR, text, advice)
+def error(text: str, advice: str) -> HealthFinding:
+    return HealthFinding("", Level.ERROR, text, advice)
