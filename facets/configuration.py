@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from facets.blueprint.cycles import Category, ReleaseCycle, Transition
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
 from facets.rows.reading import read_rows
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import look_up
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import similar_names
 from storage.localisation.cultures import CultureSet
@@ -198,7 +198,7 @@ def configuration_of(storage: Storage) -> Configuration:
 
 def settled_configuration(storage: Storage) -> Configuration:
     """Return the current configuration, and prevent changes to it until the transaction ends."""
-    found = fetch("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
+    found = look_up("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
     if not found:
         raise NotFound(_("There is no storage at this address."))
     storage.configuration_revision = found[0][0]

@@ -85,7 +85,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "repository_site.core.cycles.CycleMiddleware",
+    "repository_site.core.reference_cycles.ReferenceCycleMiddleware",
     "repository_site.operations.metrics.requests.RequestCountMiddleware",
     "repository_site.core.middleware.RequestLogMiddleware",
     "repository_site.core.policies.PolicyMiddleware",
@@ -112,7 +112,7 @@ if TRACES:
 
 TEMPLATES = [
     {
-        "BACKEND": "repository_site.core.templates.CycleFreeTemplates",
+        "BACKEND": "repository_site.core.page_templates.CycleFreeTemplates",
         "DIRS": [PROJECT_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from facets.blueprint.cycles import EVER_PUBLISHED
 from repository_site.core.database.base import Row
-from repository_site.core.database.statements import Question, ask, id_array, look_up
+from repository_site.core.database.statements import Question, ask, id_array, look_up, text_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,12 @@ def references_of(versions: Collection[str], contexts: Collection[str] | None) -
 
     if not versions or (contexts is not None and not contexts):
         return Question("", (), understand)
-    only = "" if contexts is None else " AND r.context = ANY(%s)"
+    only = "" if contexts is None else " AND r.context = ANY(%s::text[])"
     sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
         WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants
-    return Question(sql, [id_array(versions)] if contexts is None else [id_array(versions), list(contexts)], understand)
+    return Question(
+        sql, [id_array(versions)] if contexts is None else [id_array(versions), text_array(contexts)], understand
+    )
 
 
 Children = dict[str, list[Identity]]
@@ -244,12 +246,12 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
 
     if not elements:
         return Question("", (), understand)
-    parameters: list[object] = [sorted(EVER_PUBLISHED), id_array(elements)]
+    parameters: list[object] = [text_array(sorted(EVER_PUBLISHED)), id_array(elements)]
     visible = ""
     if not audience.sees_drafts:
         visible = " AND v.id = ANY(%s::uuid[])"
         parameters.append(id_array(row.published for row in elements.values() if row.published))
-    released = "v.released_on IS NOT NULL OR v.category = ANY(%s)"
+    released = "v.released_on IS NOT NULL OR v.category = ANY(%s::text[])"
     sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
         FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
         ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants

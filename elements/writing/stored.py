@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from elements.reading import rows
 from elements.reading.rows import VersionRow
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import fetch, id_array, look_up
 
 
 class StoredElement(NamedTuple):
@@ -70,7 +70,7 @@ def lock_elements(
         _hold_diagrams(wanted_elements, living_in_diagrams)
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
         FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
-    found = {row[0]: StoredElement(*row) for row in fetch(sql, [sorted(wanted_elements)])}
+    found = {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
     read = rows.read_versions(wanted)
     drawn_in = _drawn_in(found)
@@ -97,7 +97,7 @@ def lock_targets(
     strength = "UPDATE" if to_delete else "KEY SHARE"
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text FROM elements_element e
         WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
-    found = {row[0]: ReferenceTarget(*row) for row in fetch(sql, [sorted(wanted)])}
+    found = {row[0]: ReferenceTarget(*row) for row in look_up(sql, [id_array(wanted)])}
     return found | {version: found[element] for version, element in owners.items() if element in found}
 
 
@@ -105,7 +105,7 @@ def elements_of(versions: Collection[str]) -> dict[str, str]:
     """Return the element of each version. A separate statement, as row-level security keeps a sub-select from using
     the index."""
     sql = "SELECT v.id::text, v.element_id::text FROM elements_elementversion v WHERE v.id = ANY(%s::uuid[])"
-    return dict(fetch(sql, [list(versions)])) if versions else {}
+    return dict(look_up(sql, [id_array(versions)])) if versions else {}
 
 
 def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
@@ -113,7 +113,7 @@ def _drawn_in(elements: Collection[str]) -> dict[str, list[Diagram]]:
     if elements:
         sql = """SELECT DISTINCT s.element_id::text, v.id::text, v.state, v.category FROM elements_shape s
             JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = ANY(%s::uuid[])"""
-        for element, *diagram in fetch(sql, [list(elements)]):
+        for element, *diagram in look_up(sql, [id_array(elements)]):
             found.setdefault(element, []).append(Diagram(*diagram))
     return found
 
@@ -129,7 +129,7 @@ def _hold_diagrams(elements: Collection[str], living_in_diagrams: Sequence[str])
     sql = """SELECT DISTINCT s.element_id::text, v.element_id::text FROM elements_shape s
         JOIN elements_element e ON e.id = s.element_id JOIN elements_elementversion v ON v.id = s.version_id
         WHERE s.element_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
-    drawn = fetch(sql, [sorted(elements), list(living_in_diagrams)])
+    drawn = look_up(sql, [id_array(elements), id_array(living_in_diagrams)])
     if drawn:
         others = {*elements} - {element for element, _ in drawn}
         strength = "NO KEY UPDATE" if others else "SHARE"

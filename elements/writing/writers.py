@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from elements.permissions import CHANGING, Permission, granted_to, needs_permission
 from elements.writing.history import Author
 from facets.configuration import Configuration, settled_configuration
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Forbidden
 from storage.access.callers import Caller
 from storage.models import Storage
@@ -50,4 +50,4 @@ def _caller_element(caller: Caller) -> UUID | None:
     if caller.element_id is None:
         return None
     sql = "SELECT id FROM elements_element WHERE id = %s FOR KEY SHARE"
-    return caller.element_id if fetch(sql, [caller.element_id]) else None
+    return caller.element_id if look_up(sql, [caller.element_id]) else None

@@ -80,8 +80,7 @@ class AttributeWriter:
         if name == derived.AUTHOR_NOTE:
             return lambda row: note
         if name in MOMENTS:
-            moment = MOMENTS[name]
-            return lambda row: moments.write(moment(row))
+            return moments.writer(MOMENTS[name])
         derivation = DERIVATIONS[name]
 
         def derive(row: VersionRow) -> Values | None:
@@ -103,12 +102,16 @@ class MomentWriter:
         self._last: datetime | None = None
         self._written: Values = {}
 
-    def write(self, instant: datetime | None) -> Values | None:
-        if instant is None:
-            return None
-        if instant != self._last:
-            self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self._zone)}
-        return self._written
+    def writer(self, moment: Callable[[VersionRow], datetime | None]) -> Derive:
+        def write(row: VersionRow) -> Values | None:
+            instant = moment(row)
+            if instant is None:
+                return None
+            if instant != self._last:
+                self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self._zone)}
+            return self._written
+
+        return write
 
 
 def _page_addresses(addresses: Addresses, shown: TypeProjection, ending: str) -> Values:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -121,6 +120,28 @@ class MeasuredCursor(CursorWrapper):
         return answer
 
 
+class Preparing:
+    """Lets the driver prepare a statement that is sent a second time.
+
+    Not for all statements: it would keep the last hundred of those with values in their texts. Not a generator: every
+    request enters this several times.
+    """
+
+    __slots__ = ("wrapper",)
+
+    def __init__(self, wrapper: DatabaseWrapper) -> None:
+        self.wrapper = wrapper
+
+    def __enter__(self) -> None:
+        if self.wrapper.connection is None:
+            self.wrapper.ensure_connection()
+        self.wrapper.connection.prepare_threshold = 1
+
+    def __exit__(self, *error: object) -> None:
+        if self.wrapper.connection is not None:
+            self.wrapper.connection.prepare_threshold = None
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
@@ -211,19 +232,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self._preparing(), self.cursor() as cursor:
             cursor.execute(_never_seen(self.ops.savepoint_rollback_sql(sid)))
 
-    @contextmanager
-    def _preparing(self) -> Iterator[None]:
-        """Let the driver prepare a statement that is sent a second time.
-
-        Not for all statements: it would keep the last hundred of those with values in their texts.
-        """
-        self.ensure_connection()
-        self.connection.prepare_threshold = 1
-        try:
-            yield
-        finally:
-            if self.connection is not None:
-                self.connection.prepare_threshold = None
+    def _preparing(self) -> Preparing:
+        return Preparing(self)
 
     def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None) -> list[list[Row]]:
         with self._preparing():

@@ -94,6 +94,12 @@ class Inquiry:
             meanwhile()
 
 
+def text_array(texts: Iterable[str]) -> str:
+    """Return the texts as one value for `%s::text[]`, which is faster than a list, too."""
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+
+
 def id_array(ids: Iterable[str]) -> str:
     """Return the ids as one value for `%s::uuid[]`. The driver would need a hundred times as long for a list."""
     return "{" + ",".join(ids) + "}"

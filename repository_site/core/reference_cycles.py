@@ -16,7 +16,7 @@ from repository_site.core.middleware import Middleware
 REFER_TO_REQUEST = ("user", "auser", "_messages")
 
 
-class CycleMiddleware(Middleware):
+class ReferenceCycleMiddleware(Middleware):
     """Works when the response is closed, because a streamed response may use the request until then."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
