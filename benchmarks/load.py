@@ -130,6 +130,7 @@ def send_load(contender: Contender, connections: int, seconds: int, turn: int, f
         command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "120s", "-s", str(SCRIPT)]
         address = f"http://127.0.0.1:{contender.server.port}"
         done = subprocess.run([*command, address, "--", file.name], capture_output=True, check=False)
+    contender.server.wait_until_idle()
     if done.returncode:
         raise SystemExit(f"error: wrk ended with {done.returncode}: {done.stderr.decode()}")
     result = json.loads(done.stdout.splitlines()[-1])
