@@ -78,9 +78,9 @@ class Workload:
     def measure(self, requests: int, rounds: int) -> None:
         """Let each contender answer at least so many requests."""
         wanted = {name: requests * each.share for name, each in self.contenders.items()}
-        # Two workers answer twice as many requests as one.
+        # Two workers answer twice as many requests as one. A round is long enough for two requests of each connection.
         seconds = {
-            name: math.ceil(wanted[name] / rounds * warm_up(each) / min(self.connections, 2))
+            name: math.ceil(max(wanted[name] / rounds, 2 * self.connections) * warm_up(each) / min(self.connections, 2))
             for name, each in self.contenders.items()
         }
         self.found = {name: Latencies() for name in self.contenders}
