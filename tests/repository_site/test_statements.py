@@ -11,7 +11,7 @@ from django.db import DatabaseError, NotSupportedError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from repository_site.core.database.base import KEPT, MOST_HELD, DatabaseWrapper, watch_trips
-from repository_site.core.database.statements import Inquiry, Question, ask, look_up
+from repository_site.core.database.statements import Inquiry, Question, ask, look_up, text_array
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
@@ -194,3 +194,10 @@ def test_large_results_are_not_kept() -> None:
     assert not hasattr(database.connection, KEPT)
     assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
     assert len(getattr(database.connection, KEPT)) == 2
+
+
+@pytest.mark.django_db
+def test_a_text_array_keeps_all_characters() -> None:
+    texts = ["plain", "a,b", 'a "quoted" one', "back\\slash", "{braces}", "", "NULL", "Prüfung"]
+    assert look_up("SELECT %s::text[]", [text_array(texts)]) == [(texts,)]
+    assert look_up("SELECT %s::text[]", [text_array([])]) == [([],)]
