@@ -127,6 +127,7 @@ class _DrawingDecision:
         self.targets = targets
         self.findings = findings
         self.attributes = AttributeRules(self.configuration, writer.zone, findings)
+        self.rights = Rights(writer, diagram.stored)
         self.changes: list[PlannedChange] = []
 
     def element(self, reference: ReferenceInput) -> str:
@@ -155,7 +156,7 @@ class _DrawingDecision:
         if not type.lives_in_diagrams and self.type.key not in type.parents:
             text = f"a new {type.key} cannot be placed below a {self.type.key}; name the id of an existing one"
             raise invalid(place, text)
-        change = described_change(self.writer, self.attributes, reference, type)
+        change = described_change(self.writer, self.attributes, self.rights, self.findings, reference, type)
         change.move(self.owner.element)
         change.is_hidden = type.lives_in_diagrams and self.type.is_versioned
         self.changes.append(change)
