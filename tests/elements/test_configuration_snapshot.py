@@ -46,7 +46,8 @@ def busy(tmp_path: Path) -> Iterator[Storage]:
 @pytest.fixture
 def grow(busy: Storage, tmp_path: Path) -> Callable[[], None]:
     """Return a function that adds the type crate and one element of it, once, as another process would."""
-    lines, done = write(tmp_path / "lines.ndjson", line(1, "crate", "people")), []
+    lines = write(tmp_path / "lines.ndjson", line(1, "crate", "people"))
+    done: list[bool] = []
 
     def work() -> None:
         storage = Storage.objects.get(pk=busy.pk)

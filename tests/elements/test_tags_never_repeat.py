@@ -105,7 +105,7 @@ def test_revisions_do_not_count(tags: Storage) -> None:
         with tenant_scope(tags), connection.cursor() as cursor:
             cursor.execute("UPDATE facets_facet SET position = position")
             cursor.execute("UPDATE elements_elementversion SET revision = DEFAULT")
-            found.append(ElementVersion.objects.get(element=TAG).revision)
+            found.append(ElementVersion.objects.get(element_id=TAG).revision)
         found.append(Storage.objects.get(pk=tags.pk).configuration_revision)
     assert len(set(found)) == 6
     assert min(abs(one - other) for index, one in enumerate(found) for other in found[:index]) > 1000
