@@ -126,8 +126,8 @@ class Gateway:
             disconnected.cancel()
 
     def wait(self, awaitable: Any) -> Any:
-        """Return the result of a call to the server. Most bodies have arrived with their headers: looking a few times is
-        then faster than a trip through the event loop."""
+        """Return the result of a call to the server. Most bodies have arrived with their headers: looking a few times
+        is then faster than a trip through the event loop."""
         for pause in PAUSES if hasattr(awaitable, "done") else ():
             time.sleep(pause)
             if awaitable.done():
