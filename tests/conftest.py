@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
+from django.urls import get_resolver
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
@@ -24,6 +28,8 @@ from tests.factories import StorageFactory
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
+QUICK = "not long and not fault"
+NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 
 @pytest.fixture(scope="session")
@@ -102,8 +108,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
 
 
-def pytest_collection_finish() -> None:
-    """Exclude everything that is loaded from garbage collection, which would take a tenth of the run."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules of which a whole quick run would deselect every test: they are a third of all."""
+    if not (collection_path.name.startswith("test_") and is_whole_run(config)):
+        return None
+    return NOT_QUICK.search(collection_path.read_text(encoding="utf-8")) is not None or None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the application as a server does, and exclude everything loaded from garbage collection.
+
+    Otherwise the first request would import modules while a test replaces a name, which they would keep. Garbage
+    collection of all modules would take a tenth of the run.
+    """
+    if session.items:
+        WSGIHandler()
+        for urls in (settings.ROOT_URLCONF, settings.STORAGE_URLCONF):
+            get_resolver(urls).url_patterns  # noqa: B018  loads them
     gc.collect()
     gc.freeze()
 
@@ -146,5 +167,5 @@ def operations_not_called() -> list[tuple[str, str]]:
 
 def is_whole_run(config: pytest.Config) -> bool:
     option = config.option
-    usual = option.markexpr == "not long and not fault" and not (option.keyword or option.deselect)
+    usual = option.markexpr == QUICK and not (option.keyword or option.deselect)
     return usual and config.args == config.getini("testpaths")
