@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,13 @@ from django.urls import get_resolver
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
-from elements.transfer.importing import import_elements
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.provisioning.provision import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
+from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
@@ -70,22 +70,11 @@ def open_storage(other_storage: Storage) -> Storage:
 
 
 @pytest.fixture(scope="session")
-def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
-    """Create a storage with the elements of a file outside any test's transaction, and remove it afterwards."""
-
-    @contextmanager
-    def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
-        with django_db_blocker.unblock():
-            storage = StorageFactory.create(**fields)
-        try:
-            with django_db_blocker.unblock():
-                import_elements(storage, str(lines))
-            yield storage
-        finally:
-            with django_db_blocker.unblock():
-                remove_storage(storage)
-
-    return fill
+def filled_storage(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> StorageMaker:
+    """Create a storage with the elements of a file outside any test's transaction, see `filled_storages.py`."""
+    return FilledStorages(request.session, django_db_blocker)
 
 
 @pytest.fixture(scope="session")
@@ -102,10 +91,26 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    item.session.stash[NEXT_TEST] = nextitem
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the files that run a server: they take longest. pytest-django would put them last."""
-    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
+    """Start with the files that run a server: they take longest. pytest-django would put them last.
+
+    Inside a folder, files with the same shared storage follow each other.
+    """
+    modules = defaultdict(set)
+    for item in items:
+        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "showcase"}
+
+    def place(item: pytest.Item) -> tuple[bool, Path, list[str]]:
+        is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))
+        return not is_slow, item.path.parent, sorted(modules[item.path])
+
+    items.sort(key=place)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
