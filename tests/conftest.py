@@ -29,6 +29,8 @@ from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
+documented: set[tuple[str, str]] = set()
+"""Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 
@@ -141,15 +143,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """Add the operations that a finished process of a parallel run has called."""
+    """Add the operations that a finished process of a parallel run has called, and take over which there are."""
     output = getattr(node, "workeroutput", {})
     api_client.called.update((path, verb) for path, verb in output.get("called", []))
+    documented.update((path, verb) for path, verb in output.get("documented", []))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail a whole run if no test got a 200 response from one of the documented operations."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["called"] = sorted(api_client.called)
+        session.config.workeroutput["documented"] = documented_operations()
     elif exitstatus == 0 and is_whole_run(session.config) and operations_not_called():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -165,9 +169,11 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def operations_not_called() -> list[tuple[str, str]]:
-    paths = openapi_document()["paths"]
-    operations = {(path, verb) for path, operations in paths.items() for verb in operations}
-    return sorted(operations - api_client.called)
+    return sorted({*(documented or documented_operations())} - api_client.called)
+
+
+def documented_operations() -> list[tuple[str, str]]:
+    return [(path, verb) for path, operations in openapi_document()["paths"].items() for verb in operations]
 
 
 def is_whole_run(config: pytest.Config) -> bool:
