@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Inside a folder, files with the same shared storage follow each other.
     """
-    modules = defaultdict(set)
+    modules: dict[Path, set[str]] = defaultdict(set)
     for item in items:
         modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "showcase"}
 
