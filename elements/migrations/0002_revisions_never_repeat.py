@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
             model_name="elementversion",
             name="revision",
             field=models.PositiveBigIntegerField(
-                db_default=NEW_REVISION, help_text="Random number that every change replaces; the ETag holds it."
+                db_default=NEW_REVISION, help_text="Random number that every change replaces; part of the entity tag."
             ),
         ),
     ]

@@ -16,11 +16,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from granian._granian import ASGIWorker, CallbackScheduler
-from granian._signals import set_loop_signals
+from granian import _granian, _signals
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import WorkerProcess
 
+# Granian's own types of these differ from what it accepts.
+_worker: Any = _granian.ASGIWorker
+_signals_of: Any = _signals.set_loop_signals
 WsgiApplication = Callable[[dict[str, Any], Callable[..., None]], Iterable[bytes]]
 # Names of headers in the environment. Clients choose names, so the number that is kept is limited.
 _names: dict[bytes, str] = {}
@@ -33,7 +35,7 @@ PAUSES = (0, 0.00002, 0.00004, 0.00008)
 VERSIONS = {"1": "HTTP/1", "1.0": "HTTP/1", "1.1": "HTTP/1.1"}
 
 
-class DirectScheduler(CallbackScheduler):
+class DirectScheduler(_granian.CallbackScheduler):
     """Calls the application in the thread of the server that received the request, instead of the event loop."""
 
     __slots__ = ()
@@ -43,7 +45,7 @@ class DirectScheduler(CallbackScheduler):
         self._schedule_fn = call
 
 
-@WorkerProcess.wrap_target
+@WorkerProcess.wrap_target  # type: ignore[untyped-decorator]  # granian's decorators have no types
 def spawn_worker(
     worker_id: int, application: WsgiApplication, sock: Any, ipc: Any, loop: asyncio.AbstractEventLoop,
     runtime_mode: Any, runtime_threads: int, runtime_blocking_threads: int | None, blocking_threads: int,
@@ -52,10 +54,10 @@ def spawn_worker(
     scope_opts: dict[str, Any], metrics: Any,
 ) -> None:  # fmt: skip
     """Serve the application; granian calls this in each worker process with its settings."""
-    stopping = set_loop_signals(loop)
+    stopping = _signals_of(loop)
     stopped = asyncio.Event()
     stopping.add_cb(lambda: loop.call_soon_threadsafe(stopped.set))
-    worker = ASGIWorker(
+    worker = _worker(
         worker_id, sock, ipc, runtime_threads, runtime_blocking_threads, blocking_threads,
         blocking_threads_idle_timeout, backpressure, http_mode, http1_settings, http2_settings, False, static_path,
         *ssl_ctx, metrics,

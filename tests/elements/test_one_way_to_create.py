@@ -22,7 +22,7 @@ ADMINISTRATOR: Body = {
     "attributes": {"name": {"1033": "Mallory"}, "roleEditor": {"127": True}, "firstName": {"127": "M"}},
 }
 ROLE = "only administrators can change roleEditor; this needs the role administrator."
-TOKEN = "an authToken is created by issuing a token."
+TOKEN = "elements of type authToken are created by issuing a token."
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,12 @@ def test_the_element_of_a_token_cannot_be_described_in_a_reference(desk: UpdateD
 
 def test_the_facet_of_a_new_target_is_checked(desk: UpdateDesk) -> None:
     wrong = {**ADMINISTRATOR, "facetName": "it", "attributes": {"name": {"1033": "Nora"}}}
-    desk.refuse(422, [related(owner=[wrong])], f"{place('owner')}: a user is in the facet users.", token=desk.architect)
+    desk.refuse(
+        422,
+        [related(owner=[wrong])],
+        f"{place('owner')}: elements of type user are in the facet users.",
+        token=desk.architect,
+    )
 
 
 def test_all_problems_of_new_targets_are_reported_with_their_place(desk: UpdateDesk) -> None:

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from elements.permissions import Permission, role_permissions
 from elements.related_contexts import TOKEN_TYPE
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named
 from elements.writing.deciding.rights import Rights
 from elements.writing.findings import Findings, forbidden, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
@@ -28,9 +28,9 @@ AUTHOR = "author"
 def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     """Plan an empty new element; the caller needs the permission to create it."""
     if type.key == TOKEN_TYPE:
-        raise invalid(place, _("an %(type)s is created by issuing a token") % {"type": TOKEN_TYPE})
+        raise invalid(place, _("elements of type %(type)s are created by issuing a token") % {"type": TOKEN_TYPE})
     if Permission.NEW not in role_permissions(writer.caller, type):
-        text = _("creating a %(type)s needs the permission %(permission)s")
+        text = _("creating an element of type %(type)s requires the permission %(permission)s")
         raise forbidden(place, text % {"type": type.key, "permission": Permission.NEW})
     element = str(uuid4())
     version = str(uuid4()) if type.is_versioned else element
@@ -55,7 +55,7 @@ def described_change(
 
 def check_facet(type: ElementType, given: str | None, place: str, findings: Findings) -> None:
     if not is_named(type.facet, given):
-        text = _("a %(type)s is in the facet %(facet)s") % {"type": type.key, "facet": type.facet}
+        text = _("elements of type %(type)s are in the facet %(facet)s") % {"type": type.key, "facet": type.facet}
         findings.note(invalid(place, text))
 
 
