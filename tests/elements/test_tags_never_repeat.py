@@ -37,7 +37,7 @@ def tags(other_storage: Storage, lines: Path) -> Storage:
     return storage
 
 
-class Client:
+class TagKeeper:
     """An architect of the storage, whose token is issued again for every storage at the address."""
 
     def __init__(self, api: ApiClient, storage: Storage) -> None:
@@ -59,12 +59,12 @@ class Client:
 def test_a_tag_from_before_a_restore_does_not_match_a_later_change(
     api: ApiClient, tags: Storage, tmp_path: Path
 ) -> None:
-    client, path = Client(api, tags), tmp_path / "tags.backup"
+    client, path = TagKeeper(api, tags), tmp_path / "tags.backup"
     back_up_storage(tags, path)
     lost = client.rename("Lost")["ETag"]
     shown = client.read()["ETag"]
     remove_storage(tags)
-    client = Client(api, restore_storage(path).storage)
+    client = TagKeeper(api, restore_storage(path).storage)
     assert client.rename("After the restore").status_code == 200
     refused = client.rename("Overwritten", lost)
     assert refused.status_code == 412, refused.content
@@ -76,17 +76,17 @@ def test_a_tag_from_before_a_restore_does_not_match_a_later_change(
 def test_a_restored_element_matches_the_tag_that_it_had_in_the_backup(
     api: ApiClient, tags: Storage, tmp_path: Path
 ) -> None:
-    client, path = Client(api, tags), tmp_path / "tags.backup"
+    client, path = TagKeeper(api, tags), tmp_path / "tags.backup"
     kept = client.rename("Kept")["ETag"]
     back_up_storage(tags, path)
     client.rename("Lost")
     remove_storage(tags)
-    client = Client(api, restore_storage(path).storage)
+    client = TagKeeper(api, restore_storage(path).storage)
     assert client.rename("Changed", kept).status_code == 200
 
 
 def test_an_element_that_is_imported_again_has_a_new_tag(api: ApiClient, tags: Storage, lines: Path) -> None:
-    client = Client(api, tags)
+    client = TagKeeper(api, tags)
     imported, renamed = client.read()["ETag"], client.rename("Renamed")["ETag"]
     assert api.delete(f"{client.address}/{TAG}", token=client.token).status_code == 200
     lines.write_text(lines.read_text().replace("Element", "Imported"), encoding="utf-8")
