@@ -96,14 +96,14 @@ def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str,
     limit("W7 bytes a second, in those of the floor", w7.ratio(FLOOR, SERVICE), least=0.5)
     for connections, most in ((1, 2.0), (8, 2.5)):
         for each in main[connections]:
-            title = f"{each.title}, {connections} connections: p99, in medians"
+            title = f"{each.title}, connections: {connections}, p99 in medians"
             limit(title, each.found[SERVICE].tail, most=most)
     failed = sum(
         each.found[SERVICE].failed for each in (*(one for each in main.values() for one in each), *others.values())
     )
     limit("Requests to the service that failed", failed, most=0)
     for each, least in zip(main[8], (1.0, 0.4, 0.35), strict=True):
-        title = f"{each.title}, 8 connections: throughput, in that of the floor"
+        title = f"{each.title}, connections: 8, throughput in that of the floor"
         limit(title, each.throughput_ratio(SERVICE, FLOOR), least=least)
 
 

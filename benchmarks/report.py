@@ -116,13 +116,8 @@ def load_table(workloads: Sequence[Workload]) -> str:
 def growth_table(workloads: Sequence[Workload]) -> str:
     """Show the time at the smallest size in milliseconds, and the times at the others as ratios to it."""
     smallest, *larger = workloads[0].found
-    rows = [
-        [
-            each.title,
-            f"{1000 * each.found[smallest].median:.2f} ms",
-            *(f"{each.ratio(size, smallest):.2f}" for size in larger),
-        ]
-        for each in workloads
-    ]
-    titled = [[each.title, *row] for each, row in zip(workloads, rows, strict=True)]
-    return table(["workload", smallest, *larger], titled)
+    rows = []
+    for each in workloads:
+        ratios = [f"{each.ratio(size, smallest):.2f}" for size in larger]
+        rows.append([each.title, f"{1000 * each.found[smallest].median:.2f} ms", *ratios])
+    return table(["workload", smallest, *larger], rows)
