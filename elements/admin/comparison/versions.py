@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -36,6 +37,7 @@ from elements.reading.rows import (
 from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
+from repository_site.core.matching import Effort
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import INVARIANT_CULTURE
 
@@ -118,19 +120,22 @@ def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> Comparis
 
 
 def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[ComparedRow]:
-    labels = page.labels
-    yield ComparedRow(_("Stereotype"), compare_texts(old.stereotype, new.stereotype))
-    yield ComparedRow(_("Valid from"), compare_texts(labels.moment(old.valid_from), labels.moment(new.valid_from)))
-    yield ComparedRow(_("Valid until"), compare_texts(labels.moment(old.valid_until), labels.moment(new.valid_until)))
+    labels, effort = page.labels, Effort(settings.COMPARISON_EFFORT)
+    for label, texts in (
+        (_("Stereotype"), (old.stereotype, new.stereotype)),
+        (_("Valid from"), (labels.moment(old.valid_from), labels.moment(new.valid_from))),
+        (_("Valid until"), (labels.moment(old.valid_until), labels.moment(new.valid_until))),
+    ):
+        yield ComparedRow(label, compare_texts(*texts, effort))
     before, after = read_exactly(old.attributes), read_exactly(new.attributes)
     for property in page.type.properties:
         if property.attribute is not None and property.key not in DERIVED:
             for label, lcid in _cultures(labels, property):
-                texts = [
+                first, second = (
                     plain_value(labels, property.attribute, values.get(property.key, {}).get(lcid))
                     for values in (before, after)
-                ]
-                yield ComparedRow(label, compare_texts(*texts))
+                )
+                yield ComparedRow(label, compare_texts(first, second, effort))
 
 
 def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:

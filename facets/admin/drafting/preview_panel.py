@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from facets.blueprint.definitions import Blueprint
@@ -13,10 +12,11 @@ from facets.blueprint.differences import Difference
 from facets.changing.changes import EditPlan
 from facets.configuration import Configuration, compile_configuration
 from facets.rows.reading import Rows, StoredRows
+from repository_site.core.matching import Block, Effort, matching_blocks
 from storage.localisation.cultures import CultureSet
 
-# The most lines to compare one by one; more would take too long.
-MAX_COMPARED = 1500
+# Steps for the comparison of all answers; a step visits one line.
+EFFORT = 1_000_000
 KEPT_AROUND = 3
 SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
 
@@ -83,8 +83,11 @@ def _compared(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) -> list[S
     known = {answer.address: answer.body for answer in before}
     pairs = [(known.get(answer.address, answer.body), answer) for answer in after]
     first = next((answer for old, answer in pairs if old != answer.body), after[0] if after else None)
+    effort = Effort(EFFORT)
     return [
-        ShownAnswer(answer.address, answer.body, _passages(old, answer.body), old != answer.body, answer is first)
+        ShownAnswer(
+            answer.address, answer.body, _passages(old, answer.body, effort), old != answer.body, answer is first
+        )
         for old, answer in pairs
     ]
 
@@ -93,33 +96,18 @@ def written(body: Any) -> str:
     return json.dumps(body, ensure_ascii=False, indent=2)
 
 
-def _passages(old: Any, new: Any) -> tuple[Passage, ...]:
+def _passages(old: Any, new: Any, effort: Effort) -> tuple[Passage, ...]:
     if old == new:
         lines = written(new).split("\n")
         return (Passage("same", "\n".join(lines), len(lines)),)
     before, after = written(old).split("\n"), written(new).split("\n")
-    start = _shared(before, after)
-    end = _shared(before[start:][::-1], after[start:][::-1])
-    middle = before[start : len(before) - end], after[start : len(after) - end]
-    found = [("same", after[:start]), *_compare(*middle), ("same", after[len(after) - end :])]
-    return tuple(_folded([(kind, lines) for kind, lines in found if lines]))
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
-def _compare(old: list[str], new: list[str]) -> Iterable[tuple[str, list[str]]]:
-    if len(old) + len(new) > MAX_COMPARED:
-        return [("gone", old), ("new", new)]
     found: list[tuple[str, list[str]]] = []
-    for sign, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if sign == "equal":
-            found.append(("same", new[new_from:new_to]))
-        else:
-            found += [("gone", old[old_from:old_to]), ("new", new[new_from:new_to])]
-    return found
+    old_end = new_end = 0
+    for block in (*matching_blocks(before, after, effort), Block(len(before), len(after), 0)):
+        found += [("gone", before[old_end : block.old]), ("new", after[new_end : block.new])]
+        old_end, new_end = block.old + block.size, block.new + block.size
+        found.append(("same", after[block.new : new_end]))
+    return tuple(_folded([(kind, lines) for kind, lines in found if lines]))
 
 
 def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:
