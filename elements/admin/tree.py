@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,7 +22,7 @@ from elements.reading.selection import read_page
 from facets.configuration import CompiledView
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
-from storage.pages import caller_of
+from storage.pages import ReadPage, caller_of
 
 # Children of one branch, and roots; the list shows the rest.
 MANY = 200
@@ -54,7 +53,7 @@ def tree_view(request: HttpRequest) -> HttpResponseBase:
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots}
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"
-    return TemplateResponse(request, "back_office/elements/tree.html", context)
+    return ReadPage(request, "back_office/elements/tree.html", context)
 
 
 def _address(facet: str, open_elements: Sequence[str], anchor: str = "") -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.conf import settings
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -26,6 +24,7 @@ from repository_site.core.rest.rendering import to_json
 from repository_site.core.wording import GUID
 from storage.access.staff import staff_names
 from storage.localisation.cultures import INVARIANT_CULTURE
+from storage.pages import Fragment
 
 PAGE_SIZE = 25
 Action = ElementChange.Action
@@ -62,7 +61,7 @@ class RecordedChange:
     values: list[ComparedRow]
 
 
-def record_panel(page: ElementPage) -> SafeString:
+def record_panel(page: ElementPage) -> Fragment:
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
     changes = read_changes(page.labels.reader, page.row.element, PAGE_SIZE + 1, (number - 1) * PAGE_SIZE)
@@ -73,12 +72,12 @@ def record_panel(page: ElementPage) -> SafeString:
     reading = _Reading(page.labels, page.type, named, staff, Effort(settings.COMPARISON_EFFORT))
     context = {
         "page": page,
-        "changes": [_change(reading, each) for each in shown],
+        "changes": cache(lambda: [_change(reading, each) for each in shown]),
         "number": number,
         "previous": page.address(tab="record", page=str(number - 1)) if number > 1 else "",
         "next": page.address(tab="record", page=str(number + 1)) if len(changes) > PAGE_SIZE else "",
     }
-    return render_to_string("back_office/elements/record.html", context, page.request)
+    return Fragment("back_office/elements/record.html", context, page.request)
 
 
 def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
