@@ -24,9 +24,10 @@ from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import ReadPage, caller_of
 
-# Children of one branch, and roots; the list shows the rest.
-MANY = 200
-MAX_OPEN = 200
+# Roots, and children of one branch; the list shows the rest.
+MANY, SIBLINGS = 200, 100
+# Branches that are open at once. Each branch on the page has an address that lists all of them.
+MAX_OPEN = 70
 OPEN = "open"
 
 
@@ -64,8 +65,8 @@ def _address(facet: str, open_elements: Sequence[str], anchor: str = "") -> str:
 def read_branches(request: HttpRequest, labels: Labels, view: CompiledView) -> tuple[list[Branch], bool]:
     """Return the branches from the roots on, and whether there are more roots."""
     given = [each.lower() for each in request.GET.get(OPEN, "").split(",") if GUID.fullmatch(each)]
-    opened = list(dict.fromkeys(given))[:MAX_OPEN]
-    tree, caller = Tree(labels, view, MANY), caller_of(request)
+    opened = list(dict.fromkeys(given))[-MAX_OPEN:]
+    tree, caller = Tree(labels, view, SIBLINGS), caller_of(request)
     roots = [row.identity for row in read_page(tree.roots, MANY + 1, with_attributes=False)]
 
     def toggle(at: Place) -> str:

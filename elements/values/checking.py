@@ -95,14 +95,16 @@ def _html(attribute: Attribute, value: Any) -> str | None:
 
 
 def _selection(attribute: Attribute, value: Any) -> str | None:
-    keys = [each.key for each in attribute.selectable_values if each.key is not None]
-    return None if value in keys else _("must be one of %(known)s") % {"known": ", ".join(keys)}
+    return _selections(attribute, [value])
 
 
 def _selections(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list) or len(set(map(str, value))) != len(value):
         return _("must be a list of different keys")
-    return next((problem for item in value if (problem := _selection(attribute, item))), None)
+    keys = dict.fromkeys(each.key for each in attribute.selectable_values if each.key is not None)
+    if all(isinstance(each, str) and each in keys for each in value):
+        return None
+    return _("must be one of %(known)s") % {"known": ", ".join(keys)}
 
 
 def _boolean(attribute: Attribute, value: Any) -> str | None:

@@ -62,7 +62,9 @@ Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
 def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
-    return PreviewPanel(answers=_compared([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows))))
+    return PreviewPanel(
+        answers=compared_answers([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows)))
+    )
 
 
 def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:
@@ -70,7 +72,7 @@ def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> Pre
     shown: Sequence[ShownAnswer] = ()
     if plan.after is not None and not plan.problems:
         before = list(answers(compiled(plan.before, cultures), plan.stored.rows))
-        shown = _compared(before, list(answers(compiled(plan.after, cultures), plan.rows)))
+        shown = compared_answers(before, list(answers(compiled(plan.after, cultures), plan.rows)))
     return PreviewPanel(plan.problems, plan.obstacles, plan.differences, shown, is_judged=True, is_stale=is_stale)
 
 
@@ -79,7 +81,7 @@ def compiled(blueprint: Blueprint, cultures: CultureSet) -> Configuration:
     return compile_configuration(0, cultures, blueprint, {})
 
 
-def _compared(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) -> list[ShownAnswer]:
+def compared_answers(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) -> list[ShownAnswer]:
     known = {answer.address: answer.body for answer in before}
     pairs = [(known.get(answer.address, answer.body), answer) for answer in after]
     first = next((answer for old, answer in pairs if old != answer.body), after[0] if after else None)
