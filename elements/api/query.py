@@ -42,7 +42,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class Query:
+class QueryParameters:
     """Reads parameters one by one and collects problems, which `finish` raises."""
 
     given: QueryDict

@@ -19,7 +19,7 @@ LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class AddableType:
     name: str
     color: str
     address: str
@@ -35,11 +35,11 @@ class Branch:
     is_open: bool
     below: Sequence[Branch]
     has_more: bool
-    offers: Sequence[Offer] = ()
+    offers: Sequence[AddableType] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePlace:
     element: str
     parent: str
     is_open: bool
@@ -70,8 +70,8 @@ class Tree:
         self,
         roots: Sequence[Identity],
         opened: Sequence[str],
-        toggle: Callable[[Place], str],
-        offers: Callable[[Named], Sequence[Offer]] = lambda link: (),
+        toggle: Callable[[TreePlace], str],
+        offers: Callable[[Named], Sequence[AddableType]] = lambda link: (),
     ) -> list[Branch]:
         below = _read_below(self.audience, opened, self.types, self.siblings + 1)
         shown = [*roots, *(each for some in below.values() for each in some)]
@@ -89,8 +89,8 @@ class _Growing:
     links: Mapping[str, Named]
     opened: Collection[str]
     siblings: int
-    toggle: Callable[[Place], str]
-    offers: Callable[[Named], Sequence[Offer]]
+    toggle: Callable[[TreePlace], str]
+    offers: Callable[[Named], Sequence[AddableType]]
 
     def branch(self, of: Identity, parent: str, level: int) -> Branch:
         element = of.element
@@ -99,7 +99,7 @@ class _Growing:
         link, is_open = self.links[element], element in self.opened and bool(children)
         return Branch(
             link,
-            self.toggle(Place(element, parent, is_open)) if element in self.parents else "",
+            self.toggle(TreePlace(element, parent, is_open)) if element in self.parents else "",
             is_open,
             [self.branch(child, element, level + 1) for child in shown],
             len(children) > len(shown),

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from elements.api.query import PAGE, PAGE_SIZE
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import require_lifecycle
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from release.api import release_serializers
 from release.api.step_body import ASSIGNEE, COMMENT, StepBody
 from release.api.task_filter import TaskFilter

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from elements.reading.rows import VersionRow
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category, Transition
 from facets.configuration import CompiledCycle
 from release.lifecycle.validation import check

@@ -13,8 +13,9 @@ from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
 from elements.writing import statements
+from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.history import Action, HistoryEntry, record
-from elements.writing.updating import AUTHOR, Writer, has_author
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import OPEN, Category
 from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers, read_unlocked
 from release.steps.log import Step, StepTaken, log_steps

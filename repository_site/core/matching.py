@@ -15,7 +15,7 @@ from typing import NamedTuple
 SHORT = 1_000
 
 
-class Block(NamedTuple):
+class EqualPart(NamedTuple):
     """`size` equal items, from index `old` of the one sequence and `new` of the other."""
 
     old: int
@@ -48,10 +48,10 @@ class _Range(NamedTuple):
         return self.old >= self.old_end or self.new >= self.new_end
 
 
-def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable], effort: Effort) -> list[Block]:
+def equal_parts(old: Sequence[Hashable], new: Sequence[Hashable], effort: Effort) -> list[EqualPart]:
     """Return what both sequences have in common, in order. Ranges that would exceed the effort have nothing in common,
     except for their beginning and their end."""
-    found: list[Block] = []
+    found: list[EqualPart] = []
     waiting = [_Range(0, len(old), 0, len(new))]
     while waiting:
         inner = _without_equal_ends(old, new, waiting.pop(), found)
@@ -67,8 +67,8 @@ def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable], effort: Ef
 
 def longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the most pairs whose second numbers ascend; the first numbers ascend anyway, and no number is repeated."""
+    # The least last number of a part of each length, the pair with this number, and the pair before each pair.
     ends: list[int] = []
-    """The least last number of each length, and its pair."""
     last: list[int] = []
     before: list[int] = []
     for index, (_, number) in enumerate(pairs):
@@ -87,16 +87,18 @@ def longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     return found[::-1]
 
 
-def _without_equal_ends(old: Sequence[Hashable], new: Sequence[Hashable], whole: _Range, found: list[Block]) -> _Range:
+def _without_equal_ends(
+    old: Sequence[Hashable], new: Sequence[Hashable], whole: _Range, found: list[EqualPart]
+) -> _Range:
     first, last, start, stop = whole
     while first < last and start < stop and old[first] == new[start]:
         first, start = first + 1, start + 1
     while first < last and start < stop and old[last - 1] == new[stop - 1]:
         last, stop = last - 1, stop - 1
     if first > whole.old:
-        found.append(Block(whole.old, whole.new, first - whole.old))
+        found.append(EqualPart(whole.old, whole.new, first - whole.old))
     if last < whole.old_end:
-        found.append(Block(last, stop, whole.old_end - last))
+        found.append(EqualPart(last, stop, whole.old_end - last))
     return _Range(first, last, start, stop)
 
 
@@ -124,21 +126,21 @@ def _ranges_between(anchors: Sequence[tuple[int, int]], inner: _Range) -> list[_
 
 
 def _compare_each(
-    old: Sequence[Hashable], new: Sequence[Hashable], inner: _Range, effort: Effort, found: list[Block]
+    old: Sequence[Hashable], new: Sequence[Hashable], inner: _Range, effort: Effort, found: list[EqualPart]
 ) -> None:
     first, last, start, stop = inner
     work = (last - first) * (stop - start)
     if work <= SHORT and effort.spend(work):
         matcher = SequenceMatcher(None, old[first:last], new[start:stop], autojunk=False)
-        found += [Block(first + a, start + b, size) for a, b, size in matcher.get_matching_blocks() if size]
+        found += [EqualPart(first + a, start + b, size) for a, b, size in matcher.get_matching_blocks() if size]
 
 
-def _joined(blocks: Sequence[Block]) -> list[Block]:
-    found: list[Block] = []
-    for block in blocks:
+def _joined(parts: Sequence[EqualPart]) -> list[EqualPart]:
+    found: list[EqualPart] = []
+    for part in parts:
         before = found[-1] if found else None
-        if before and (before.old + before.size, before.new + before.size) == (block.old, block.new):
-            found[-1] = Block(before.old, before.new, before.size + block.size)
+        if before and (before.old + before.size, before.new + before.size) == (part.old, part.new):
+            found[-1] = EqualPart(before.old, before.new, before.size + part.size)
         else:
-            found.append(block)
+            found.append(part)
     return found

@@ -39,8 +39,7 @@ def growth(place: Place, rounds: int = ROUNDS) -> float:
     """Return how many times as long ten times the input takes: the quickest of several runs, in CPU time."""
     inputs = place.make(place.size), place.make(place.size * TIMES)
     taken = [[_seconds(place.work, each) for each in inputs] for _ in range(rounds)]
-    one, ten = (min(each) for each in zip(*taken, strict=True))
-    return ten / one
+    return min(ten for _, ten in taken) / min(one for one, _ in taken)
 
 
 def _seconds(work: Callable[[Any], object], given: Any) -> float:

@@ -11,12 +11,12 @@ from django.conf import settings
 from django.http import QueryDict
 
 from elements.admin.comparison.differences import Item, compare_lists, compare_texts
-from elements.api.query import SELECT, Names, Query
+from elements.api.query import SELECT, Names, QueryParameters
 from elements.diagrams.figures import DrawableShape, FigureKind
 from elements.diagrams.layout import Direction
 from elements.diagrams.svg import DiagramTexts, draw
 from elements.filters.parsing import parse_filter
-from elements.transfer.checking import Survey
+from elements.transfer.file_checks import Survey
 from elements.transfer.lines import LineReader, TransferLine
 from elements.values.checking import value_problem
 from elements.values.html import DECLARATION, html_problem
@@ -182,7 +182,7 @@ def _requests() -> Iterator[Place]:
         f"{HEADERS}, 20 hints",
         500,
         select,
-        lambda given: Query(given, (SELECT,)).select(PROPERTIES),
+        lambda given: QueryParameters(given, (SELECT,)).select(PROPERTIES),
     )
     yield Place(
         "unknown fields of a body",

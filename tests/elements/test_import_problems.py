@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elements.models import Element
-from elements.transfer.problems import MAX_KINDS, summarize
+from elements.transfer.problem_summary import MAX_KINDS, summarize
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.elements.transfer_files import DEMO, before, drawn, guid, html, line, reference, run, version, write

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repository_site.core.matching import Block, Effort, longest_ascending, matching_blocks
+from repository_site.core.matching import Effort, EqualPart, equal_parts, longest_ascending
 
 SEQUENCES = st.lists(st.sampled_from("abcdef"), max_size=40)
 
 
 def common(old: Sequence[str], new: Sequence[str], steps: int = 100_000) -> str:
-    return "".join("".join(old[each.old : each.old + each.size]) for each in matching_blocks(old, new, Effort(steps)))
+    return "".join("".join(old[each.old : each.old + each.size]) for each in equal_parts(old, new, Effort(steps)))
 
 
 @pytest.mark.parametrize(
@@ -35,26 +35,26 @@ def test_common_parts(old: str, new: str, both: str) -> None:
 
 
 @given(SEQUENCES, SEQUENCES, st.integers(0, 200))
-def test_blocks_are_equal_parts_in_order(old: list[str], new: list[str], steps: int) -> None:
-    blocks = matching_blocks(old, new, Effort(steps))
-    for block in blocks:
-        assert block.size > 0
-        assert old[block.old : block.old + block.size] == new[block.new : block.new + block.size]
-    for one, other in pairwise(blocks):
+def test_parts_are_equal_parts_in_order(old: list[str], new: list[str], steps: int) -> None:
+    parts = equal_parts(old, new, Effort(steps))
+    for part in parts:
+        assert part.size > 0
+        assert old[part.old : part.old + part.size] == new[part.new : part.new + part.size]
+    for one, other in pairwise(parts):
         assert one.old + one.size <= other.old
         assert one.new + one.size <= other.new
         assert (one.old + one.size, one.new + one.size) != (other.old, other.new)
 
 
 def test_without_effort_only_the_ends_are_compared() -> None:
-    assert matching_blocks("abcde", "axcye", Effort(0)) == [Block(0, 0, 1), Block(4, 4, 1)]
+    assert equal_parts("abcde", "axcye", Effort(0)) == [EqualPart(0, 0, 1), EqualPart(4, 4, 1)]
 
 
 def test_the_effort_bounds_the_visits_of_a_sequence_that_divides_badly() -> None:
     """Each part has one item that occurs once, and dividing there leaves a part that is only shorter by two items."""
     items = [word for number in range(3_000, 0, -1) for word in (str(number - 1), str(number))]
     effort = Effort(50_000)
-    matching_blocks(items, [part for item in items for part in (item, ",")], effort)
+    equal_parts(items, [part for item in items for part in (item, ",")], effort)
     assert 0 <= effort.left < 50_000
 
 

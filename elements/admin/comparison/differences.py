@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from repository_site.core.matching import Block, Effort, longest_ascending, matching_blocks
+from repository_site.core.matching import Effort, EqualPart, equal_parts, longest_ascending
 
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 # Steps that showing a piece of text takes, compared with visiting a word.
@@ -32,7 +32,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TextDifference:
     """The pieces of `old` and of `new` each make up the whole text of that side."""
 
     mark: Mark
@@ -44,39 +44,39 @@ class Difference:
         return self.mark is not Mark.SAME
 
 
-def compare_texts(old: str, new: str, effort: Effort) -> Difference:
+def compare_texts(old: str, new: str, effort: Effort) -> TextDifference:
     """Compare by word. A text that exceeds the effort differs from the first word that differs to the last."""
     if old == new:
         same = (Piece(old),) if old else ()
-        return Difference(Mark.SAME, same, same)
+        return TextDifference(Mark.SAME, same, same)
     if not old or not new:
         mark = Mark.ADDED if new else Mark.REMOVED
-        return Difference(
+        return TextDifference(
             mark,
             (Piece(old, Mark.REMOVED),) if old else (),
             (Piece(new, Mark.ADDED),) if new else (),
         )
     before, after = WORDS.findall(old), WORDS.findall(new)
-    blocks = matching_blocks(before, after, effort)
-    ends = [each for each in blocks if _is_at_an_end(each, before, after)]
+    parts = equal_parts(before, after, effort)
+    ends = [each for each in parts if _is_at_an_end(each, before, after)]
     # Blanks between two differences belong to them, so that a rewritten passage is one piece.
-    shown = [each for each in blocks if each in ends or not _is_blank(before, each)]
+    shown = [each for each in parts if each in ends or not _is_blank(before, each)]
     if not effort.spend(len(shown) * PIECE_EFFORT):
         shown = ends
-    return Difference(
+    return TextDifference(
         Mark.CHANGED,
         tuple(_pieces(before, [(each.old, each.old + each.size) for each in shown], Mark.REMOVED)),
         tuple(_pieces(after, [(each.new, each.new + each.size) for each in shown], Mark.ADDED)),
     )
 
 
-def _is_at_an_end(block: Block, before: Sequence[str], after: Sequence[str]) -> bool:
-    is_last = (block.old + block.size, block.new + block.size) == (len(before), len(after))
-    return is_last or block.old == block.new == 0
+def _is_at_an_end(part: EqualPart, before: Sequence[str], after: Sequence[str]) -> bool:
+    is_last = (part.old + part.size, part.new + part.size) == (len(before), len(after))
+    return is_last or part.old == part.new == 0
 
 
-def _is_blank(words: Sequence[str], block: Block) -> bool:
-    return all(word.isspace() for word in words[block.old : block.old + block.size])
+def _is_blank(words: Sequence[str], part: EqualPart) -> bool:
+    return all(word.isspace() for word in words[part.old : part.old + part.size])
 
 
 def _pieces(words: Sequence[str], same: Sequence[tuple[int, int]], mark: Mark) -> Iterator[Piece]:
@@ -156,7 +156,7 @@ def _marked(
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
     label: str
-    difference: Difference | ListDifference
+    difference: TextDifference | ListDifference
 
 
 @dataclass(frozen=True, slots=True)

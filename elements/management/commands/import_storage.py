@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from django.core.management.base import CommandError, CommandParser
 
 from elements.transfer.importing import import_elements
-from elements.transfer.problems import summarize
+from elements.transfer.problem_summary import summarize
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Invalid
 from storage.tenancy.contexts import storage_at

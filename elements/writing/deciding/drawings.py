@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from elements.locks import Lock
 from elements.reading.rows import ShapeRow, VersionRow
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.deciding.making import described_change
@@ -18,6 +17,7 @@ from elements.writing.deciding.rights import Rights, lock_refusal, way_out
 from elements.writing.drawing_inputs import ItemInput
 from elements.writing.findings import Findings, Refusal, conflict, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget, Stored
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView

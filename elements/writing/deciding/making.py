@@ -7,10 +7,10 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from elements.permissions import Permission, role_permissions
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.findings import forbidden
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Ancestry, ReferenceTarget
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.wording import listed

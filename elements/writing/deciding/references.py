@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from elements.related_contexts import accepts
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget
 from facets.blueprint.definitions import ElementType, Related
 from facets.configuration import Configuration

@@ -13,8 +13,8 @@ from elements.permissions import Permission, authors_in
 from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
-from elements.writing.changes import PlannedChange
 from elements.writing.findings import Refusal, conflict, forbidden
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Stored
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category

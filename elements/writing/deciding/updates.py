@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from elements.reading.assembly.attributes import read_exactly
 from elements.related_contexts import TOKEN_TYPE
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
 from elements.writing.deciding.making import AUTHOR, described_change, first_state, new_change, set_author
@@ -18,6 +17,7 @@ from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
 from elements.writing.findings import Findings, conflict, invalid, not_found
 from elements.writing.inputs import ElementInput, ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import CurrentState
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType

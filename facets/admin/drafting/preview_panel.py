@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference
+from facets.blueprint.differences import BlueprintDifference
 from facets.changing.changes import EditPlan
 from facets.configuration import Configuration, compile_configuration
 from facets.rows.reading import Rows, StoredRows
-from repository_site.core.matching import Block, Effort, matching_blocks
+from repository_site.core.matching import Effort, EqualPart, equal_parts
 from storage.localisation.cultures import CultureSet
 
 # Steps for the comparison of all answers; a step visits one line.
@@ -50,7 +50,7 @@ class ShownAnswer:
 class PreviewPanel:
     problems: Sequence[str] = ()
     obstacles: Sequence[str] = ()
-    differences: Sequence[Difference] = ()
+    differences: Sequence[BlueprintDifference] = ()
     answers: Sequence[ShownAnswer] = ()
     is_judged: bool = False
     """Whether the panel is about posted input."""
@@ -105,10 +105,10 @@ def _passages(old: Any, new: Any, effort: Effort) -> tuple[Passage, ...]:
     before, after = written(old).split("\n"), written(new).split("\n")
     found: list[tuple[str, list[str]]] = []
     old_end = new_end = 0
-    for block in (*matching_blocks(before, after, effort), Block(len(before), len(after), 0)):
-        found += [("gone", before[old_end : block.old]), ("new", after[new_end : block.new])]
-        old_end, new_end = block.old + block.size, block.new + block.size
-        found.append(("same", after[block.new : new_end]))
+    for part in (*equal_parts(before, after, effort), EqualPart(len(before), len(after), 0)):
+        found += [("gone", before[old_end : part.old]), ("new", after[new_end : part.new])]
+        old_end, new_end = part.old + part.size, part.new + part.size
+        found.append(("same", after[part.new : new_end]))
     return tuple(_folded([(kind, lines) for kind, lines in found if lines]))
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from facets.blueprint.definitions import Blueprint
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
-from release.drawing import describe_states, draw_cycle
+from release.cycle_diagrams import describe_states, draw_cycle
 from repository_site.core.command_line import RepositoryCommand
 from storage.localisation.culture_arguments import culture_argument
 from storage.provisioning.templates import load_template

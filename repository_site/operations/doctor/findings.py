@@ -14,7 +14,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthFinding:
     """`examine` adds the name of the check. `advice` is the next step; it is empty for the level ok."""
 
     check: str
@@ -39,17 +39,17 @@ class Check:
 
     name: str
     about: str
-    look: Callable[[Look], Iterator[Finding]]
+    look: Callable[[Look], Iterator[HealthFinding]]
     needs_database: bool = True
 
 
-def ok(text: str) -> Finding:
-    return Finding("", Level.OK, text)
+def ok(text: str) -> HealthFinding:
+    return HealthFinding("", Level.OK, text)
 
 
-def warning(text: str, advice: str) -> Finding:
-    return Finding("", Level.WARNING, text, advice)
+def warning(text: str, advice: str) -> HealthFinding:
+    return HealthFinding("", Level.WARNING, text, advice)
 
 
-def error(text: str, advice: str) -> Finding:
-    return Finding("", Level.ERROR, text, advice)
+def error(text: str, advice: str) -> HealthFinding:
+    return HealthFinding("", Level.ERROR, text, advice)

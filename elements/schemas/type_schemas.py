@@ -12,7 +12,7 @@ from typing import Any
 from elements import derived
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.schemas.letter_case import pattern_of
-from elements.schemas.values import VALUES, Schema
+from elements.schemas.value_schemas import VALUES, Schema
 from elements.writing.deciding.attributes import INVARIANT, STEREOTYPE_LENGTH
 from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, SERVER_FIELDS
 from facets.blueprint.cycles import ValidationRule
