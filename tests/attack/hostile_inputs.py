@@ -144,8 +144,8 @@ def _diagrams() -> Iterator[Place]:
     def paint(given: tuple[Any, ...]) -> object:
         return draw(*given)
 
-    yield Place("layout of a diagram: random arrows", DIAGRAM, 100, at_random, paint)
-    yield Place("layout of a diagram: arrows from and to one shape", DIAGRAM, 100, star, paint)
+    yield Place("layout of a diagram: random arrows", DIAGRAM, 60, at_random, paint)
+    yield Place("layout of a diagram: arrows from and to one shape", DIAGRAM, 60, star, paint)
     yield Place(
         "picture of a diagram: long names",
         "400 characters, 500 in the title",
