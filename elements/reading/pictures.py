@@ -84,7 +84,10 @@ def draw_diagram(
         size,
         f"{words.too_large} {size}" if is_too_large else words.empty,
     )
-    shapes = [] if is_too_large else [_shape(reader, drawn, rank, culture, link) for rank in range(len(drawn.shapes))]
+    shown = [] if is_too_large else drawn.shapes
+    # Once for each element, however many shapes show it.
+    names = {each: _name(reader, drawn.versions[each], culture) for each in {shape.element for shape in shown}}
+    shapes = [_shape(reader, drawn, rank, names, culture, link) for rank in range(len(shown))]
     return draw(texts, shapes, drawn.flows, direction, selected=selected, with_style=with_style)
 
 
@@ -111,7 +114,12 @@ def read_drawn_shapes(reader: Reader, row: VersionRow) -> DrawnShapes:
 
 
 def _shape(
-    reader: Reader, drawn: DrawnShapes, rank: int, culture: int, link: Callable[[Identity], str] | None
+    reader: Reader,
+    drawn: DrawnShapes,
+    rank: int,
+    names: Mapping[str, str],
+    culture: int,
+    link: Callable[[Identity], str] | None,
 ) -> DrawableShape:
     shape = drawn.shapes[rank]
     row = drawn.versions[shape.element]
@@ -120,7 +128,7 @@ def _shape(
         shape.shape,
         rank,
         kind_of(type),
-        _name(reader, row, culture),
+        names[shape.element],
         _type_name(reader, type, culture),
         type.color,
         link(row.identity) if link else "",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,8 @@ from repository_site.core.rest.datetimes import wire_datetime
 LOCAL_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,7})?")
 LINE_BREAK = re.compile(r"[\r\n\x0b\x0c\x85\u2028\u2029]")
 MAX_INTEGER = 2**63 - 1
+# Keys of a selection that a message names. A request can be wrong about many values.
+NAMED_KEYS = 100
 FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
 RUNS_CODE = gettext_noop("must not be an address that runs code")
 
@@ -104,7 +107,8 @@ def _selections(attribute: Attribute, value: Any) -> str | None:
     keys = dict.fromkeys(each.key for each in attribute.selectable_values if each.key is not None)
     if all(isinstance(each, str) and each in keys for each in value):
         return None
-    return _("must be one of %(known)s") % {"known": ", ".join(keys)}
+    more = ", …" if len(keys) > NAMED_KEYS else ""
+    return _("must be one of %(known)s") % {"known": ", ".join(islice(keys, NAMED_KEYS)) + more}
 
 
 def _boolean(attribute: Attribute, value: Any) -> str | None:
