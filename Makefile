@@ -32,7 +32,7 @@ python:
 		exit 1;; esac
 
 port: python
-	@$(PYTHON) -m repository_site.core.ports "$(PORT)" "PORT=8080 make $(MAKECMDGOALS)"
+	@$(PYTHON) -m repository_site.core.ports "$(PORT)" "PORT={port} make $(MAKECMDGOALS)"
 
 # A .venv of another Python, or one that was left unfinished, is created again. (uv needs no pip in it.)
 $(RUN): requirements.txt | python

@@ -71,8 +71,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return f"{self.base}{self.context.path}"
 
     def query(self, request: Request) -> QueryParameters:
-        """Return the `$` parameters. The operation refuses those that it does not declare."""
-        return QueryParameters(request._request.GET, self.operation.dollar_names)
+        """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
+        return QueryParameters(request._request.GET, self.operation.query_names)
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])

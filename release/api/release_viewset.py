@@ -117,8 +117,6 @@ class ReleaseViewSet(ElementWritingViewSet):
     def _ignores_warnings(self, query: QueryParameters, segment: str | None) -> bool:
         """Read `ignoreWarnings` from the query string and the last segment of the path."""
         given = query.given.getlist(IGNORE_WARNINGS)
-        if len(given) > 1:
-            query.problems.append(f"{IGNORE_WARNINGS}: is given more than once.")
         found = {flag(query, IGNORE_WARNINGS, text) for text in (*given[:1], segment)} - {None}
         if len(found) > 1:
             query.problems.append(f"{IGNORE_WARNINGS}: the path and the query string contradict each other.")

@@ -48,7 +48,7 @@ def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersi
         current = read_unlocked(current.configuration, current.caller, other)
     require(current, Permission.EDIT, _("A new version"))
     if current.cycle is None:
-        raise Conflict(_("A %(type)s has no versions.") % {"type": current.type.key})
+        raise Conflict(_("Elements of type %(type)s have no versions.") % {"type": current.type.key})
     _refuse_second(current, known)
     if current.row.version not in sources:
         text = _("%(label)s is neither the published nor the newest expired version; copy one of these.")

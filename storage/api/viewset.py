@@ -120,7 +120,7 @@ class ApiViewSet(ViewSet):
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:
-            raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
+            raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")
         return self._answer(request, **names)
 
     def _operation_of(self, action: str) -> Operation:

@@ -12,7 +12,6 @@ from elements.api.query import HINTED as HINTED_PARAMETERS
 from elements.api.query import SELECT, Names, QueryParameters
 from elements.diagrams.layout import Direction
 from elements.presentation.labels import LONGEST_LINK, Text
-from elements.reading import pictures
 from elements.reading.pictures import DrawnShapes, draw_diagram
 from elements.values.checking import value_problem
 from elements.writing.findings import HINTED, Findings
@@ -60,7 +59,12 @@ def test_a_message_names_the_first_keys_of_a_selection() -> None:
 def test_an_element_with_many_shapes_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attributes of an element can be much larger than a shape."""
     parsed: list[bytes] = []
-    monkeypatch.setattr(pictures.orjson, "loads", lambda text: parsed.append(text) or {})
+
+    def loads(text: bytes) -> dict[str, Any]:
+        parsed.append(text)
+        return {}
+
+    monkeypatch.setattr("elements.reading.pictures.orjson", SimpleNamespace(loads=loads))
     configuration = SimpleNamespace(cultures=CultureSet((1033,), 1033, (1033,)))
     type = SimpleNamespace(key="task", display_names=(), color="#007ACC", has_diagram=False)
     reader: Any = SimpleNamespace(types={"t": type}, configuration=configuration)

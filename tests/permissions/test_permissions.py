@@ -147,7 +147,7 @@ def cells() -> Iterator[tuple[str, str, str, int]]:
 
 
 def test_unauthenticated_callers_get_401() -> None:
-    assert {code for _, _, caller, code in cells() if caller in ("nobody", "stranger")} == {401}
+    assert {code for _, _, caller, code in cells() if caller in ("anonymous", "stranger")} == {401}
 
 
 def test_elements_of_another_storage_look_unknown() -> None:

@@ -21,7 +21,7 @@ AUTHOR = "author"
 def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     """Plan an empty new element; the caller needs the permission to create it."""
     if Permission.NEW not in role_permissions(writer.caller, type):
-        text = _("creating a %(type)s needs the permission %(permission)s")
+        text = _("creating an element of type %(type)s requires the permission %(permission)s")
         raise forbidden(place, text % {"type": type.key, "permission": Permission.NEW})
     element = str(uuid4())
     version = str(uuid4()) if type.is_versioned else element

@@ -80,7 +80,7 @@ class ReferenceRules:
         type = self.configuration.types_by_id[target.type]
         if not accepts(context, related, type):
             words = {"id": target.element, "type": type.key, "expected": _expected(related)}
-            raise invalid(reference.place, _("%(id)s is a %(type)s; expected %(expected)s") % words)
+            raise invalid(reference.place, _("%(id)s has the type %(type)s; expected %(expected)s") % words)
         return target.element
 
     def _new_target(self, reference: ReferenceInput, context: str, related: Related) -> str:

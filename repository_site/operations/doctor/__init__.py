@@ -8,32 +8,28 @@ from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error, connection, transaction
-from psycopg.errors import UndefinedColumn, UndefinedTable
-from psycopg_pool import PoolTimeout
 
-from repository_site.core.embedded_postgres import EmbeddedPostgresError
-from repository_site.operations.doctor import database, growth, indexes, installation, schedule
 from repository_site.operations.doctor.findings import Check, HealthFinding, Level, Look, error, warning
 
 CHECKS: tuple[Check, ...] = (
-    Check("versions", "release, Python, Django, and packages as in requirements.txt", installation.versions, False),
-    Check("settings", "debug mode, public address, hosts, proxies, https", installation.settings_as_set, False),
-    Check("secret key", "strength, and permissions of its file", installation.secret_key, False),
-    Check("data folder", "writable, with enough free space", installation.data_folder, False),
-    Check("server", "a running server is ready (only with --url)", installation.server, False),
-    Check("database", "reachable, of a supported version, in UTF-8", database.server_version),
-    Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", database.role),
-    Check("tenancy", "row-level security and composite keys on every tenant table", database.tenancy),
-    Check("migrations", "all applied, and none of a newer release", database.migrations),
-    Check("indexes", "none missing, none invalid", indexes.indexes),
-    Check("clock", "same time in the database and on this machine", database.clock),
-    Check("time zones", "known, and the same in Python and PostgreSQL", schedule.time_zones),
-    Check("lifecycle", "run_lifecycle runs regularly and succeeds", schedule.lifecycle),
-    Check("tasks", "stuck release tasks", schedule.tasks),
-    Check("connections", "enough left, and no transaction open for long", database.connections_left),
-    Check("sizes", "sizes of the database, its tables and its storages", growth.sizes),
-    Check("dead rows", "autovacuum keeps up", growth.dead_rows),
-    Check("statistics", "recent statistics for the query planner", growth.statistics),
+    Check("versions", "release, Python, Django, and packages as in requirements.txt", "installation.versions", False),
+    Check("settings", "debug mode, public address, hosts, proxies, https", "installation.settings_as_set", False),
+    Check("secret key", "strength, and permissions of its file", "installation.secret_key", False),
+    Check("data folder", "writable, with enough free space", "installation.data_folder", False),
+    Check("server", "a running server is ready (only with --url)", "installation.server", False),
+    Check("database", "reachable, of a supported version, in UTF-8", "database.server_version"),
+    Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", "database.role"),
+    Check("tenancy", "row-level security and composite keys on every tenant table", "database.tenancy"),
+    Check("migrations", "all applied, and none of a newer release", "database.migrations"),
+    Check("indexes", "none missing, none invalid", "indexes.indexes"),
+    Check("clock", "same time in the database and on this machine", "database.clock"),
+    Check("time zones", "known, and the same in Python and PostgreSQL", "schedule.time_zones"),
+    Check("lifecycle", "run_lifecycle runs regularly and succeeds", "schedule.lifecycle"),
+    Check("tasks", "stuck release tasks", "schedule.tasks"),
+    Check("connections", "enough left, and no transaction open for long", "database.connections_left"),
+    Check("sizes", "sizes of the database, its tables and its storages", "growth.sizes"),
+    Check("dead rows", "autovacuum keeps up", "growth.dead_rows"),
+    Check("statistics", "recent statistics for the query planner", "growth.statistics"),
 )
 
 
@@ -57,6 +53,8 @@ def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[HealthFind
 
 
 def _not_possible(problem: Exception) -> HealthFinding:
+    from psycopg.errors import UndefinedColumn, UndefinedTable
+
     if isinstance(problem.__cause__, UndefinedTable | UndefinedColumn):
         return warning("not checked: the database has no tables yet", "Run: manage.py migrate")
     text = " ".join(str(problem).split()) or type(problem).__name__
@@ -64,6 +62,10 @@ def _not_possible(problem: Exception) -> HealthFinding:
 
 
 def _reach() -> HealthFinding | None:
+    from psycopg_pool import PoolTimeout
+
+    from repository_site.core.embedded_postgres import EmbeddedPostgresError
+
     embedded = settings.EMBEDDED_POSTGRES
     if embedded is not None and not embedded.is_made():
         advice = "Run: manage.py migrate, which creates one, or set DATABASE_URL. Its other checks were skipped."

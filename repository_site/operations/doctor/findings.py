@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 
 
 class Level(StrEnum):
@@ -35,12 +36,18 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A health check. `look` yields its findings."""
+    """A health check. Its code is loaded when it runs, so that `doctor --help` need not wait for it (D176)."""
 
     name: str
     about: str
-    look: Callable[[Look], Iterator[HealthFinding]]
+    place: str
+    """Module of this folder and function, such as database.role."""
     needs_database: bool = True
+
+    def look(self, look: Look) -> Iterator[HealthFinding]:
+        module, function = self.place.split(".")
+        found: Iterator[HealthFinding] = getattr(import_module(f"{__package__}.{module}"), function)(look)
+        return found
 
 
 def ok(text: str) -> HealthFinding:
