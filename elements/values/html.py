@@ -73,14 +73,14 @@ def _parser() -> expat.XMLParserType:
     parser = expat.ParserCreate()
     styles: list[str] = []
     # The enclosing element does not count.
-    depth = -1
+    depth, deepest = -1, settings.MARKUP_NESTING
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
-        if depth > settings.MARKUP_NESTING:
+        if depth > deepest:
             text = _("must not nest elements deeper than %(most)d levels; remove some of the elements around others")
-            raise _UnsafeMarkup(text % {"most": settings.MARKUP_NESTING})
+            raise _UnsafeMarkup(text % {"most": deepest})
         element = local_name(name)
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
             is_in_style = parser.CharacterDataHandler is not None

@@ -68,6 +68,7 @@ class _MarkupWriter:
 
     def __init__(self, table_label: str) -> None:
         self.written: list[str] = []
+        self._deepest = settings.MARKUP_NESTING
         self._region = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table_label)}">'
         # End tags of the open elements; empty for those that are not written.
         self._ends: list[str] = []
@@ -88,7 +89,7 @@ class _MarkupWriter:
         if not self._left_out_at:
             if local_name(name) in LEFT_OUT_WITH_TEXT:
                 self._left_out_at = len(self._ends) + 1
-            elif tag in ALLOWED and len(self._ends) <= settings.MARKUP_NESTING:
+            elif tag in ALLOWED and len(self._ends) <= self._deepest:
                 self.written.append(self._start_tag(tag, attributes))
                 end = "" if tag in WITHOUT_END else "</table></div>" if tag == "table" else f"</{tag}>"
         self._ends.append(end)
