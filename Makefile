@@ -5,6 +5,8 @@ endif
 PORT ?= 8000
 N ?= 10000
 WORKERS ?=
+# The tests start many processes, which load compiled modules faster.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)

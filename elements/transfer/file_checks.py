@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from elements.related_contexts import accepts
+from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
@@ -83,7 +83,9 @@ class Survey:
 
     def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
-            known.newest = known.published = line.version
+            known.newest = line.version
+            # Viewers do not see the elements of tokens (D206).
+            known.published = None if line.type.key == TOKEN_TYPE else line.version
             return
         which = (line.major or 0, line.minor or 0)
         if (line.element, *which) in self.numbers:

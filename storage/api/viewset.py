@@ -139,6 +139,7 @@ class ApiViewSet(ViewSet):
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with tenant_scope(self.storage, snapshot=only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                self.begin_attempt()
                 return self._perform(request, names)
 
         for attempts_left in reversed(range(ATTEMPTS)):
@@ -214,6 +215,9 @@ class ApiViewSet(ViewSet):
             return f'{prepared.version_tag[:-1]}.{self.state_digest(8)}"'
         tag = f'"{self.state_digest(16)}"'
         return WEAK + tag if prepared.is_whole else tag
+
+    def begin_attempt(self) -> None:
+        """Forget everything that an earlier attempt has read, in another snapshot. Called in the scope."""
 
     def begin_conditional_read(self) -> None:
         """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""

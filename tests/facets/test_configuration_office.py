@@ -20,7 +20,7 @@ from tests.api_client import ApiClient
 from tests.facets.office_forms import OLD, ConfigurationOffice, added, address, changed, revision, row_number, stored
 from tests.facets.small_template import small_template
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 THINGS = "/acme/small/_api/rest/facets/things%2C%20%C3%A9tc./views"
 PEOPLE = "/acme/small/_api/rest/facets/people/views/all%20of%20it/config"
 TREE = f"{THINGS}/Tree/config"
