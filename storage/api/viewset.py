@@ -25,8 +25,10 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
+from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE
@@ -149,7 +151,11 @@ class ApiViewSet(ViewSet):
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
-                return with_current_plans(work)
+                response = with_current_plans(work)
+                if isinstance(response, LateResponse):
+                    release_connection()
+                    response.complete()
+                return response
             except OperationalError as problem:
                 is_cancelled = isinstance(problem.__cause__, QueryCanceled)
                 if is_cancelled and only_reads:
