@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from elements.limits import line_problems, too_many_flows, too_many_shapes
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import Attribute, ElementType
@@ -93,7 +94,7 @@ class LineReader:
         except Unreadable as problem:
             report(problem.message)
             return None
-        line = self._line(document, problems.append)
+        line = self._line(document, len(raw), problems.append)
         if not problems:
             return line
         name = document.get("id") if isinstance(document, dict) else None
@@ -101,7 +102,7 @@ class LineReader:
             report(f"{name[:80]}: {text}" if isinstance(name, str) and name else text)
         return None
 
-    def _line(self, document: Any, report: Report) -> TransferLine | None:
+    def _line(self, document: Any, length: int, report: Report) -> TransferLine | None:
         if not isinstance(document, dict):
             report("expected a JSON object")
             return None
@@ -118,6 +119,8 @@ class LineReader:
         self._related(document.get("related", {}), line, report)
         line.children = list(self._references(document.get("children", []), "children", report))
         self._content(document.get("content", []), line, report)
+        for problem in line_problems(length, line.attributes, line.related, len(line.children)):
+            report(problem)
         return line
 
     def _type(self, document: dict[str, Any], report: Report) -> ElementType | None:
@@ -243,6 +246,10 @@ class LineReader:
             before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
             if shape and target:
                 line.content.append(TransferShape(shape, target, before))
+        flows = sum(len(each.predecessors) for each in line.content)
+        for problem in (too_many_shapes(len(line.content)), too_many_flows(flows)):
+            if problem:
+                report(f"content: {problem}")
         shapes = {each.id for each in line.content}
         if len(shapes) != len(line.content):
             report("content: two shapes have the same id")

@@ -9,8 +9,10 @@ parts; the database then aborts one of them, and the server retries it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from django.conf import settings
 
 from elements.reading import rows
 from elements.reading.rows import VersionRow
@@ -143,6 +145,12 @@ class Ancestry:
 
     parents: dict[str, str | None]
     types: dict[str, str]
+    heights: Mapping[str, int] = field(default_factory=dict)
+    """Levels below each element that moves; elements that also move do not count."""
+
+    def level(self, element: str | None) -> int:
+        """Return the number of elements from the root down to this one."""
+        return sum(1 for _ in self.above(element))
 
     def above(self, element: str | None) -> Iterator[str]:
         seen = set()
@@ -152,12 +160,18 @@ class Ancestry:
             element = self.parents.get(element)
 
 
-def lock_ancestry(elements: Collection[str]) -> Ancestry:
-    """Read these elements and their ancestors, and lock the tree: moves in a storage happen one at a time, because two
-    moves that are valid separately could form a cycle together."""
-    found = Ancestry({}, {})
-    if elements:
+def lock_ancestry(moving: Collection[str], around: Collection[str]) -> Ancestry:
+    """Read elements that move, the elements `around` them, which are their new parents and those of new elements, and
+    all their ancestors.
+
+    Moves lock the tree: they happen one at a time in a storage, because two moves that are valid separately could form
+    a cycle together.
+    """
+    if moving:
         fetch("SELECT pg_advisory_xact_lock(hashtextextended('tree ' || current_setting('repository.storage'), 0))")
+    found = Ancestry({}, {}, _read_heights(moving))
+    elements = {*moving, *around}
+    if elements:
         sql = """WITH RECURSIVE above AS (
                 SELECT e.id, e.parent_id, e.type_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
                 UNION SELECT e.id, e.parent_id, e.type_id FROM above JOIN elements_element e ON e.id = above.parent_id)
@@ -165,6 +179,19 @@ def lock_ancestry(elements: Collection[str]) -> Ancestry:
         for element, parent, type in fetch(sql, [list(elements)]):
             found.parents[element], found.types[element] = parent, type
     return found
+
+
+def _read_heights(moving: Collection[str]) -> dict[str, int]:
+    if not moving:
+        return {}
+    # One level more than is allowed is enough to know. The database aggregates, because the tree may be large.
+    sql = """WITH RECURSIVE below AS (
+            SELECT m.id AS root, m.id, 0 AS height FROM unnest(%s::uuid[]) AS m (id)
+            UNION ALL SELECT below.root, e.id, below.height + 1 FROM below
+                JOIN elements_element e ON e.parent_id = below.id
+                WHERE below.height < %s AND e.id <> ALL(%s::uuid[]))
+        SELECT root::text, max(height) FROM below GROUP BY root"""
+    return dict(fetch(sql, [list(moving), settings.MAX_DEPTH, list(moving)]))
 
 
 @dataclass(frozen=True, slots=True)
