@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
+
 from elements.limits import line_problems, too_many_flows, too_many_shapes
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import Attribute, ElementType
 from facets.configuration import Configuration
-from repository_site.core.problems import Unreadable
+from repository_site.core.problems import TooLarge, Unreadable
 from repository_site.core.rest.strict_json import parse_json
 from repository_site.core.wording import listed
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -90,8 +92,8 @@ class LineReader:
     def read(self, raw: bytes, report: Report) -> TransferLine | None:
         problems: list[str] = []
         try:
-            document = parse_json(raw, noun="The line")
-        except Unreadable as problem:
+            document = parse_json(raw, noun="The line", most_values=settings.MAX_VALUES)
+        except (Unreadable, TooLarge) as problem:
             report(problem.message)
             return None
         line = self._line(document, len(raw), problems.append)
