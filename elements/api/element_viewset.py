@@ -28,6 +28,7 @@ from elements.permissions import Permission, needs_permission, require_history
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
+from elements.reading.batches import write_rows
 from elements.reading.history import count_changes, read_changes
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
@@ -35,7 +36,7 @@ from elements.writing.inputs import InputReader
 from elements.writing.updating import Writer, update_elements
 from repository_site.core.problems import Forbidden, Problem
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 from storage.localisation.cultures import preferred_culture
@@ -125,7 +126,8 @@ class ElementViewSet(ElementWritingViewSet):
 
         def show() -> HttpResponse:
             rows = [row] if self.matches(row, condition) else []
-            return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+            content = write_rows(Assembler(self.reader, view, wanted), self.list_name, rows)
+            return HttpResponse(content, content_type=JSON_TYPE)
 
         return Prepared(show, entity_tag(row))
 

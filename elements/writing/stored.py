@@ -15,6 +15,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from elements.reading import rows
+from elements.reading.bounds import most_text, most_written_rows
 from elements.reading.rows import VersionRow
 from repository_site.core.database.statements import fetch
 
@@ -74,10 +75,11 @@ def lock_elements(
         FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
     found = {row[0]: StoredElement(*row) for row in fetch(sql, [sorted(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
-    read = rows.read_versions(wanted)
+    read = rows.read_versions(wanted, most=most_text(1))
     drawn_in = _drawn_in(found)
     diagrams = {each.version for found in drawn_in.values() for each in found}
-    return Stored(found, read, rows.read_references(sorted({*read, *diagrams}), None), drawn_in)
+    references = rows.read_references(sorted({*read, *diagrams}), None, most_written_rows())
+    return Stored(found, read, references, drawn_in)
 
 
 class ReferenceTarget(NamedTuple):
