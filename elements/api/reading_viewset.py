@@ -42,6 +42,8 @@ from storage.tenancy.scope import tenant_scope
 
 # Elements in one batch of a streamed list.
 BATCH = 500
+# A value of a streamed list as JSON in pieces, with the length of the list.
+Counted = tuple[int, Iterable[bytes]]
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
@@ -145,7 +147,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         versions = selecting.find_page(selection, BATCH + 1)
         if len(versions) <= BATCH and (response := self._answer_whole(batches, versions)):
             return response
-        return self._answer_stream(batches, lambda: selecting.stream_keys(selection, BATCH))
+        return self._stream_elements(batches, lambda: selecting.stream_keys(selection, BATCH))
 
     def answer_bounded(self, payload: Any) -> HttpResponse:
         """Return a response that is not a list of elements, or refuse one that is too large (D188)."""
@@ -158,14 +160,30 @@ class ElementReadingViewSet(ConfiguredViewSet):
         except TooHeavy:
             return None
 
-    def _answer_stream(
+    def _stream_elements(
         self, batches: ElementBatches, find: Callable[[], Iterator[tuple[int, list[str]]]]
     ) -> StreamingHttpResponse:
+        def elements() -> Iterator[Counted]:
+            batches.after_reading = limit_stream
+            batches.assembler.read_in(content_state())
+            for total, versions in find():
+                for element in batches.pieces(versions, BATCH):
+                    yield total, element
+
+        return self.answer_stream(self.list_name, elements)
+
+    def answer_stream(self, name: str, read: Callable[[], Iterator[Counted]]) -> StreamingHttpResponse:
+        """Stream a list that `read` returns while the client reads it."""
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        elements = begun_with_current_plans(lambda: self._stream(batches, find))
-        return StreamingHttpResponse(Stream(stream_counted(self.list_name, elements)), content_type=JSON_TYPE)
+        values = begun_with_current_plans(lambda: self._in_own_scope(read))
+        return StreamingHttpResponse(Stream(stream_counted(name, values)), content_type=JSON_TYPE)
+
+    def _in_own_scope(self, read: Callable[[], Iterator[Counted]]) -> Iterator[Counted]:
+        """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""
+        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            yield from read()
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         page = paging.page
@@ -181,24 +199,13 @@ class ElementReadingViewSet(ConfiguredViewSet):
             versions = selecting.find_page(selection, paging.size, offset, start)
         response: HttpResponseBase | None = self._answer_whole(batches, versions)
         if response is None:
-            response = self._answer_stream(batches, lambda: selecting.page_keys(selection, paging.size, offset))
+            response = self._stream_elements(batches, lambda: selecting.page_keys(selection, paging.size, offset))
         self.add_page_headers(response, page, paging.size, total)
         return response
 
     def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)
         response["Link"] = self._links(page, size, total)
-
-    def _stream(
-        self, batches: ElementBatches, find: Callable[[], Iterator[tuple[int, list[str]]]]
-    ) -> Iterator[tuple[int, Iterable[bytes]]]:
-        """Yield elements in a scope of their own, because the scope of the request has ended. Closing ends it."""
-        batches.after_reading = limit_stream
-        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
-            batches.assembler.read_in(content_state())
-            for total, versions in find():
-                for element in batches.pieces(versions, BATCH):
-                    yield total, element
 
     def _links(self, page: int, size: int, total: int) -> str:
         last = max(1, -(-total // size))
