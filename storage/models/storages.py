@@ -14,6 +14,8 @@ from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
 
 STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
+QUOTAS = ("elements", "bytes", "files", "history")
+"""What a storage can have a quota of. The fields of `Storage` begin with `quota_`."""
 
 
 class StorageCollection(models.Model):
@@ -79,6 +81,21 @@ class Storage(models.Model):
         db_default=STUCK_AFTER_DAYS,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
         help_text=_("Days for which a release task may be open."),
+    )
+    quota_elements = models.PositiveBigIntegerField(
+        _("largest number of elements"), null=True, blank=True, help_text=_("Leave empty for no limit.")
+    )
+    quota_bytes = models.PositiveBigIntegerField(
+        _("largest size in bytes"),
+        null=True,
+        blank=True,
+        help_text=_("Stored size of content and change history, without indexes. Leave empty for no limit."),
+    )
+    quota_files = models.PositiveBigIntegerField(
+        _("largest number of files"), null=True, blank=True, help_text=_("Leave empty for no limit.")
+    )
+    quota_history = models.PositiveBigIntegerField(
+        _("largest number of changes in the history"), null=True, blank=True, help_text=_("Leave empty for no limit.")
     )
     configuration_revision = models.BigIntegerField(
         default=0,
