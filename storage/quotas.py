@@ -119,3 +119,8 @@ def read_use(storages: Iterable[Storage]) -> dict[UUID, dict[str, int]]:
         cursor.execute(sql, [[each.pk for each in storages]])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return {storage: dict(zip(QUOTAS, numbers, strict=True)) for storage, *numbers in rows}
+
+
+def use_in_words(quota: Quota, use: dict[str, int]) -> str:
+    """Return a text such as "12 of 1000 elements", for commands."""
+    return ", ".join(f"{use.get(name, 0)} of {most} {name}" for name, most in quota.most.items())

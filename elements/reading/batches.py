@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Wire
 from elements.reading.assembly.projection import CHILDREN, CONTENT, RELATED, VERSIONS
@@ -30,8 +32,10 @@ class ElementBatches:
 
     def read(self, versions: Sequence[str]) -> Iterator[Wire]:
         assembler = self.assembler
+        # The attributes of an element cannot be divided, and a list must not end in the middle.
+        most = settings.RESPONSE_BYTES if assembler.in_slices else None
         found = rows.read_versions(
-            versions, with_attributes=assembler.needs_attributes, for_reporting=self.for_reporting
+            versions, with_attributes=assembler.needs_attributes, for_reporting=self.for_reporting, most=most
         )
         # Without a snapshot, an element may have been deleted in between.
         self.rows = [found[version] for version in versions if version in found]

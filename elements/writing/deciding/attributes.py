@@ -101,7 +101,7 @@ class AttributeRules:
             raise invalid(place, problem)
         if new is not None and (problem := value_problem(attribute, new)):
             raise invalid(place, problem)
-        change.growth += len(written_new) - len(written_old)
+        change.growth += (0 if new is None else len(written_new)) - (0 if old is None else len(written_old))
         change.changed.add(name)
         change.note("attributes", f"{name}[{culture}]", old, new)
         changed = {lcid: each for lcid, each in {**values, culture: new}.items() if each is not None}

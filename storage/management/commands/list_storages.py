@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.text_table import text_table
 from storage.models import Storage
+from storage.quotas import quota_of, read_use
 from storage.tenancy.addresses import ADMINISTRATION_KEY
 from storage.tenancy.contexts import find_context
 
@@ -30,7 +31,8 @@ class Command(RepositoryCommand):
         if options["collection"]:
             find_context(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
-        rows = [_row(storage) for storage in storages]
+        use = read_use(storages)
+        rows = [_row(storage, use.get(storage.pk, {})) for storage in storages]
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -39,7 +41,7 @@ class Command(RepositoryCommand):
             self.stderr.write("There are no storages. Create one: manage.py provision_storage acme handbook")
 
 
-def _row(storage: Storage) -> dict[str, Any]:
+def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
     cultures = storage.culture_set()
     return {
         "storage": str(storage),
@@ -51,10 +53,18 @@ def _row(storage: Storage) -> dict[str, Any]:
         "timeZone": storage.time_zone,
         "anonymous": storage.anonymous_access,
         "isValid": storage.is_valid,
+        "quotas": {name: {"used": use.get(name, 0), "most": most} for name, most in _quotas(storage)},
     }
+
+
+def _quotas(storage: Storage) -> list[tuple[str, int]]:
+    quota = quota_of(storage)
+    return list(quota.most.items()) if quota else []
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
+    if isinstance(value, dict):
+        return ",".join(f"{name} {numbers['used']}/{numbers['most']}" for name, numbers in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

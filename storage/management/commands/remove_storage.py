@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
 from storage.extension import storage_extensions
-from storage.models import Storage
+from storage.models import Storage, StorageSize
 from storage.provisioning.provision import remove_storage, tenant_row_counts
 from storage.tenancy.contexts import storage_at
 
@@ -50,7 +50,7 @@ class Command(RepositoryCommand):
         counts = tenant_row_counts(storage)
         for extension in storage_extensions:
             for label, model in extension.counted_models.items():
-                yield label, counts[model._meta.db_table]
+                yield str(StorageSize._meta.get_field(label).verbose_name), counts[model._meta.db_table]  # type: ignore[union-attr]  # a field
         yield "rows in total", sum(counts.values())
         if with_tables:
             yield from ((f"rows of {table}", count) for table, count in counts.items())
