@@ -76,11 +76,8 @@ class Quota:
         for name, growth, added, base in zip(QUOTAS, grown, own, measured, strict=True):
             most = self.most.get(name)
             if most is not None and added > 0 and base + growth > most:
-                text = _(
-                    "the storage would have %(count)d of at most %(most)d, %(added)d more than before; delete something"
-                    " or ask for a larger quota"
-                )
-                yield placed(_(NAMES[name]), text % {"count": base + growth, "most": most, "added": added})
+                text = _("the storage would have %(count)d of at most %(most)d; delete some, or ask for a larger quota")
+                yield placed(_(NAMES[name]), text % {"count": base + growth, "most": most})
 
     def _fold(self) -> None:
         with connection.cursor() as cursor:
