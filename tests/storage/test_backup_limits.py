@@ -85,5 +85,6 @@ def test_content_over_limits(api: ApiClient, db: None, settings: Settings, tmp_p
     error = StringIO()
     call_command("restore_storage", str(file), "--over-limits", stdout=StringIO(), stderr=error)
     assert error.getvalue().count("over a limit of this installation: ") == 4
+    desk.storage = Storage.objects.get()
     assert desk.counts()[0] == 4
     assert child in error.getvalue()
