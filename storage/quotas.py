@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 
 from repository_site.core.problems import Invalid, placed
 from storage.models import Storage
-from storage.models.storages import QUOTAS
+from storage.options import QUOTAS
 
 # Transactions note their growth while this parameter names their storage.
 COUNTED_PARAMETER = "repository.counted"

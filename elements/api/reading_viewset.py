@@ -15,7 +15,7 @@ from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest
-from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
+from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
 from elements.filters.compiling import FilterCompiler
@@ -26,15 +26,15 @@ from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
 from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy, checked
+from elements.reading.content_state import content_state, milestone_before, total_of
 from elements.reading.rows import Audience, VersionRow, find_any_version
 from elements.reading.selection import Selection
-from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
-from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.problems import Busy, NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
@@ -56,10 +56,12 @@ class ElementReadingViewSet(ConfiguredViewSet):
         zone = ZoneInfo(self.storage.time_zone)
         return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
 
+    def begin_attempt(self) -> None:
+        super().begin_attempt()
+        self.__dict__.pop("reader", None)
+
     def begin_conditional_read(self) -> None:
         self.content_state = content_state()
-        # A failed attempt before this one has read an earlier snapshot.
-        self.__dict__.pop("reader", None)
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
@@ -74,9 +76,9 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def storage_address(self) -> str:
         return f"{self.base}{self.context.path}"
 
-    def query(self, request: Request) -> Query:
-        """Return the `$` parameters. The operation refuses those that it does not declare."""
-        return Query(request._request.GET, self.operation.dollar_names)
+    def query(self, request: Request) -> QueryParameters:
+        """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
+        return QueryParameters(request._request.GET, self.operation.query_names)
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])
@@ -109,7 +111,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
             return selecting.roots_of_types(audience, roots)
         return selecting.of_types(audience, [str(ids[key]) for key in view.types])
 
-    def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
+    def condition(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
         """Return the condition of `$filter`, if present."""
         text = query.text(FILTER)
         if text is None:
@@ -121,7 +123,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
 
     def wanted(
-        self, query: Query, view: CompiledView, also: frozenset[str] = frozenset()
+        self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()
     ) -> tuple[Wanted, Condition | None]:
         """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
         allowed = view_names(self.configuration, view)
@@ -183,6 +185,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def _in_own_scope(self, read: Callable[[], Iterator[Counted]]) -> Iterator[Counted]:
         """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            if self.storage.configuration_revision != self.configuration.revision:
+                raise Busy("The configuration has changed; send the request again.", retry_after=1)
             yield from read()
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:

@@ -16,8 +16,7 @@ from elements.reading.assembly.projection import Wanted
 from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.updating import Writer
-from elements.writing.writers import require_changing, settled_writer
+from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.configuration import CompiledView
 from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted

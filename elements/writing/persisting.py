@@ -9,10 +9,10 @@ from typing import Any
 from elements.limits import too_many_children
 from elements.naming import sort_name
 from elements.writing import statements
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.making import first_state
 from elements.writing.findings import Findings, invalid
 from elements.writing.history import Action, HistoryEntry, record
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.statements import Siblings
 from elements.writing.writers import Writer
 from repository_site.core.rest.rendering import to_json

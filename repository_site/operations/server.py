@@ -1,8 +1,8 @@
-"""The production server: granian in WSGI mode, with a database connection pool in every worker process."""
+"""The production server: granian with our own WSGI worker (D209), and a database connection pool in every worker
+process."""
 
 from __future__ import annotations
 
-import argparse
 import copy
 import ctypes
 import gc
@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from django.db import connections
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.middleware import BODIES_AT_ONCE
+from repository_site.core.ports import Bind
 from repository_site.operations.unread import close_unread_connections
 
 if TYPE_CHECKING:
@@ -39,25 +39,6 @@ THREADS = BODIES_AT_ONCE + 16
 IDLE_MILLISECONDS = 75_000
 # A worker that has not loaded by then has failed, and the log says why.
 ANNOUNCE_SECONDS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Bind:
-    host: str
-    port: int
-
-    @classmethod
-    def argument(cls, text: str) -> Bind:
-        """Parse an argument of the command line."""
-        host, separator, port = text.rpartition(":")
-        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
-        return cls(host.strip("[]"), int(port))
-
-    @property
-    def url(self) -> str:
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
-
 
 SERVICE = "repository_site.operations.server:worker_application"
 # Set before the workers are forked.
@@ -79,6 +60,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
     from granian.log import LogLevels
 
     from repository_site.operations.metrics.folder import MetricsFolder
+    from repository_site.operations.wsgi_worker import spawn_worker
 
     global _cores, _workers, _bind, _announcement, _metrics
     connections.close_all()
@@ -102,7 +84,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
         log_dictconfig=copy.deepcopy(settings.LOGGING),
     )
     try:
-        server.serve()
+        server.serve(spawn_target=spawn_worker)
     finally:
         _metrics.remove()
 

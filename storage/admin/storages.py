@@ -34,7 +34,7 @@ from storage.back_office.cells import ago, badge, badges, number, size, two_line
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.models import Storage, StorageSize, TokenState
-from storage.models.storages import QUOTAS
+from storage.options import QUOTAS
 from storage.provisioning.provision import set_quota
 from storage.provisioning.sizes import measure_storage
 from storage.quotas import NAMES, quota_of, read_use

@@ -120,7 +120,7 @@ class ApiViewSet(ViewSet):
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:
-            raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
+            raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")
         return self._answer(request, **names)
 
     def _operation_of(self, action: str) -> Operation:
@@ -139,6 +139,7 @@ class ApiViewSet(ViewSet):
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with tenant_scope(self.storage, snapshot=only_reads, timeout=settings.STATEMENT_TIMEOUT):
+                self.begin_attempt()
                 return self._perform(request, names)
 
         for attempts_left in reversed(range(ATTEMPTS)):
@@ -215,6 +216,9 @@ class ApiViewSet(ViewSet):
             return f'{prepared.version_tag[:-1]}.{self.state_digest(8)}"'
         tag = f'"{self.state_digest(16)}"'
         return WEAK + tag if prepared.is_whole else tag
+
+    def begin_attempt(self) -> None:
+        """Forget everything that an earlier attempt has read, in another snapshot. Called in the scope."""
 
     def begin_conditional_read(self) -> None:
         """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""

@@ -14,7 +14,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from repository_site.core.problems import Invalid
 from storage.extension import storage_extensions
 from storage.models import TenantModel
-from storage.models.storages import QUOTAS
+from storage.options import QUOTAS
 from storage.tenancy.scope import owners_first, tenant_models
 
 FORMAT = 1

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.text_table import text_table
-from storage.models import Storage
-from storage.quotas import quota_of, read_use
 from storage.tenancy.addresses import ADMINISTRATION_KEY
-from storage.tenancy.contexts import find_context
+
+if TYPE_CHECKING:
+    from storage.models import Storage
 
 
 class Command(RepositoryCommand):
@@ -27,9 +27,13 @@ class Command(RepositoryCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.models import Storage
+        from storage.quotas import read_use
+        from storage.tenancy.contexts import context_at
+
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
-            find_context(options["collection"], ADMINISTRATION_KEY)
+            context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
         use = read_use(storages)
         rows = [_row(storage, use.get(storage.pk, {})) for storage in storages]
@@ -58,6 +62,8 @@ def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
 
 
 def _quotas(storage: Storage) -> list[tuple[str, int]]:
+    from storage.quotas import quota_of
+
     quota = quota_of(storage)
     return list(quota.most.items()) if quota else []
 

@@ -9,9 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from storage.management.quota_arguments import HELP, add_quota_arguments
-from storage.provisioning.provision import set_quota
-from storage.quotas import quota_of, read_use, use_in_words
-from storage.tenancy.contexts import storage_at
 
 NONE = "none"
 
@@ -33,6 +30,10 @@ class Command(RepositoryCommand):
         add_quota_arguments(parser, type=_number, default=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.provisioning.provision import set_quota
+        from storage.quotas import quota_of, read_use, use_in_words
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         given = {name: options[f"quota_{name}"] for name in HELP if f"quota_{name}" in options}
         if not given:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0002_quotas")]
+    dependencies = [("storage", "0004_quotas")]
     operations = [
         migrations.AddField(
             "storagesize", "files", models.PositiveBigIntegerField("files", default=0, db_default=0)

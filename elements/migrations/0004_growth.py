@@ -46,7 +46,7 @@ $$
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0001_initial"), ("storage", "0004_growth")]
+    dependencies = [("elements", "0003_hide_token_elements"), ("storage", "0006_growth")]
     operations = [
         migrations.RunSQL(COUNT_FILES, "DROP FUNCTION elements_count_files(jsonb)"),
         migrations.RunSQL(NOTE_GROWTH, "DROP FUNCTION elements_note_growth()"),

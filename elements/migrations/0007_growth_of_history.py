@@ -1,4 +1,4 @@
-"""Triggers that note the growth of elements (D190). A migration locks one table only."""
+"""Triggers that note the growth of the change history (D190). A migration locks one table only."""
 
 from django.db import migrations
 
@@ -10,12 +10,12 @@ TABLES = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0003_growth_of_versions")]
+    dependencies = [("elements", "0006_growth_of_elements")]
     operations = [
         migrations.RunSQL(
-            f"CREATE TRIGGER growth_noted_on_{event.lower()} AFTER {event} ON elements_element"
+            f"CREATE TRIGGER growth_noted_on_{event.lower()} AFTER {event} ON elements_elementchange"
             f" REFERENCING {TABLES[event]} FOR EACH STATEMENT EXECUTE FUNCTION elements_note_growth()",
-            f"DROP TRIGGER growth_noted_on_{event.lower()} ON elements_element",
+            f"DROP TRIGGER growth_noted_on_{event.lower()} ON elements_elementchange",
         )
-        for event in ("INSERT", "DELETE")
+        for event in ("INSERT",)
     ]

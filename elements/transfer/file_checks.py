@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 
 from elements.limits import too_deep
-from elements.related_contexts import accepts
+from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
@@ -85,7 +85,9 @@ class Survey:
 
     def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
-            known.newest = known.published = line.version
+            known.newest = line.version
+            # Viewers do not see the elements of tokens (D206).
+            known.published = None if line.type.key == TOKEN_TYPE else line.version
             return
         which = (line.major or 0, line.minor or 0)
         if which in known.numbers:
@@ -158,13 +160,14 @@ class Survey:
                 if known is None:
                     self.report(number, f"{version}: children: the file has no element {child.id}")
                 elif known.type.key != child.type:
-                    self.report(number, f"{version}: children: {child.id} is a {known.type.key}, not a {child.type}")
+                    self.report(
+                        number, f"{version}: children: {child.id} has the type {known.type.key}, not {child.type}"
+                    )
                 elif known.parent is not None:
                     self.report(number, f"{version}: children: {child.id} also has the parent {known.parent}")
                 elif owner.type.key not in known.type.parents:
-                    self.report(
-                        number, f"{version}: children: a {known.type.key} cannot be placed below a {owner.type.key}"
-                    )
+                    text = f"elements of type {known.type.key} cannot be placed below elements of type {owner.type.key}"
+                    self.report(number, f"{version}: children: {text}")
                 else:
                     known.parent, known.position = parent, position
 
@@ -217,10 +220,10 @@ def _reference_problem(
     if type is None:
         return f"there is no element {target.id}"
     if type.key != target.type:
-        return f"{target.id} is a {type.key}, not a {target.type}"
+        return f"{target.id} has the type {type.key}, not {target.type}"
     if place == CONTENT and type.key not in owner.insertables:
-        return f"a {type.key} cannot be drawn in this diagram"
+        return f"elements of type {type.key} cannot be drawn in this diagram"
     if related is not None and not accepts(place, related, type):
         allowed = ", ".join(related.types) or f"a type of the facet {related.facet}"
-        return f"{target.id} is a {type.key}, expected {allowed}"
+        return f"{target.id} has the type {type.key}; expected {allowed}"
     return None

@@ -10,7 +10,7 @@ def quota(name: str, help_text: str = NO_LIMIT) -> models.PositiveBigIntegerFiel
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0001_initial")]
+    dependencies = [("storage", "0003_token_revocations")]
     operations = [
         migrations.AddField("storage", "quota_elements", quota("largest number of elements")),
         migrations.AddField(

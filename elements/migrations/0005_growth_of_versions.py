@@ -1,4 +1,4 @@
-"""Triggers that note the growth of the change history (D190). A migration locks one table only."""
+"""Triggers that note the growth of versions (D190). A migration locks one table only."""
 
 from django.db import migrations
 
@@ -10,12 +10,12 @@ TABLES = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0004_growth_of_elements")]
+    dependencies = [("elements", "0004_growth")]
     operations = [
         migrations.RunSQL(
-            f"CREATE TRIGGER growth_noted_on_{event.lower()} AFTER {event} ON elements_elementchange"
+            f"CREATE TRIGGER growth_noted_on_{event.lower()} AFTER {event} ON elements_elementversion"
             f" REFERENCING {TABLES[event]} FOR EACH STATEMENT EXECUTE FUNCTION elements_note_growth()",
-            f"DROP TRIGGER growth_noted_on_{event.lower()} ON elements_elementchange",
+            f"DROP TRIGGER growth_noted_on_{event.lower()} ON elements_elementversion",
         )
-        for event in ("INSERT",)
+        for event in ("INSERT", "UPDATE", "DELETE")
     ]

@@ -5,7 +5,7 @@ from django.db.models import deletion
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0003_measured_files")]
+    dependencies = [("storage", "0005_measured_files")]
     operations = [
         migrations.CreateModel(
             name="StorageGrowth",
