@@ -39,12 +39,13 @@ def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
 def _check_children(changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]) -> None:
     """Refuse too many children. Their number is certain only under the lock that gives them their positions."""
     findings = Findings()
-    added = Counter(each.parent for each in changes if each.is_moved and each.parent)
+    added = Counter(each.parent or "" for each in changes if each.is_moved)
     for change in changes:
-        if change.parent in added and change.is_moved and (parent := siblings.get(change.parent or "")):
-            total = parent.count + added.pop(change.parent)
-            if problem := too_many_children(total, parent.count):
-                findings.note(invalid(f"{change.place}: rootPath", problem))
+        parent = siblings.get(change.parent or "") if change.is_moved else None
+        # Report each parent once, with the first element that it gets.
+        more = added.pop(change.parent or "", 0) if parent else 0
+        if parent and (problem := too_many_children(parent.number + more, parent.number)):
+            findings.note(invalid(f"{change.place}: rootPath", problem))
     findings.raise_any()
 
 

@@ -140,7 +140,7 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
 class Siblings(NamedTuple):
     """The children of a parent: their number, and the position after the last one."""
 
-    count: int
+    number: int
     next_position: int
 
 

@@ -184,9 +184,9 @@ class ApiViewSet(ViewSet):
         if kept is not None:
             return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
         response = change()
-        kept = response if len(response.content) <= settings.KEPT_RESPONSE_BYTES else self.reduced_answer()
-        headers = {name: kept[name] for name in KEPT_HEADERS if name in kept}
-        keep_answer(self.caller.label, key, kept.content, headers)
+        short = response if len(response.content) <= settings.KEPT_RESPONSE_BYTES else self.reduced_answer()
+        headers = {name: short[name] for name in KEPT_HEADERS if name in short}
+        keep_answer(self.caller.label, key, short.content, headers)
         return response
 
     def reduced_answer(self) -> HttpResponse:
