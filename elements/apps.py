@@ -23,7 +23,9 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
-    from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, VersionName
+    from elements.files import count_files
+    from elements.limits import content_over_limits
+    from elements.models import ContentMark, Element, ElementChange, ElementVersion, Reference, Shape, VersionName
     from elements.people.administration import user_directory
     from elements.people.token_elements import mirror_token
     from elements.users import find_user
@@ -33,7 +35,15 @@ def storage_extension() -> StorageExtension:
         find_user=find_user,
         user_directory=user_directory,
         mirror_token=mirror_token,
-        counted_models={"elements": Element, "versions": ElementVersion, "references": Reference, "shapes": Shape},
+        counted_models={
+            "elements": Element,
+            "versions": ElementVersion,
+            "references": Reference,
+            "shapes": Shape,
+            "history": ElementChange,
+        },
+        count_files=count_files,
+        over_limits=content_over_limits,
         derived_models=(ContentMark, VersionName),
     )
 

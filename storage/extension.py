@@ -5,7 +5,7 @@ Without an extension a storage works alone: it has no users, no configuration an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -45,6 +45,10 @@ class StorageExtension:
     """Keeps the element of a token up to date; called in the transaction that issues or revokes the token."""
     counted_models: Mapping[str, type[TenantModel]] = field(default_factory=dict)
     """Models that a measurement counts, by field of `StorageSize`."""
+    count_files: Callable[[Storage], int] | None = None
+    """Counts the files of a storage, in its scope."""
+    over_limits: Callable[[], Iterable[str]] | None = None
+    """Returns what exceeds a limit of the installation in the storage of the scope."""
     derived_models: tuple[type[TenantModel], ...] = ()
     """Models that triggers fill from other tables; backups leave them out."""
 

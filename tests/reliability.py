@@ -26,6 +26,7 @@ HEADINGS = {
     "runs": "runs of the lifecycle",
     "steps": "steps by the clock",
     "wrong": "too early, too late or twice",
+    "megabytes": "MB more than idle",
 }
 
 

@@ -43,7 +43,8 @@ class ContentViewSet(ElementWritingViewSet):
         row = self.element_in(view, names["elementId"])
 
         def list_shapes() -> HttpResponse:
-            return answer(counted("elements", ContentAssembler(self.reader, view, content_wanted()).shapes(row)))
+            shapes = ContentAssembler(self.reader, view, content_wanted()).shapes(row)
+            return self.answer_bounded(counted("elements", shapes))
 
         return Prepared(list_shapes)
 

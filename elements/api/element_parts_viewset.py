@@ -21,7 +21,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.rendering import counted
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 
@@ -71,7 +71,7 @@ class ElementPartsViewSet(ElementReadingViewSet):
         def list_attributes() -> HttpResponse:
             rows = [row] if self.matches(row, condition) else []
             found = Assembler(self.reader, view, wanted).elements(rows)
-            return answer(counted("values", found[0].get(ATTRIBUTES, {}) if found else {}))
+            return self.answer_bounded(counted("values", found[0].get(ATTRIBUTES, {}) if found else {}))
 
         return Prepared(list_attributes)
 
@@ -128,7 +128,8 @@ class ElementPartsViewSet(ElementReadingViewSet):
 
         def list_contexts() -> HttpResponse:
             assembler = RelatedAssembler(self.reader, view, wanted)
-            return answer(counted("values", assembler.contexts(row, condition, with_attributes=only is not None)))
+            found = assembler.contexts(row, condition, with_attributes=only is not None)
+            return self.answer_bounded(counted("values", found))
 
         return Prepared(list_contexts)
 

@@ -5,6 +5,9 @@ Operations 3, 4, 5, 9, 12 and 13.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
@@ -21,13 +24,16 @@ from elements.api.element_serializers import (
     UpdateSerializer,
 )
 from elements.api.entity_tags import entity_tag
-from elements.api.query import QueryParameters
+from elements.api.query import Paging, QueryParameters
+from elements.api.reading_viewset import Counted, limit_stream
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
+from elements.reading.batches import whole_list, write_rows
+from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
@@ -36,7 +42,7 @@ from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
 from repository_site.core.problems import Forbidden, Problem
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, to_json
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 from storage.localisation.cultures import preferred_culture
@@ -126,7 +132,8 @@ class ElementViewSet(ElementWritingViewSet):
 
         def show() -> HttpResponse:
             rows = [row] if self.matches(row, condition) else []
-            return answer(counted(self.list_name, Assembler(self.reader, view, wanted).elements(rows)))
+            content = write_rows(Assembler(self.reader, view, wanted), self.list_name, rows)
+            return HttpResponse(content, content_type=JSON_TYPE)
 
         return Prepared(show, entity_tag(row))
 
@@ -241,7 +248,7 @@ class ElementViewSet(ElementWritingViewSet):
         parameters=query_parameters.PAGES,
         responses=ChangesSerializer,
     )
-    def list_changes(self, request: Request, **names: str) -> HttpResponse:
+    def list_changes(self, request: Request, **names: str) -> HttpResponseBase:
         """Return the change history of the element, newest first, in pages: author, time, and values before and after.
 
         Requires the role Analyzer or a higher one.
@@ -252,10 +259,29 @@ class ElementViewSet(ElementWritingViewSet):
         paging = query.page()
         query.finish()
         row = self.element_in(view, names["elementId"])
-        changes = read_changes(self.reader, row.element, paging.size, (paging.page - 1) * paging.size)
-        response = answer(counted("values", changes))
+        response = self._answer_changes(row.element, paging)
         self.add_page_headers(response, paging.page, paging.size, count_changes(row.element))
         return response
+
+    def _answer_changes(self, element: str, paging: Paging) -> HttpResponseBase:
+        """Return a page of changes at once, or stream it if it is too large (D188)."""
+        first = (paging.page - 1) * paging.size
+        places = range(first, first + paging.size)
+
+        def read() -> Iterator[dict[str, Any]]:
+            for changes in halved(places, lambda few: read_changes(self.reader, element, len(few), few[0])):
+                yield from changes
+
+        def stream() -> Iterator[Counted]:
+            total = max(0, min(paging.size, count_changes(element) - first))
+            for change in read():
+                limit_stream()
+                yield total, [to_json(change)]
+
+        try:
+            return HttpResponse(whole_list("values", read()), content_type=JSON_TYPE)
+        except TooHeavy:
+            return self.answer_stream("values", stream)
 
 
 def _only_creates(request: Request) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -24,22 +24,26 @@ from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.batches import ElementBatches
+from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, milestone_before, total_of
-from elements.reading.rows import Audience, VersionRow, find_version, read_versions
-from elements.reading.selection import Milestone, Selection
+from elements.reading.rows import Audience, VersionRow, find_any_version
+from elements.reading.selection import Selection
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
 from repository_site.core.problems import Busy, NotFound, Unreadable
-from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
+from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
 from storage.tenancy.scope import tenant_scope
 
 # Elements in one batch of a streamed list.
 BATCH = 500
+# A value of a streamed list as JSON in pieces, with the length of the list.
+Counted = tuple[int, Iterable[bytes]]
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
@@ -91,7 +95,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         """Return the version with this id that the caller can see, of any type."""
         if not GUID.fullmatch(element_id):
             raise Unreadable(f"{printable(element_id, 80)!r} is not a GUID.")
-        return find_version(self.reader.audience, element_id)
+        return find_any_version(self.reader.audience, element_id)
 
     def element(self, element_id: str) -> VersionRow:
         found = self.find_element(element_id)
@@ -139,21 +143,53 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def answer_list(
         self, assembler: Assembler, selection: Selection, paging: Paging | None, *, for_reporting: bool = False
     ) -> HttpResponseBase:
+        batches = ElementBatches(assembler, for_reporting=for_reporting)
         if paging is not None:
-            return self._answer_page(assembler, selection, paging, for_reporting)
-        rows = self._read_page(assembler, selection, BATCH + 1, 0, for_reporting)
-        if len(rows) <= BATCH:
-            return answer(counted(self.list_name, assembler.elements(rows)))
+            return self._answer_page(batches, selection, paging)
+        versions = selecting.find_page(selection, BATCH + 1)
+        if len(versions) <= BATCH and (response := self._answer_whole(batches, versions)):
+            return response
+        return self._stream_elements(batches, lambda: selecting.stream_keys(selection, BATCH))
+
+    def answer_bounded(self, payload: Any) -> HttpResponse:
+        """Return a response that is not a list of elements, or refuse one that is too large (D188)."""
+        return HttpResponse(checked(to_json(payload)), content_type=JSON_TYPE)
+
+    def _answer_whole(self, batches: ElementBatches, versions: list[str]) -> HttpResponse | None:
+        """Return the list at once, or None if it has to be streamed (D188)."""
+        try:
+            return HttpResponse(batches.written(self.list_name, versions), content_type=JSON_TYPE)
+        except TooHeavy:
+            return None
+
+    def _stream_elements(
+        self, batches: ElementBatches, find: Callable[[], Iterator[tuple[int, list[str]]]]
+    ) -> StreamingHttpResponse:
+        def elements() -> Iterator[Counted]:
+            batches.after_reading = limit_stream
+            batches.assembler.read_in(content_state())
+            for total, versions in find():
+                for element in batches.pieces(versions, BATCH):
+                    yield total, element
+
+        return self.answer_stream(self.list_name, elements)
+
+    def answer_stream(self, name: str, read: Callable[[], Iterator[Counted]]) -> StreamingHttpResponse:
+        """Stream a list that `read` returns while the client reads it."""
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        batches = begun_with_current_plans(lambda: self._batches(assembler, selection, for_reporting))
-        stream = Stream(stream_counted(self.list_name, batches))
-        return StreamingHttpResponse(stream, content_type=JSON_TYPE)
+        values = begun_with_current_plans(lambda: self._in_own_scope(read))
+        return StreamingHttpResponse(Stream(stream_counted(name, values)), content_type=JSON_TYPE)
 
-    def _answer_page(
-        self, assembler: Assembler, selection: Selection, paging: Paging, for_reporting: bool
-    ) -> HttpResponseBase:
+    def _in_own_scope(self, read: Callable[[], Iterator[Counted]]) -> Iterator[Counted]:
+        """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""
+        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            if self.storage.configuration_revision != self.configuration.revision:
+                raise Busy("The configuration has changed; send the request again.", retry_after=1)
+            yield from read()
+
+    def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         page = paging.page
         if paging.key is not None:
             place = selecting.place_of(selection, self.reader.audience, paging.key)
@@ -161,46 +197,19 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
         total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
-        rows: list[VersionRow] = []
+        versions: list[str] = []
         if offset < total:
             start = milestone_before(selection, self.content_state, offset)
-            rows = self._read_page(assembler, selection, paging.size, offset, for_reporting, start)
-        response = answer(counted(self.list_name, assembler.elements(rows)))
+            versions = selecting.find_page(selection, paging.size, offset, start)
+        response: HttpResponseBase | None = self._answer_whole(batches, versions)
+        if response is None:
+            response = self._stream_elements(batches, lambda: selecting.page_keys(selection, paging.size, offset))
         self.add_page_headers(response, page, paging.size, total)
         return response
 
-    def _read_page(
-        self,
-        assembler: Assembler,
-        selection: Selection,
-        limit: int,
-        offset: int,
-        for_reporting: bool,
-        start: Milestone | None = None,
-    ) -> list[VersionRow]:
-        with_attributes = assembler.needs_attributes
-        return selecting.read_page(
-            selection, limit, offset, start=start, with_attributes=with_attributes, for_reporting=for_reporting
-        )
-
-    def add_page_headers(self, response: HttpResponse, page: int, size: int, total: int) -> None:
+    def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)
         response["Link"] = self._links(page, size, total)
-
-    def _batches(
-        self, assembler: Assembler, selection: Selection, for_reporting: bool
-    ) -> Iterator[tuple[int, Iterable[Any]]]:
-        """Yield batches in a scope of their own: the scope of the request has ended by then. Closing ends the scope."""
-        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
-            if self.storage.configuration_revision != self.configuration.revision:
-                raise Busy("The configuration has changed; send the request again.", retry_after=1)
-            assembler.read_in(content_state())
-            for total, versions in selecting.stream_keys(selection, BATCH):
-                found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)
-                elements = assembler.elements([found[version] for version in versions])
-                # Again for each batch: the driver ends a pipeline with a message that resets the timer.
-                limit_idleness(settings.STREAM_TIMEOUT)
-                yield total, elements
 
     def _links(self, page: int, size: int, total: int) -> str:
         last = max(1, -(-total // size))
@@ -219,6 +228,12 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)
+
+
+def limit_stream() -> None:
+    """Limit the time that a client takes for a batch. Again for each batch: the driver ends a pipeline with a message
+    that resets the timer."""
+    limit_idleness(settings.STREAM_TIMEOUT)
 
 
 def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:

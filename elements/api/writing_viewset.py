@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -11,16 +13,21 @@ from elements.api.reading_viewset import ElementReadingViewSet
 from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
+from elements.reading.batches import ElementBatches
+from elements.reading.bounds import TooHeavy
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.configuration import CompiledView
-from repository_site.core.problems import PreconditionFailed, TooLarge, Unreadable
-from repository_site.core.rest.rendering import answer, counted
+from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
+from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.api.conditional_requests import ANY, given_tags
-from storage.api.viewset import has_no_body
+from storage.api.viewset import REDUCED, has_no_body
 
 
 class ElementWritingViewSet(ElementReadingViewSet):
+    _changed: Sequence[str] = ()
+    """Versions that the request has changed, in the order of the response."""
+
     def writer(self, request: Request, needed: Permission = Permission.EDIT) -> Writer:
         """Return the writer for a change of content, which needs a permission to change anything at all."""
         require_changing(self.caller, needed)
@@ -33,6 +40,17 @@ class ElementWritingViewSet(ElementReadingViewSet):
             for name in ("configuration", "reader"):
                 self.__dict__.pop(name, None)
         return writer
+
+    def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+        try:
+            return super()._once(request, change)
+        except TooHeavy:
+            most = settings.RESPONSE_BYTES
+            text = (
+                f"The change needs more than the {most} bytes that the elements of a request may have. Nothing was"
+                " changed. Change fewer elements in one request."
+            )
+            raise Invalid(text) from None
 
     def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
         """Compare `If-Match` with the version. Call it while the element is locked: of many requests, one succeeds.
@@ -58,9 +76,22 @@ class ElementWritingViewSet(ElementReadingViewSet):
 
         The entity tag is that of the version alone: it is for `If-Match`, not for conditional reads (D135).
         """
-        found = read_versions(versions)
-        rows = [found[version] for version in versions]
-        response = answer(counted(self.list_name, Assembler(self.reader, view, Wanted()).elements(rows)))
+        self._changed = versions
+        batches = ElementBatches(Assembler(self.reader, view, Wanted()))
+        try:
+            response = HttpResponse(batches.written(self.list_name, versions), content_type=JSON_TYPE)
+        except TooHeavy:
+            return self.reduced_answer()
+        if len(versions) == 1:
+            response["ETag"] = entity_tag(batches.rows[0])
+        return response
+
+    def reduced_answer(self) -> HttpResponse:
+        """Return the identities of the changed elements, if the whole response would be too large (D189)."""
+        found = read_versions(self._changed, with_attributes=False)
+        rows = [found[version] for version in self._changed]
+        response = answer(counted(self.list_name, [self.reader.identity(row) for row in rows]))
+        response[REDUCED] = "return=minimal"
         if len(rows) == 1:
             response["ETag"] = entity_tag(rows[0])
         return response

@@ -23,7 +23,7 @@ class ContentAssembler(Assembler):
         shapes = rows.read_shapes([owner.version]).get(owner.version, [])
         identities = self.reader.identities.read({each.element for each in shapes})
         visible = [shape for shape in shapes if shape.element in identities]
-        drawn = rows.read_versions([identities[each.element].version for each in visible], with_attributes=True)
+        drawn = rows.read_versions([identities[each.element].version for each in visible], only=(NAME,))
         links = read_links(self.reader.identities, list(drawn.values()), self.projection)
         by_id = {shape.shape: shape for shape in visible}
         flows = rows.read_predecessors(list(by_id))

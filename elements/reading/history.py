@@ -4,28 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.attributes import read_exactly
+from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import read_identities
+from repository_site.core.database.base import Row
 from repository_site.core.database.statements import fetch
 from repository_site.core.rest.datetimes import wire_datetime
 
-SQL = """SELECT c.version_id::text, c.action, c.changed_on, c.caller_id::text, c.caller_label, c.request_id,
-        c.before, c.after
-    FROM elements_elementchange c WHERE c.element_id = %s::uuid
-    ORDER BY c.changed_on DESC, c.id DESC LIMIT %s OFFSET %s"""
+# The texts are computed once; too long ones stay in the database.
+SQL = """WITH page AS MATERIALIZED (SELECT c.* FROM elements_elementchange c WHERE c.element_id = %s::uuid
+        ORDER BY c.changed_on DESC, c.id DESC LIMIT %s OFFSET %s)
+    SELECT p.version_id::text, p.action, p.changed_on, p.caller_id::text, p.caller_label, p.request_id,
+        CASE WHEN t.size <= %s THEN t.before END, CASE WHEN t.size <= %s THEN t.after END, t.size
+    FROM page p CROSS JOIN LATERAL (SELECT x.before, x.after, octet_length(x.before) + octet_length(x.after) AS size
+        FROM (SELECT p.before::text AS before, p.after::text AS after OFFSET 0) x OFFSET 0) t
+    ORDER BY p.changed_on DESC, p.id DESC"""
 
 
 def count_changes(element: str) -> int:
     return int(fetch("SELECT count(*) FROM elements_elementchange WHERE element_id = %s::uuid", [element])[0][0])
 
 
+def _read_rows(element: str, limit: int, offset: int) -> list[Row]:
+    # Nothing is smaller than one change, which may have the values of an element before and after.
+    most: int = settings.RESPONSE_BYTES if limit == 1 else most_text(limit)
+    rows = fetch(SQL, [element, limit, offset, most // limit, most // limit])
+    if any(row[-2] is None for row in rows):
+        if sum(row[-1] for row in rows) > most:
+            raise TooHeavy
+        rows = fetch(SQL, [element, limit, offset, most, most])
+    return rows
+
+
 def read_changes(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
-    """Return changes, newest first. `changedBy` is the caller's element, if the caller had one that still exists."""
-    rows = fetch(SQL, [element, limit, offset])
+    """Return changes, newest first. `changedBy` is the caller's element, if the caller had one that still exists.
+
+    Raise TooHeavy if several changes have too many bytes together.
+    """
+    rows = _read_rows(element, limit, offset)
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []
-    for version, action, changed_on, caller, label, request_id, before, after in rows:
+    for version, action, changed_on, caller, label, request_id, before, after, _size in rows:
         change: dict[str, Any] = {
             "versionId": version,
             "action": action,

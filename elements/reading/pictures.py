@@ -109,7 +109,7 @@ def read_drawn_shapes(reader: Reader, row: VersionRow) -> DrawnShapes:
     flows = [(one, shape) for shape in visible for one in before.get(shape, ()) if one in visible]
     # Do not read more shapes than can be drawn.
     wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
-    versions = {each.element: each for each in rows.read_versions(wanted).values()}
+    versions = {each.element: each for each in rows.read_versions(wanted, only=(NAME,)).values()}
     return DrawnShapes(list(visible.values()), flows, versions)
 
 

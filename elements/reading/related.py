@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from elements.filters.conditions import Condition
 from elements.reading.assembly.assembler import Assembler, Expansions, Wire, add_part, expand
 from elements.reading.assembly.links import read_links
 from elements.reading.assembly.projection import RELATED
+from elements.reading.bounds import most_rows
 from elements.reading.rows import Identity, VersionRow
 from elements.reading.selection import these_versions, version_ids
 
@@ -17,8 +20,9 @@ class RelatedAssembler(Assembler):
         found = read_links(self.reader.identities, [row], self.projection).related(row, self.contexts_of(row))
         if condition is not None:
             found = _matching(found, condition)
-        to_expand = {each.version for context in self.wanted.expand for each in found.get(context, ())}
-        expansions = expand(self.reader, sorted(to_expand), with_attributes=with_attributes) if to_expand else {}
+        to_expand = Counter(each.version for context in self.wanted.expand for each in found.get(context, ()))
+        most = most_rows(1)
+        expansions = expand(self.reader, to_expand, with_attributes=with_attributes, most=most) if to_expand else {}
         return self.references(found, expansions)
 
     def expanded(self, target: Identity, expansions: Expansions) -> Wire:

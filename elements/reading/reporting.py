@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from elements.reading import rows
 from elements.reading.assembly.addresses import REPORTING
-from elements.reading.assembly.assembler import Assembler, Gathered, Reader, Wire, add_part
+from elements.reading.assembly.assembler import Assembler, Gathered, Part, Reader, Wire, add_part
 from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
+from elements.reading.bounds import Slices, halved, most_rows, most_text
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import ask
+from repository_site.core.rest.rendering import to_json
 
 
 class ReportAssembler(Assembler):
@@ -26,16 +28,16 @@ class ReportAssembler(Assembler):
         resources = wanted.resources - {VERSIONS}
         super().__init__(reader, view, Wanted(resources, wanted.select, wanted.expand, wanted.also))
 
-    def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
+    def iterate(self, batch: Sequence[VersionRow]) -> Iterator[Wire]:
         versions = self._versions(batch) if self.with_versions else {}
         everything = {row.version: row for row in (*batch, *(row for found in versions.values() for row in found))}
-        built = dict(zip(everything, super().elements(list(everything.values())), strict=True))
-        found = []
-        for row in batch:
-            element = dict(built[row.version])
-            add_part(element, VERSIONS, [built[each.version] for each in versions.get(row.element, ())])
-            found.append(element)
-        return found
+        built = dict(zip(everything, super().iterate(list(everything.values())), strict=True))
+        return (self._with_versions(row, versions.get(row.element, ()), built) for row in batch)
+
+    def _with_versions(self, row: VersionRow, versions: Sequence[VersionRow], built: Mapping[str, Wire]) -> Wire:
+        element = dict(built[row.version])
+        add_part(element, VERSIONS, [built[each.version] for each in versions])
+        return element
 
     def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
         versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
@@ -46,20 +48,38 @@ class ReportAssembler(Assembler):
 
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
         gathered = super().gather(batch, meanwhile)
+        if self.in_slices:
+            return gathered
         below = {target.version for found in gathered.children.values() for target in found}
         below |= {target.version for row in batch for target in gathered.drawn(row)}
-        found = rows.read_versions(below, with_attributes=self.needs_attributes, for_reporting=True)
-        links = read_links(self.reader.identities, list(found.values()), self.projection)
+        found, links = self._read_below(below, len(batch))
         return replace(gathered, below=found, links_below=links)
 
-    def children(self, row: VersionRow, gathered: Gathered) -> list[Wire]:
+    def _read_below(self, versions: Collection[str], owners: int) -> tuple[dict[str, VersionRow], ReferenceLinks]:
+        found = rows.read_versions(
+            versions, with_attributes=self.needs_attributes, for_reporting=True, most=most_text(owners)
+        )
+        links = read_links(self.reader.identities, list(found.values()), self.projection, most_rows(owners))
+        return found, links
+
+    def children(self, row: VersionRow, gathered: Gathered) -> Part:
         return self._below(gathered.children.get(row.element, ()), gathered)
 
-    def content(self, row: VersionRow, gathered: Gathered) -> list[Wire]:
+    def content(self, row: VersionRow, gathered: Gathered) -> Part:
         return self._below(gathered.drawn(row), gathered)
 
-    def _below(self, targets: Iterable[Identity], gathered: Gathered) -> list[Wire]:
+    def _below(self, targets: Sequence[Identity], gathered: Gathered) -> Part:
+        if self.in_slices:
+            return Slices(self._below_slices(targets)) if targets else None
         return [self._element_below(gathered.below[target.version], gathered.links_below) for target in targets]
+
+    def _below_slices(self, targets: Sequence[Identity]) -> Iterator[bytes]:
+        def read(few: Sequence[Identity]) -> list[Wire]:
+            found, links = self._read_below({each.version for each in few}, len(few))
+            return [self._element_below(found[each.version], links) for each in few]
+
+        for elements in halved(targets, read):
+            yield from map(to_json, elements)
 
     def _element_below(self, row: VersionRow, links: ReferenceLinks) -> Wire:
         shown = self.projection.types[row.type]

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from elements.reading.bounds import TooHeavy, at_most, most_rows, most_text
 from facets.blueprint.cycles import EVER_PUBLISHED
 from repository_site.core.database.base import Row
-from repository_site.core.database.statements import Question, ask, id_array, look_up, text_array
+from repository_site.core.database.statements import Question, ask, forget_results, id_array, look_up, text_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +86,70 @@ ROW = f"""{IDENTITY}, e.parent_id::text, v.major, v.minor, v.changed_on, v.creat
     e.published_id::text, v.revision, v.category"""
 NEWEST_CATEGORY = "(SELECT n.category FROM elements_elementversion n WHERE n.id = e.newest_id)"
 VERSION_AND_ELEMENT = "elements_elementversion v JOIN elements_element e ON e.id = v.element_id"
+# Attributes as text, computed once; too long ones stay in the database.
+AS_TEXT = "CROSS JOIN LATERAL (SELECT v.attributes::text AS attributes OFFSET 0) t"
+SOME_AS_TEXT = """CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(a.key, a.value), '{}')::text AS attributes
+    FROM jsonb_each(v.attributes) a WHERE a.key = ANY(%s) OFFSET 0) t"""
+BOUNDED_TEXT = "CASE WHEN octet_length(t.attributes) <= %s THEN t.attributes END"
 
 
 def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) -> str:
     newest = NEWEST_CATEGORY if for_reporting else "''"
-    return f"{ROW}, {newest}, {'v.attributes::text' if with_attributes else 'NULL'}"
+    return f"{ROW}, {newest}, {BOUNDED_TEXT if with_attributes else 'NULL'}"
 
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
     """Return the version that an id addresses: a version, or the version of an element that the reader sees (D6)."""
+    found = find_any_version(audience, identity)
+    if found is not None and found.attributes is None:
+        raise TooHeavy
+    return found
+
+
+def find_any_version(audience: Audience, identity: str) -> VersionRow | None:
+    """Do the same, but return a version without its attributes if they are too long to be read together."""
     visible = "" if audience.sees_drafts else " WHERE v.id = e.published_id"
     current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants
     # Finds the id separately: row-level security keeps a condition with a sub-select from using the index.
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
         SELECT {row_columns()} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
-        JOIN elements_element e ON e.id = v.element_id{visible}"""  # noqa: S608  constants
-    rows = look_up(sql, [identity, identity])
+        JOIN elements_element e ON e.id = v.element_id {AS_TEXT}{visible}"""  # noqa: S608  constants
+    rows = look_up(sql, [identity, identity, most_text(1)])
     return VersionRow(*rows[0]) if rows else None
 
 
 def read_versions(
-    versions: Collection[str], *, with_attributes: bool = True, for_reporting: bool = False
+    versions: Collection[str],
+    *,
+    with_attributes: bool = True,
+    for_reporting: bool = False,
+    only: Collection[str] | None = None,
+    most: int | None = None,
 ) -> dict[str, VersionRow]:
-    """Return versions by id. The caller has already checked visibility."""
+    """Return versions by id, with all attributes or `only` some. The caller has already checked visibility.
+
+    Raise TooHeavy if the attributes have more than `most` bytes together.
+    """
     if not versions:
         return {}
     columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
-    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants
-    return {row[3]: VersionRow(*row) for row in look_up(sql, [id_array(versions)])}
+    text = "" if not with_attributes else AS_TEXT if only is None else SOME_AS_TEXT
+    sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} {text} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants
+    ids = id_array(versions)
+    if not with_attributes:
+        return {row[3]: VersionRow(*row) for row in look_up(sql, [ids])}
+    named = [] if only is None else [sorted(only)]
+    most = most_text(len(versions)) if most is None else most
+    # If no version exceeds its share, all together do not exceed the whole. Otherwise the sum decides.
+    found = look_up(sql, [most // len(versions), *named, ids])
+    if any(row[-1] is None for row in found):
+        total = f"""SELECT sum(octet_length(t.attributes)) FROM elements_elementversion v {text}
+            WHERE v.id = ANY(%s::uuid[])"""  # noqa: S608  constants
+        if look_up(total, [*named, ids])[0][0] > most:
+            raise TooHeavy
+        found = look_up(sql, [most, *named, ids])
+        forget_results()
+    return {row[3]: VersionRow(*row) for row in found}
 
 
 def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:
@@ -127,19 +164,25 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
 References = dict[str, dict[str, list[str]]]
 
 
-def read_references(versions: Collection[str], contexts: Collection[str] | None) -> References:
-    return ask(references_of(versions, contexts))
+def read_references(versions: Collection[str], contexts: Collection[str] | None, most: int | None = None) -> References:
+    return ask(references_of(versions, contexts, most))
 
 
-def references_of(versions: Collection[str], contexts: Collection[str] | None) -> Question[References]:
-    """Return target ids by version and context, in order. None means all contexts."""
+def references_of(
+    versions: Collection[str], contexts: Collection[str] | None, most: int | None = None
+) -> Question[References]:
+    """Return target ids by version and context, in order. None means all contexts.
+
+    The answer, here and below, raises TooHeavy if there are more than `most`.
+    """
+    most = most_rows(len(versions)) if most is None else most
 
     def understand(rows: list[Row]) -> References:
         # References are most of the rows of a list; comparing with the previous row is faster than two dictionary
         # look-ups.
         found: References = {}
         before: tuple[str, str] | None = None
-        for version, context, target in rows:
+        for version, context, target in at_most(rows, most):
             if (version, context) != before:
                 before = version, context
                 targets = found.setdefault(version, {})[context] = []
@@ -150,7 +193,8 @@ def references_of(versions: Collection[str], contexts: Collection[str] | None) -
         return Question("", (), understand)
     only = "" if contexts is None else " AND r.context = ANY(%s::text[])"
     sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position"""  # noqa: S608  constants
+        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position
+        LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(
         sql, [id_array(versions)] if contexts is None else [id_array(versions), text_array(contexts)], understand
     )
@@ -160,9 +204,11 @@ Children = dict[str, list[Identity]]
 
 
 def children_of(audience: Audience, parents: Collection[str], types: Collection[str]) -> Question[Children]:
+    most = most_rows(len(parents))
+
     def understand(rows: list[Row]) -> Children:
         found: Children = {}
-        for parent, *identity in rows:
+        for parent, *identity in at_most(rows, most):
             found.setdefault(parent, []).append(Identity(*identity))
         return found
 
@@ -171,7 +217,7 @@ def children_of(audience: Audience, parents: Collection[str], types: Collection[
     sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer}
         WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
-        ORDER BY e.parent_id, e.position, e.id"""  # noqa: S608  constants
+        ORDER BY e.parent_id, e.position, e.id LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(sql, [id_array(parents), id_array(types)], understand)
 
 
@@ -189,23 +235,26 @@ def read_shapes(versions: Collection[str]) -> Shapes:
 
 
 def shapes_of(versions: Collection[str]) -> Question[Shapes]:
+    most = most_rows(len(versions))
+
     def understand(rows: list[Row]) -> Shapes:
         found: Shapes = {}
-        for row in rows:
+        for row in at_most(rows, most):
             found.setdefault(row[0], []).append(ShapeRow(*row))
         return found
 
-    sql = """SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
-        WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position"""
+    sql = f"""SELECT s.version_id::text, s.id::text, s.element_id::text FROM elements_shape s
+        WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.version_id, s.position LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(sql if versions else "", [id_array(versions)], understand)
 
 
 def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if shapes:
-        sql = """SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
-            WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position"""
-        for shape, predecessor in look_up(sql, [id_array(shapes)]):
+        most = most_rows(len(shapes))
+        sql = f"""SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
+            WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+        for shape, predecessor in at_most(look_up(sql, [id_array(shapes)]), most):
             found.setdefault(shape, []).append(predecessor)
     return found
 
@@ -219,14 +268,15 @@ def read_parents(elements: Collection[str]) -> Parents:
 
 def parents_of(elements: Collection[str]) -> Question[Parents]:
     """Return the parents of elements and of all their ancestors, by element."""
+    most = most_rows(len(elements))
     # UNION instead of UNION ALL: shared ancestors are visited once, and a cycle would end. LATERAL with a limit is one
     # index look-up for each element, regardless of the planner's estimate.
-    sql = """WITH RECURSIVE above AS (
+    sql = f"""WITH RECURSIVE above AS (
             SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
             UNION SELECT up.id, up.parent_id FROM above CROSS JOIN LATERAL (
                 SELECT e.id, e.parent_id FROM elements_element e WHERE e.id = above.parent_id LIMIT 1) up)
-        SELECT id::text, parent_id::text FROM above"""
-    return Question(sql if elements else "", [id_array(elements)], dict)
+        SELECT id::text, parent_id::text FROM above LIMIT {most + 1:d}"""  # noqa: S608  constants
+    return Question(sql if elements else "", [id_array(elements)], lambda rows: dict(at_most(rows, most)))
 
 
 Known = dict[str, list[VersionSummary]]
@@ -235,10 +285,11 @@ Known = dict[str, list[VersionSummary]]
 def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Question[Known]:
     """Return all versions of the elements of these rows that the reader may see, oldest first, by element."""
     elements = {row.element: row for row in owners}
+    most = most_rows(len(elements))
 
     def understand(rows: list[Row]) -> Known:
         found: Known = {}
-        for element, version, state, stereotype, was_released in rows:
+        for element, version, state, stereotype, was_released in at_most(rows, most):
             owner = elements[element]
             identity = Identity(element, owner.creation, owner.type, version, state, stereotype)
             found.setdefault(element, []).append(VersionSummary(identity, was_released))
@@ -254,5 +305,5 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
     released = "v.released_on IS NOT NULL OR v.category = ANY(%s::text[])"
     sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
         FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
-        ORDER BY v.element_id, v.major, v.minor, v.id"""  # noqa: S608  constants
+        ORDER BY v.element_id, v.major, v.minor, v.id LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(sql, parameters, understand)

@@ -147,15 +147,16 @@ def read_page(
     for_reporting: bool = False,
 ) -> list[VersionRow]:
     """Return the rows of a page, or all without a limit. `start` is a milestone before it."""
-    if start is not None:
-        selection, offset = selection.matching(start.and_after), offset - start.place
-    versions = _find_page(selection, limit, offset)
+    versions = find_page(selection, limit, offset, start)
     found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
     # Without a snapshot, an element may have been deleted in between.
     return [found[version] for version in versions if version in found]
 
 
-def _find_page(selection: Selection, limit: int | None, offset: int) -> list[str]:
+def find_page(selection: Selection, limit: int | None, offset: int = 0, start: Milestone | None = None) -> list[str]:
+    """Return the versions of a page. `start` is a milestone before it."""
+    if start is not None:
+        selection, offset = selection.matching(start.and_after), offset - start.place
     # Most clients begin here. The text contains everything that decides about the plan, so it is planned once.
     is_first = selection.is_whole and limit and not offset
     bounds = f"LIMIT {limit:d}" if is_first else "LIMIT %s OFFSET %s"
@@ -176,6 +177,12 @@ def set_milestones(selection: Selection, step: int, upto: int, last: Milestone |
         WHERE place > 0 AND place %% %s = 0 ORDER BY place"""  # noqa: S608  constants
     found = fetch(sql, [*rest.parameters, upto - begin + 1, step])
     return [Milestone(begin + place, name, element) for place, name, element in found]
+
+
+def page_keys(selection: Selection, limit: int, offset: int) -> Iterator[tuple[int, list[str]]]:
+    """Return the versions of a page with their number, as `stream_keys` does for a whole list."""
+    if versions := find_page(selection, limit, offset):
+        yield len(versions), versions
 
 
 def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str]]]:

@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from django.conf import settings
+
+from elements.limits import too_deep
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
@@ -119,7 +122,7 @@ class Survey:
         self._check_references(there)
         self._place_children()
         self._place_drawn()
-        self._check_cycles()
+        self._check_tree()
         self.problems.sort(key=lambda text: int(text.split(":")[0].removeprefix("line ")))
 
     def _check_addresses(self, there: Mapping[str, ElementType]) -> None:
@@ -183,8 +186,9 @@ class Survey:
             if known.type.lives_in_diagrams and element not in self.drawn:
                 known.published = None
 
-    def _check_cycles(self) -> None:
-        settled: set[str] = set()
+    def _check_tree(self) -> None:
+        """Report cycles, and the first element of each branch that is too deep."""
+        settled: dict[str, int] = {}
         for start in self.elements:
             path: list[str] = []
             on_path: set[str] = set()
@@ -196,7 +200,14 @@ class Survey:
                 current = known.parent if known else None
             if current in on_path:
                 self.report(self.elements[start].line, f"{start}: its parents form a cycle")
-            settled.update(path)
+                settled.update(dict.fromkeys(path, 0))
+                continue
+            level = settled[current] if current is not None else 0
+            for element in reversed(path):
+                level += 1
+                settled[element] = level
+                if level == settings.MAX_DEPTH + 1 and (problem := too_deep(level)):
+                    self.report(self.elements[element].line, f"{element}: {problem}")
 
     def targets(self) -> Iterable[str]:
         """Return all ids of elements and versions that the file contains or refers to."""

@@ -28,6 +28,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.progress import with_progress
 from storage.models import Storage
+from storage.quotas import begin_quota
 from storage.tenancy.migration_operations import constraint_name
 from storage.tenancy.scope import tenant_scope
 
@@ -58,6 +59,7 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
     """Import everything or nothing. Raise Invalid with the problems of all lines. `path` - is standard input."""
     with tenant_scope(storage):
         configuration = settled_configuration(storage)
+        quota = begin_quota(storage)
         survey = Survey(configuration.types)
         result = ImportResult()
         versions_there: list[str] = []
@@ -78,6 +80,8 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
         if not dry_run:
             write_elements(configuration, survey)
             _check_everything()
+            if quota is not None:
+                quota.check()
             if result.versions >= ANALYSED:
                 transaction.on_commit(_analyse)
         return result

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
+
+from elements.limits import line_problems, too_many_flows, too_many_shapes
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import Attribute, ElementType
 from facets.configuration import Configuration
-from repository_site.core.problems import Unreadable
+from repository_site.core.problems import TooLarge, Unreadable
 from repository_site.core.rest.strict_json import parse_json
 from repository_site.core.wording import listed
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -89,11 +92,11 @@ class LineReader:
     def read(self, raw: bytes, report: Report) -> TransferLine | None:
         problems: list[str] = []
         try:
-            document = parse_json(raw, noun="The line")
-        except Unreadable as problem:
+            document = parse_json(raw, noun="The line", most_values=settings.MAX_VALUES)
+        except (Unreadable, TooLarge) as problem:
             report(problem.message)
             return None
-        line = self._line(document, problems.append)
+        line = self._line(document, len(raw), problems.append)
         if not problems:
             return line
         name = document.get("id") if isinstance(document, dict) else None
@@ -101,7 +104,7 @@ class LineReader:
             report(f"{name[:80]}: {text}" if isinstance(name, str) and name else text)
         return None
 
-    def _line(self, document: Any, report: Report) -> TransferLine | None:
+    def _line(self, document: Any, length: int, report: Report) -> TransferLine | None:
         if not isinstance(document, dict):
             report("expected a JSON object")
             return None
@@ -118,6 +121,8 @@ class LineReader:
         self._related(document.get("related", {}), line, report)
         line.children = list(self._references(document.get("children", []), "children", report))
         self._content(document.get("content", []), line, report)
+        for problem in line_problems(length, line.attributes, line.related, len(line.children)):
+            report(problem)
         return line
 
     def _type(self, document: dict[str, Any], report: Report) -> ElementType | None:
@@ -243,6 +248,10 @@ class LineReader:
             before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
             if shape and target:
                 line.content.append(TransferShape(shape, target, before))
+        flows = sum(len(each.predecessors) for each in line.content)
+        for problem in (too_many_shapes(len(line.content)), too_many_flows(flows)):
+            if problem:
+                report(f"content: {problem}")
         shapes = {each.id for each in line.content}
         if len(shapes) != len(line.content):
             report("content: two shapes have the same id")

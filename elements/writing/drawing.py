@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
+from elements.limits import too_deep, too_many_flows, too_many_shapes
+from elements.reading.rows import (
+    ShapeRow,
+    VersionRow,
+    read_parents,
+    read_predecessors,
+    read_references,
+    read_shapes,
+    read_versions,
+)
 from elements.writing import statements
 from elements.writing.deciding.drawings import DiagramState, DrawingPlan, decide_drawing, diagram_refusals
 from elements.writing.drawing_inputs import ItemInput
-from elements.writing.findings import Findings, conflict, no_element
+from elements.writing.findings import Findings, Refusal, conflict, invalid, no_element
 from elements.writing.history import Action, HistoryEntry, deletion_entry, record
 from elements.writing.obstacles import find_obstacles
 from elements.writing.persisting import write_changes
@@ -36,9 +45,29 @@ def draw(
     diagram = _load_diagram(owner, on_locked)
     targets = lock_targets(*_named(items))
     plan = decide_drawing(writer, view, diagram, targets, items, findings)
+    for refusal in _size_refusals(diagram, plan):
+        findings.note(refusal)
     findings.raise_any()
     _write_drawing(writer, diagram.owner, plan)
     return list(plan.shapes)
+
+
+def _size_refusals(diagram: DiagramState, plan: DrawingPlan) -> Iterator[Refusal]:
+    """Yield the limits that a diagram would exceed. New elements are placed below the element of the diagram."""
+    place, stored = diagram.owner.version, len(diagram.shapes)
+    if problem := too_many_shapes(stored + len(plan.drawn), stored):
+        yield invalid(place, problem)
+    if plan.flows:
+        flows = _count_flows(diagram)
+        if problem := too_many_flows(flows + len(plan.flows), flows):
+            yield invalid(place, problem)
+    if plan.changes and (problem := too_deep(1 + len(read_parents([diagram.owner.element])))):
+        yield invalid(place, problem)
+
+
+def _count_flows(diagram: DiagramState) -> int:
+    sql = "SELECT count(*) FROM elements_shapeflow WHERE shape_id = ANY(%s::uuid[])"
+    return int(fetch(sql, [[each.shape for each in diagram.shapes]])[0][0]) if diagram.shapes else 0
 
 
 def erase_shape(
@@ -54,8 +83,13 @@ def erase_shape(
     if is_last:
         for text in find_obstacles([shape.element], [shape.element], also_shapes=False):
             findings.note(conflict(shape.shape, text))
+    successors, predecessors = _neighbours(shape)
+    flows = _count_flows(diagram)
+    joined = len(successors) * len(predecessors)
+    if problem := too_many_flows(flows + joined - len(successors) - len(predecessors), flows):
+        findings.note(invalid(shape.shape, problem))
     findings.raise_any()
-    _write_erasure(writer, diagram.owner, shape, deletes_element=is_last)
+    _write_erasure(writer, diagram.owner, shape, successors, predecessors, deletes_element=is_last)
 
 
 def _load_diagram(owner: VersionRow, on_locked: OnLocked) -> DiagramState:
@@ -105,11 +139,23 @@ def _lock_drawn(writer: Writer, shape: ShapeRow) -> bool:
     return not fetch(sql, [shape.element, shape.shape])
 
 
-def _write_erasure(writer: Writer, owner: VersionRow, shape: ShapeRow, *, deletes_element: bool) -> None:
-    """Erase a shape; its predecessors then precede its successors."""
+def _neighbours(shape: ShapeRow) -> tuple[list[str], list[str]]:
+    """Return the successors and the predecessors of a shape."""
     sql = "SELECT shape_id::text FROM elements_shapeflow WHERE predecessor_id = %s::uuid ORDER BY position, id"
     successors = [row[0] for row in fetch(sql, [shape.shape])]
-    predecessors = read_predecessors([shape.shape]).get(shape.shape, [])
+    return successors, read_predecessors([shape.shape]).get(shape.shape, [])
+
+
+def _write_erasure(
+    writer: Writer,
+    owner: VersionRow,
+    shape: ShapeRow,
+    successors: Sequence[str],
+    predecessors: Sequence[str],
+    *,
+    deletes_element: bool,
+) -> None:
+    """Erase a shape; its predecessors then precede its successors."""
     joined = [(each, before) for each in successors for before in predecessors if each != before]
     statements.delete_shapes([shape.shape])
     statements.insert_flows(joined)

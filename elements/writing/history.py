@@ -16,6 +16,7 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.statements import execute
 from repository_site.core.rest.rendering import to_json
+from storage.quotas import Quota
 
 Action = ElementChange.Action
 
@@ -25,6 +26,8 @@ class Author:
     element: UUID | None
     label: str
     request_id: str
+    quota: Quota | None = None
+    """Quota of the storage. Everything that a request changes ends with its entry in the change history."""
 
     @cached_property
     def now(self) -> datetime:
@@ -75,6 +78,9 @@ def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
         ]
         columns = [list(column) for column in zip(*rows, strict=True)]
         execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
+        # Deleting is the way out of a full storage.
+        if author.quota is not None and any(each.action is not Action.DELETED for each in entries):
+            author.quota.check()
 
 
 def _json(value: dict[str, Any]) -> str:

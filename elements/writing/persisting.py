@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from elements.limits import too_many_children
 from elements.naming import sort_name
 from elements.writing import statements
 from elements.writing.deciding.making import first_state
+from elements.writing.findings import Findings, invalid
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.planned_changes import PlannedChange
+from elements.writing.statements import Siblings
 from elements.writing.writers import Writer
 from repository_site.core.rest.rendering import to_json
 
 
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
-    positions = statements.next_positions(sorted({each.parent for each in changes if each.is_moved and each.parent}))
+    siblings = statements.read_siblings(sorted({each.parent for each in changes if each.is_moved and each.parent}))
+    _check_children(changes, siblings)
+    positions = {parent: each.next_position for parent, each in siblings.items()}
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, positions) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
@@ -28,6 +34,19 @@ def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
     record(writer.author, [_entry(each) for each in changes])
+
+
+def _check_children(changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]) -> None:
+    """Refuse too many children. Their number is certain only under the lock that gives them their positions."""
+    findings = Findings()
+    added = Counter(each.parent or "" for each in changes if each.is_moved)
+    for change in changes:
+        parent = siblings.get(change.parent or "") if change.is_moved else None
+        # Report each parent once, with the first element that it gets.
+        more = added.pop(change.parent or "", 0) if parent else 0
+        if parent and (problem := too_many_children(parent.number + more, parent.number)):
+            findings.note(invalid(f"{change.place}: rootPath", problem))
+    findings.raise_any()
 
 
 def _entry(change: PlannedChange) -> HistoryEntry:

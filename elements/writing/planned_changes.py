@@ -30,6 +30,8 @@ class PlannedChange:
     related: dict[str, list[str]] = field(default_factory=dict)
     """Related contexts that change, each with its new targets."""
     parent: str | None = None
+    growth: int = 0
+    """Bytes by which the attributes grow, as JSON."""
     is_moved: bool = False
     is_hidden: bool = False
     """The element lives in the diagram of a version that is not published."""

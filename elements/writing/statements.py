@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import connection
@@ -137,8 +137,15 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
         execute(sql, _columns(rows))
 
 
-def next_positions(parents: Sequence[str]) -> dict[str, int]:
-    """Return the position after the last child of each parent, and make other requests wait that add children there.
+class Siblings(NamedTuple):
+    """The children of a parent: their number, and the position after the last one."""
+
+    number: int
+    next_position: int
+
+
+def read_siblings(parents: Sequence[str]) -> dict[str, Siblings]:
+    """Return the children of each parent, and make other requests wait that add children there.
 
     Advisory locks, at most 64 per storage, do that instead of row locks on the parents: a request that changes a parent
     may be waiting for this one.
@@ -149,10 +156,10 @@ def next_positions(parents: Sequence[str]) -> dict[str, int]:
             'children ' || current_setting('repository.storage') || (hashtext(id) & 63), 0) AS key
         FROM unnest(%s::text[]) AS id ORDER BY key) AS keys"""
     fetch(sql, [list(parents)])
-    sql = """SELECT e.parent_id::text, max(e.position) + 1 FROM elements_element e
+    sql = """SELECT e.parent_id::text, count(*), max(e.position) + 1 FROM elements_element e
         WHERE e.parent_id = ANY(%s::uuid[]) GROUP BY e.parent_id"""
-    found: dict[str, int] = dict(fetch(sql, [list(parents)]))
-    return {parent: found.get(parent, 0) for parent in parents}
+    found = {parent: Siblings(*numbers) for parent, *numbers in fetch(sql, [list(parents)])}
+    return {parent: found.get(parent, Siblings(0, 0)) for parent in parents}
 
 
 def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:

@@ -9,10 +9,13 @@ parts; the database then aborts one of them, and the server retries it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.conf import settings
+
 from elements.reading import rows
+from elements.reading.bounds import most_text, most_written_rows
 from elements.reading.rows import VersionRow
 from repository_site.core.database.statements import fetch, id_array, look_up
 
@@ -72,10 +75,11 @@ def lock_elements(
         FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
     found = {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(wanted_elements)])}
     wanted = {*versions, *(each.newest for each in found.values())}
-    read = rows.read_versions(wanted)
+    read = rows.read_versions(wanted, most=most_text(1))
     drawn_in = _drawn_in(found)
     diagrams = {each.version for found in drawn_in.values() for each in found}
-    return Stored(found, read, rows.read_references(sorted({*read, *diagrams}), None), drawn_in)
+    references = rows.read_references(sorted({*read, *diagrams}), None, most_written_rows())
+    return Stored(found, read, references, drawn_in)
 
 
 class ReferenceTarget(NamedTuple):
@@ -143,6 +147,12 @@ class Ancestry:
 
     parents: dict[str, str | None]
     types: dict[str, str]
+    heights: Mapping[str, int] = field(default_factory=dict)
+    """Levels below each element that moves; elements that also move do not count."""
+
+    def level(self, element: str | None) -> int:
+        """Return the number of elements from the root down to this one."""
+        return sum(1 for _ in self.above(element))
 
     def above(self, element: str | None) -> Iterator[str]:
         seen = set()
@@ -167,12 +177,18 @@ class Ancestry:
         return found
 
 
-def lock_ancestry(elements: Collection[str]) -> Ancestry:
-    """Read these elements and their ancestors, and lock the tree: moves in a storage happen one at a time, because two
-    moves that are valid separately could form a cycle together."""
-    found = Ancestry({}, {})
-    if elements:
+def lock_ancestry(moving: Collection[str], around: Collection[str]) -> Ancestry:
+    """Read elements that move, the elements `around` them, which are their new parents and those of new elements, and
+    all their ancestors.
+
+    Moves lock the tree: they happen one at a time in a storage, because two moves that are valid separately could form
+    a cycle together.
+    """
+    if moving:
         fetch("SELECT pg_advisory_xact_lock(hashtextextended('tree ' || current_setting('repository.storage'), 0))")
+    found = Ancestry({}, {}, _read_heights(moving))
+    elements = {*moving, *around}
+    if elements:
         sql = """WITH RECURSIVE above AS (
                 SELECT e.id, e.parent_id, e.type_id FROM elements_element e WHERE e.id = ANY(%s::uuid[])
                 UNION SELECT e.id, e.parent_id, e.type_id FROM above JOIN elements_element e ON e.id = above.parent_id)
@@ -180,6 +196,19 @@ def lock_ancestry(elements: Collection[str]) -> Ancestry:
         for element, parent, type in fetch(sql, [list(elements)]):
             found.parents[element], found.types[element] = parent, type
     return found
+
+
+def _read_heights(moving: Collection[str]) -> dict[str, int]:
+    if not moving:
+        return {}
+    # One level more than is allowed is enough to know. The database aggregates, because the tree may be large.
+    sql = """WITH RECURSIVE below AS (
+            SELECT m.id AS root, m.id, 0 AS height FROM unnest(%s::uuid[]) AS m (id)
+            UNION ALL SELECT below.root, e.id, below.height + 1 FROM below
+                JOIN elements_element e ON e.parent_id = below.id
+                WHERE below.height < %s AND e.id <> ALL(%s::uuid[]))
+        SELECT root::text, max(height) FROM below GROUP BY root"""
+    return dict(fetch(sql, [list(moving), settings.MAX_DEPTH, list(moving)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) ->
     )
     on_locked([stored.version_of(each.id, each.version) for each in given])
     targets = lock_targets(*_named(given))
-    return CurrentState(stored, targets, lock_ancestry(_moving(given, stored, targets)))
+    return CurrentState(stored, targets, lock_ancestry(*_moving(given, stored, targets)))
 
 
 def _named(given: Sequence[ElementInput]) -> tuple[set[str], set[str]]:
@@ -48,15 +48,22 @@ def _named(given: Sequence[ElementInput]) -> tuple[set[str], set[str]]:
     return {one.id for one in references if one.id}, {one.version for one in references if one.version and not one.id}
 
 
-def _moving(given: Sequence[ElementInput], stored: Stored, targets: Mapping[str, ReferenceTarget]) -> set[str]:
-    """Return the elements that get another parent, together with their new parents."""
-    found: set[str] = set()
+def _moving(
+    given: Sequence[ElementInput], stored: Stored, targets: Mapping[str, ReferenceTarget]
+) -> tuple[set[str], set[str]]:
+    """Return the elements that get another parent, and the new parents of these and of new elements."""
+    moving: set[str] = set()
+    parents: set[str] = set()
     for each in given:
         row = stored.version_of(each.id, each.version)
-        if each.root_path is None or row is None:
+        if each.root_path is None or (row is None and each.names_something):
             continue
         named = each.root_path[0] if each.root_path else None
         target = targets.get(named.id or named.version or "") if named else None
-        if (target.element if target else None) != row.parent:
-            found |= {row.element, *([target.element] if target else [])}
-    return found
+        if row is not None and (target.element if target else None) == row.parent:
+            continue
+        if row is not None:
+            moving.add(row.element)
+        if target is not None:
+            parents.add(target.element)
+    return moving, parents

@@ -14,6 +14,7 @@ from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Forbidden
 from storage.access.callers import Caller
 from storage.models import Storage
+from storage.quotas import begin_quota
 
 NO_END = datetime(9999, 12, 31)
 
@@ -35,7 +36,7 @@ class Writer:
 def settled_writer(storage: Storage, caller: Caller, request_id: str) -> Writer:
     """Return the writer, and lock the configuration until the transaction ends. Call this first in a change."""
     configuration = settled_configuration(storage)
-    author = Author(_caller_element(caller), caller.label, request_id)
+    author = Author(_caller_element(caller), caller.label, request_id, begin_quota(storage))
     return Writer(configuration, caller, ZoneInfo(storage.time_zone), author)
 
 

@@ -109,7 +109,7 @@ class _VersionCopy:
 
     def _write_elements(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
         parent = self.source.row.element
-        first = statements.next_positions([parent])[parent] if living else 0
+        first = statements.read_siblings([parent])[parent].next_position if living else 0
         statements.insert_elements(
             [
                 (copies[each.element], each.creation, each.type, parent, first + place, copies[each.element], None)

@@ -242,6 +242,46 @@ COMPARISON_EFFORT = Variable(
     "Largest number of steps for the comparison of texts on one page; a step visits one word. The page shows further "
     "texts as changed as a whole.",
 )
+MAX_VALUES = Variable(
+    "REPOSITORY_MAX_VALUES",
+    _positive,
+    "200000",
+    "Largest number of JSON values in a request body, or in a line of a transfer file. An object or a list is a value, "
+    "and so is everything in it.",
+)
+MAX_REFERENCES = Variable(
+    "REPOSITORY_MAX_REFERENCES", _positive, "1000", "Largest number of references in one related context."
+)
+MAX_ELEMENT_REFERENCES = Variable(
+    "REPOSITORY_MAX_ELEMENT_REFERENCES",
+    _positive,
+    "10000",
+    "Largest number of references in all related contexts of an element, and of flows in a diagram.",
+)
+MAX_DEPTH = Variable("REPOSITORY_MAX_DEPTH", _positive, "64", "Largest number of levels of a tree of elements.")
+MAX_CHILDREN = Variable("REPOSITORY_MAX_CHILDREN", _positive, "10000", "Largest number of children of an element.")
+MAX_SHAPES = Variable("REPOSITORY_MAX_SHAPES", _positive, "2000", "Largest number of shapes in a diagram.")
+ATTRIBUTE_BYTES = Variable(
+    "REPOSITORY_ATTRIBUTE_BYTES",
+    _positive,
+    str(1024 * 1024),
+    "Largest size in bytes of an attribute in one culture, as JSON. All attributes of an element together can have ten "
+    "times as much.",
+)
+RESPONSE_BYTES = Variable(
+    "REPOSITORY_RESPONSE_BYTES",
+    _positive,
+    str(32 * 1024 * 1024),
+    "Largest size in bytes of a response before compression. Larger lists are streamed, other larger responses are "
+    "refused.",
+)
+KEPT_RESPONSE_BYTES = Variable(
+    "REPOSITORY_KEPT_RESPONSE_BYTES",
+    _positive,
+    str(1024 * 1024),
+    "Largest size in bytes of a response that the service keeps for an `Idempotency-Key`. Of a larger one it keeps the "
+    "identities of the elements only.",
+)
 STATEMENT_TIMEOUT = Variable(
     "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Timeout in seconds of a database statement of a request."
 )

@@ -29,7 +29,7 @@ from storage.localisation.cultures import locale_name
 from storage.localisation.regions import region_codes
 from storage.localisation.time_zones import time_zone_names
 from storage.models import AnonymousAccess, Storage, StorageCollection
-from storage.options import STUCK_AFTER_DAYS
+from storage.options import QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.provisioning.templates import TemplateDocument, read_template, template_names
 
@@ -46,11 +46,22 @@ FIELDSETS: Fieldsets = (
     ),
     (gettext_lazy("Place"), {"fields": ("region", "time_zone")}),
     (gettext_lazy("Rules"), {"fields": ("anonymous", "stuck_after_days", "base")}),
+    (
+        gettext_lazy("Quotas"),
+        {
+            "fields": tuple(f"quota_{name}" for name in QUOTAS),
+            "description": gettext_lazy("Leave fields empty for no limit."),
+        },
+    ),
 )
 
 
 def _choice(label: Any, widget: Any, help_text: Any = "", **options: Any) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, widget=widget, help_text=help_text, required=False, **options)
+
+
+def _quota(label: Any) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=0, required=False, widget=UnfoldAdminIntegerFieldWidget())
 
 
 class ProvisionForm(DomainForm):
@@ -64,6 +75,7 @@ class ProvisionForm(DomainForm):
         "anonymous access": "anonymous",
         "stuck after": "stuck_after_days",
         "base": "base",
+        **{f"quota {name}": f"quota_{name}" for name in QUOTAS},
     }
 
     collection = _choice(gettext_lazy("Collection"), UnfoldAdminSelectWidget())
@@ -128,6 +140,10 @@ class ProvisionForm(DomainForm):
         help_text=gettext_lazy("Days for which a release task may be open."),
     )
     base = _choice(gettext_lazy("Base storage"), UnfoldAdminSelectWidget())
+    quota_elements = _quota(gettext_lazy("Largest number of elements"))
+    quota_bytes = _quota(gettext_lazy("Largest size in bytes"))
+    quota_files = _quota(gettext_lazy("Largest number of files"))
+    quota_history = _quota(gettext_lazy("Largest number of changes in the history"))
 
     def __init__(self, data: Any = None, files: Any = None) -> None:
         super().__init__(data, files)
@@ -181,6 +197,7 @@ class ProvisionForm(DomainForm):
             anonymous=given["anonymous"],
             base=UUID(given["base"]) if given["base"] else None,
             stuck_after_days=given["stuck_after_days"],
+            **{f"quota_{name}": given[f"quota_{name}"] for name in QUOTAS},
         )
 
     def place_of(self, text: str) -> tuple[str, str | None]:

@@ -34,10 +34,15 @@ from storage.back_office.cells import ago, badge, badges, number, size, two_line
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.models import Storage, StorageSize, TokenState
+from storage.options import QUOTAS
+from storage.provisioning.provision import set_quota
 from storage.provisioning.sizes import measure_storage
+from storage.quotas import NAMES, quota_of, read_use
 from storage.tenancy.contexts import Context, ContextType
 from storage.traffic_report import NONE, traffic_by_storage
 
+# Share of a quota from which the page warns.
+NEARLY_FULL = 0.9
 LINK = '<a href="{}" class="text-link whitespace-nowrap">{}</a>'
 
 
@@ -75,6 +80,7 @@ class StorageAdmin(SiteModelAdmin):
         (None, {"fields": ("title", "description", "is_valid")}),
         (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query")}),
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
+        (gettext_lazy("Quotas"), {"fields": ("quota_elements", "quota_bytes", "quota_files", "quota_history")}),
         (
             gettext_lazy("Fixed settings"),
             {"fields": ("identity", "template", "cultures_shown", "region", "time_zone", "base", "created_on")},
@@ -202,6 +208,12 @@ class StorageAdmin(SiteModelAdmin):
 
     # Page of a storage
 
+    def save_model(self, request: HttpRequest, obj: Storage, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        changed = {name: form.cleaned_data[f"quota_{name}"] for name in QUOTAS if f"quota_{name}" in form.changed_data}
+        if changed:
+            set_quota(obj, changed)
+
     def change_view(
         self,
         request: HttpRequest,
@@ -218,6 +230,16 @@ class StorageAdmin(SiteModelAdmin):
         )
         return response
 
+    def _quotas(self, storage: Storage) -> list[tuple[str, str, SafeString]]:
+        """Return name, use and badge of each quota."""
+        quota, use = quota_of(storage), read_use([storage]).get(storage.pk, {})
+        found = []
+        for name, most in quota.most.items() if quota else ():
+            write = size if name == "bytes" else number
+            words = {"used": write(use.get(name, 0)), "most": write(most)}
+            found.append((_(NAMES[name]), _("%(used)s of %(most)s") % words, quota_badge(use.get(name, 0), most)))
+        return found
+
     def _panels(self, storage: Storage) -> dict[str, Any]:
         now = timezone.now()
         found = size_of(storage)
@@ -228,12 +250,20 @@ class StorageAdmin(SiteModelAdmin):
             "address": storage_path(storage),
             "sizes": [(fields[name], number(getattr(found, name, None))) for name in names],
             "data": size(found.bytes if found else None),
+            "quotas": self._quotas(storage),
             "measured": ago(found.measured_on if found else None, _("never")),
             "charts": traffic_charts(now, storage),
             "tokens": storage.tokens.in_state(TokenState.ACTIVE, now).count(),
             "members": storage.memberships.select_related("account").order_by("account__username"),
             "removal": f"manage.py remove_storage {storage.collection.key} {storage.key}",
         }
+
+
+def quota_badge(used: int, most: int) -> SafeString:
+    """Show how much of a quota is used; a nearly full one is marked."""
+    kind = "danger" if used >= most else "warning" if used >= most * NEARLY_FULL else "success"
+    share = 100 * used // most if most else 100
+    return badge(f"{share} %", kind)
 
 
 def size_of(storage: Storage) -> StorageSize | None:

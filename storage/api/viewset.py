@@ -31,7 +31,7 @@ from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthentic
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import JSON_TYPE
+from repository_site.core.rest.rendering import JSON_TYPE, to_json
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
@@ -57,7 +57,9 @@ NAMELESS = (
     " '...?$select=name'."
 )
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
-KEPT_HEADERS = ("ETag",)
+# Tells a client that a response has identities only (RFC 7240).
+REDUCED = "Preference-Applied"
+KEPT_HEADERS = ("ETag", REDUCED)
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
 
@@ -195,12 +197,16 @@ class ApiViewSet(ViewSet):
         if kept is not None:
             return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
         response = change()
-        keep_answer(
-            self.caller.label,
-            key,
-            response.content,
-            {name: response[name] for name in KEPT_HEADERS if name in response},
-        )
+        short = response if len(response.content) <= settings.KEPT_RESPONSE_BYTES else self.reduced_answer()
+        headers = {name: short[name] for name in KEPT_HEADERS if name in short}
+        keep_answer(self.caller.label, key, short.content, headers)
+        return response
+
+    def reduced_answer(self) -> HttpResponse:
+        """Return a short form of the response to a change: it replaces one that is too large to send or to keep."""
+        message = "The change was made. Its response is too large; read the resource again."
+        response = HttpResponse(to_json({"message": message, "output": "volatile", "type": "success"}), JSON_TYPE)
+        response[REDUCED] = "return=minimal"
         return response
 
     def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:
@@ -214,7 +220,8 @@ class ApiViewSet(ViewSet):
         if asks_for_any(request):
             # Only now is it certain that the resource exists.
             return not_modified(tag)
-        response["ETag"] = tag
+        # A stream reads a snapshot that begins after the headers are sent.
+        response["ETag"] = tag if not response.streaming or tag.startswith(WEAK) else WEAK + tag
         return response
 
     def _entity_tag(self, prepared: Prepared) -> str:

@@ -14,6 +14,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from repository_site.core.problems import Invalid
 from storage.extension import storage_extensions
 from storage.models import TenantModel
+from storage.options import QUOTAS
 from storage.tenancy.scope import owners_first, tenant_models
 
 FORMAT = 1
@@ -24,7 +25,7 @@ TOKEN_MOMENTS = (
 )  # fmt: skip
 STORAGE_SETTINGS = (
     "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
-    "stuck_after_days",
+    "stuck_after_days", *(f"quota_{name}" for name in QUOTAS),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
@@ -27,6 +27,7 @@ from storage.backup.contents import (
     kept_models,
     newest,
 )
+from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
 from storage.models import (
@@ -42,11 +43,16 @@ from storage.models import (
 from storage.models.roles import Role
 from storage.provisioning.provision import find_or_make_collection
 from storage.provisioning.setting_checks import setting_problem
+from storage.provisioning.sizes import measure_storage
+from storage.quotas import quota_of
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.bulk import copy_blocks
 from storage.tenancy.scope import ModelProgress, tenant_scope
 
 BLOCK = 1024 * 1024
+MAX_CONTENTS = 16 * 1024 * 1024
+# PostgreSQL collects a whole line in memory. The largest value of a row is limited to a fraction of this.
+MAX_LINE = 64 * 1024 * 1024
 DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError,
 )  # fmt: skip
@@ -63,6 +69,8 @@ class Restored:
     """Number of tokens that are not valid any more although they were valid in the backup."""
     left_out: list[str]
     """Sentences about everything that could not be restored."""
+    exceeding: list[str]
+    """What exceeds a limit of the installation."""
 
 
 def read_contents(path: Path) -> Contents:
@@ -76,17 +84,23 @@ def restore_storage(
     progress: ModelProgress = iter,
     *,
     with_tokens: bool = False,
+    over_limits: bool = False,
 ) -> Restored:
     """Restore a storage at its address and with its id, or a copy at another address.
 
     A copy has neither the tokens nor the memberships of the original. Tokens are disabled unless `with_tokens` is set;
-    tokens that were revoked or rotated after the backup stay disabled (D205).
+    tokens that were revoked or rotated after the backup stay disabled (D205). Content that exceeds a limit of the
+    installation is refused, unless `over_limits` accepts it.
     """
     try:
         with _opened(path) as archive, transaction.atomic():
             contents = _contents(archive, path)
             _require_same_schema(contents)
-            return _restore(archive, contents, address, progress, with_tokens)
+            restored = _restore(archive, contents, address, progress, with_tokens)
+            if restored.exceeding and not over_limits:
+                text = "The backup exceeds limits of this installation. To restore it nevertheless, use --over-limits."
+                raise Invalid(text, restored.exceeding)
+            return restored
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
@@ -101,7 +115,7 @@ def check_backup(path: Path, progress: ModelProgress = iter) -> Restored:
     """Restore a copy at an address that no storage can have, and roll it back."""
     key = f"check-{uuid4()}"
     with transaction.atomic():
-        restored = restore_storage(path, (key, key), progress)
+        restored = restore_storage(path, (key, key), progress, over_limits=True)
         transaction.set_rollback(True)
     return restored
 
@@ -117,9 +131,13 @@ def _opened(path: Path) -> zipfile.ZipFile:
 
 def _contents(archive: zipfile.ZipFile, path: Path) -> Contents:
     try:
-        return Contents.from_json(archive.read(CONTENTS))
+        with archive.open(CONTENTS) as entry:
+            text = entry.read(MAX_CONTENTS + 1)
     except KeyError:
         raise Invalid(f"{path} is not a backup of a storage: {CONTENTS} is missing.") from None
+    if len(text) > MAX_CONTENTS:
+        raise Invalid(f"{path} is not a backup of a storage: {CONTENTS} has more than {MAX_CONTENTS:,} bytes.")
+    return Contents.from_json(text)
 
 
 def _require_same_schema(contents: Contents) -> None:
@@ -149,13 +167,16 @@ def _restore(
         rows = sum(_restore_table(archive, model, contents) for model in progress(kept_models()))
         # Check now: a violation can still be reported, and a trial run checks the keys as well.
         connection.check_constraints()
+        exceeding = [text for each in storage_extensions if each.over_limits for text in each.over_limits()]
+    if quota_of(storage) is not None:
+        measure_storage(storage)
     tokens = _tokens(contents, storage)
     users = [_user_of(each) for each in contents.memberships]
     if address is not None:
-        return Restored(storage, rows, 0, 0, left_out)
+        return Restored(storage, rows, 0, 0, left_out, exceeding)
     disabled = _restore_tokens(tokens, with_tokens)
     left_out += _restore_memberships(storage, contents, users)
-    return Restored(storage, rows, len(tokens), disabled, left_out)
+    return Restored(storage, rows, len(tokens), disabled, left_out, exceeding)
 
 
 def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:
@@ -234,10 +255,21 @@ def _collection(key: str, contents: Contents) -> StorageCollection:
 def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents) -> int:
     table = model._meta.db_table
     with archive.open(table) as entry:
-        found = copy_blocks(model, columns_of(model), iter(lambda: entry.read(BLOCK), b""))
+        found = copy_blocks(model, columns_of(model), _blocks(entry, table))
     if found != contents.tables[table].rows:
         raise Invalid(f"The backup has {found} rows of {table}; expected {contents.tables[table].rows}.")
     return found
+
+
+def _blocks(entry: IO[bytes], table: str) -> Iterator[bytes]:
+    """Return the rows of a table in blocks, and refuse a file that expands to endless lines."""
+    length = 0
+    while block := entry.read(BLOCK):
+        last = block.rfind(b"\n")
+        length = length + len(block) if last < 0 else len(block) - last - 1
+        if length > MAX_LINE:
+            raise Invalid(f"A row of {table} is longer than {MAX_LINE:,} bytes.")
+        yield block
 
 
 def _restore_tokens(tokens: list[ApiToken], with_tokens: bool) -> int:

@@ -1,7 +1,7 @@
 """Tables that are read before a tenant scope exists, and the base class of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
-from storage.models.measurements import LifecycleRun, RequestCount, StorageSize
+from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize
 from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection
@@ -20,6 +20,7 @@ __all__ = [
     "StaffAccount",
     "Storage",
     "StorageCollection",
+    "StorageGrowth",
     "StorageMembership",
     "StorageSize",
     "TenantModel",

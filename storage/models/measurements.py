@@ -22,8 +22,25 @@ class StorageSize(models.Model):
     )
     bytes = models.PositiveBigIntegerField(_("bytes"), default=0, help_text=_("Stored size without indexes."))
 
+    files = models.PositiveBigIntegerField(_("files"), default=0, db_default=0)
+    history = models.PositiveBigIntegerField(_("changes in the history"), default=0, db_default=0)
+
     def __str__(self) -> str:
         return f"{self.storage_id} {self.bytes}"
+
+
+class StorageGrowth(models.Model):
+    """Growth of a storage in one statement since its last measurement; triggers write it (see `storage/quotas.py`)."""
+
+    storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="growth")
+    made_in = models.BigIntegerField(help_text="Transaction that grew, or 0 for the sum of several.")
+    elements = models.BigIntegerField(default=0, db_default=0)
+    bytes = models.BigIntegerField(default=0, db_default=0)
+    files = models.BigIntegerField(default=0, db_default=0)
+    history = models.BigIntegerField(default=0, db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.storage_id} {self.elements} {self.bytes}"
 
 
 class RequestCount(models.Model):

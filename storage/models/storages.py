@@ -74,6 +74,21 @@ class Storage(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
         help_text=_("Days for which a release task may be open."),
     )
+    quota_elements = models.PositiveBigIntegerField(
+        _("largest number of elements"), null=True, blank=True, help_text=_("Leave empty for no limit.")
+    )
+    quota_bytes = models.PositiveBigIntegerField(
+        _("largest size in bytes"),
+        null=True,
+        blank=True,
+        help_text=_("Stored size of content and change history, without indexes. Leave empty for no limit."),
+    )
+    quota_files = models.PositiveBigIntegerField(
+        _("largest number of files"), null=True, blank=True, help_text=_("Leave empty for no limit.")
+    )
+    quota_history = models.PositiveBigIntegerField(
+        _("largest number of changes in the history"), null=True, blank=True, help_text=_("Leave empty for no limit.")
+    )
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,9 +15,11 @@ from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
-from storage.options import STUCK_AFTER_DAYS
+from storage.options import QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.setting_checks import setting_problem
+from storage.provisioning.sizes import measure_storage
 from storage.provisioning.templates import TemplateDocument, load_template
+from storage.quotas import quota_of
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.migration_operations import REMOVAL_PARAMETER
 from storage.tenancy.scope import ModelProgress, owners_first, tenant_models, tenant_scope
@@ -41,6 +43,10 @@ class StorageRequest:
     anonymous: str = AnonymousAccess.NONE
     base: UUID | None = None
     stuck_after_days: int = STUCK_AFTER_DAYS
+    quota_elements: int | None = None
+    quota_bytes: int | None = None
+    quota_files: int | None = None
+    quota_history: int | None = None
 
 
 @transaction.atomic
@@ -59,6 +65,7 @@ def provision_storage(request: StorageRequest) -> Storage:
         "title": request.key if request.title is None else request.title,
         "anonymous_access": request.anonymous,
         "stuck_after_days": request.stuck_after_days,
+        **{f"quota_{name}": getattr(request, f"quota_{name}") for name in QUOTAS},
     }
     problems += [problem for name, value in given.items() if (problem := setting_problem(name, value))]
     if request.base is not None and not Storage.objects.filter(id=request.base).exists():
@@ -80,7 +87,22 @@ def provision_storage(request: StorageRequest) -> Storage:
         for extension in storage_extensions:
             if extension.provision:
                 extension.provision(storage, template.sections)
+    if quota_of(storage) is not None:
+        measure_storage(storage)
     return storage
+
+
+@transaction.atomic
+def set_quota(storage: Storage, most: Mapping[str, int | None]) -> None:
+    """Change quotas by name, such as elements; None removes one. The storage is measured, so that its use is known."""
+    fields = {f"quota_{name}": value for name, value in most.items()}
+    if problems := [problem for name, value in fields.items() if (problem := setting_problem(name, value))]:
+        raise Invalid(_("The quota cannot be changed."), problems)
+    for name, value in fields.items():
+        setattr(storage, name, value)
+    storage.save(update_fields=list(fields))
+    if quota_of(storage) is not None:
+        measure_storage(storage)
 
 
 def _write_cultures(storage: Storage, cultures: CultureSet) -> None:

@@ -11,21 +11,26 @@ from repository_site.core.problems import placed
 from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
-from storage.options import MAX_STUCK_AFTER_DAYS
+from storage.options import MAX_STUCK_AFTER_DAYS, QUOTAS
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
+QUOTA_FIELDS = tuple(f"quota_{name}" for name in QUOTAS)
+PLACES |= {f"quota_{name}": f"quota {name}" for name in QUOTAS}
 # All other settings are texts.
 KINDS: Mapping[str, tuple[type, str]] = {
     "is_valid": (bool, "true or false"),
     "token_in_query": (bool, "true or false"),
     "stuck_after_days": (int, "a whole number"),
+    **dict.fromkeys(QUOTA_FIELDS, (int, "a whole number")),
 }
 
 
 def setting_problem(name: str, value: Any) -> str | None:
     """Return the problem of a setting, starting with its place, or None."""
+    if name in QUOTA_FIELDS and value is None:
+        return None
     kind, said = KINDS.get(name, (str, "a text"))
     # In Python, True is an int as well.
     if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
@@ -70,10 +75,17 @@ def _stuck_after(days: int) -> str | None:
     return _("expected 1 to %(most)s days, not %(given)s") % {"most": MAX_STUCK_AFTER_DAYS, "given": days}
 
 
+def _quota(most: int) -> str | None:
+    if 0 <= most < 2**63:
+        return None
+    return _("expected a whole number of 0 or more, not %(given)s") % {"given": most}
+
+
 _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "region": _region,
     "time_zone": _time_zone,
     "title": _title,
     "anonymous_access": _anonymous,
     "stuck_after_days": _stuck_after,
+    **dict.fromkeys(QUOTA_FIELDS, _quota),
 }

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import NotFound
 from storage.extension import storage_extensions
-from storage.models import Storage, StorageSize, TenantModel
+from storage.models import Storage, StorageGrowth, StorageSize, TenantModel
+from storage.quotas import hold_growth
 from storage.tenancy.scope import tenant_models, tenant_scope
 
 # Bytes of each row beside its columns: header and line pointer.
 ROW_OVERHEAD = 28
+# Rows and bytes of each table.
+Counts = Mapping[type[TenantModel], tuple[int, int]]
 
 
 def measure_storage(storage: Storage) -> StorageSize:
     """Count the content of a storage in one snapshot and store the result."""
     now = timezone.now()
-    with tenant_scope(storage, snapshot=True):
-        tables = {model: _rows_and_bytes(model) for model in tenant_models()}
+    with transaction.atomic(), tenant_scope(storage):
+        hold_growth(storage)
+        tables, growth = _count(storage)
+        files = sum(extension.count_files(storage) for extension in storage_extensions if extension.count_files)
+        return _store(storage, now, tables, files, growth)
+
+
+def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[int]) -> StorageSize:
     found = {
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
         "bytes": sum(size for _, size in tables.values()),
+        "files": files,
         **{
             name: tables[model][0]
             for extension in storage_extensions
@@ -34,16 +47,24 @@ def measure_storage(storage: Storage) -> StorageSize:
         if not Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists():
             raise NotFound(_("The storage has been removed."))
         size = StorageSize.objects.update_or_create(storage=storage, defaults=found)[0]
+        StorageGrowth.objects.filter(pk__in=growth).delete()
     return size
 
 
-def _rows_and_bytes(model: type[TenantModel]) -> tuple[int, int]:
+def _count(storage: Storage) -> tuple[Counts, list[int]]:
+    """Return rows and bytes of each table, and the growth that they include: one statement reads one snapshot."""
+    models = tenant_models()
+    counts = " UNION ALL ".join(f"SELECT {index}, t.* FROM ({_sql(model)}) t" for index, model in enumerate(models))  # noqa: S608
+    grown = "(SELECT array_agg(id) FROM storage_storagegrowth WHERE storage_id = %s)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT c.*, {grown} FROM ({counts}) AS c", [storage.pk])  # noqa: S608  tables of the models
+        rows = cursor.fetchall()
+    return {models[index]: (int(count), int(size)) for index, count, size, _ in rows}, list(rows[0][3] or [])
+
+
+def _sql(model: type[TenantModel]) -> str:
     """Sum the sizes of the columns: the size of a whole row would decompress out-of-line values."""
     columns = " + ".join(
         f'coalesce(pg_column_size("{field.column}"), 0)' for field in model._meta.concrete_fields if field.column
     )
-    sql = f'SELECT count(*), coalesce(sum({ROW_OVERHEAD} + {columns}), 0) FROM "{model._meta.db_table}"'  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        rows, size = cursor.fetchone()
-    return int(rows), int(size)
+    return f'SELECT count(*), coalesce(sum({ROW_OVERHEAD} + {columns}), 0) FROM "{model._meta.db_table}"'  # noqa: S608

@@ -29,7 +29,7 @@ OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
     # Numbers about storages, for monitoring that enters no storage.
-    | {"StorageSize", "RequestCount", "LifecycleRun"}
+    | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.

@@ -35,6 +35,7 @@ COMMANDS = {
         "measure_storages",
         "backup_storage",
         "restore_storage",
+        "set_quota",
     ],
     "facets": ["export_template", "update_configuration"],
     "elements": ["import_storage", "export_storage", "sample_storage"],
@@ -148,7 +149,7 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     out, _ = run("list_storages")
     lines = out.splitlines()
     assert lines[0].split() == [
-        "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid",
+        "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid", "quotas",
     ]  # fmt: skip
     assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          plain     1031,1033  DE")
     assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  plain")
@@ -163,6 +164,7 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
             "timeZone": "Europe/Berlin",
             "anonymous": "none",
             "isValid": True,
+            "quotas": {},
         }
     ]
 
@@ -192,6 +194,7 @@ def test_remove_shows_a_summary_and_asks(
         "             0 versions",
         "             0 references",
         "             0 shapes",
+        "             0 changes in the history",
         f"  {rows:>12} rows in total",
         "             0 tokens",
         "             0 memberships of staff accounts",

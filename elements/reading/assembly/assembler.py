@@ -3,7 +3,8 @@ responses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -30,14 +31,16 @@ from elements.reading.assembly.projection import (
     whole_projection,
 )
 from elements.reading.assembly.references import ReferenceWriter
+from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows
 from elements.reading.identities import Identities, Texts
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import Inquiry
+from repository_site.core.rest.rendering import to_json
 
 Wire = dict[str, Any]
-Part = list[Wire] | orjson.Fragment | None
+Part = list[Wire] | orjson.Fragment | Slices | None
 # Nested related maps of expanded references, by the version of the target.
 Expansions = Mapping[str, Mapping[str, list[Wire]]]
 
@@ -115,6 +118,8 @@ class Assembler:
 
     leads_to: ClassVar[str] = DETAIL
     """Kind of address that references have."""
+    in_slices = False
+    """Whether parts that multiply, such as expanded references, are read while they are written (D188)."""
 
     def __init__(self, reader: Reader, view: CompiledView, wanted: Wanted) -> None:
         self.reader = reader
@@ -144,6 +149,12 @@ class Assembler:
         return self.projection.stored
 
     def elements(self, batch: Sequence[VersionRow]) -> list[Wire]:
+        return list(self.iterate(batch))
+
+    def iterate(self, batch: Sequence[VersionRow]) -> Iterator[Wire]:
+        """Read everything that the elements need at once, then build them one by one: together they may need more
+        memory than what they are built from."""
+        batch = self._complete(batch)
         # Does most of the work that needs only the rows while the database reads everything else.
         gathered = self.gather(batch, lambda: self._write_attributes(batch))
         self.writer.begin()
@@ -151,7 +162,14 @@ class Assembler:
         reader = self.reader
         # The configuration and the address of the storage decide about the addresses of references.
         self._texts = reader.identities.texts((reader.configuration.revision, reader.storage_address, self.leads_to))
-        return [self._element(row, gathered) for row in batch]
+        return (self._element(row, gathered) for row in batch)
+
+    def _complete(self, batch: Sequence[VersionRow]) -> Sequence[VersionRow]:
+        """Read the attributes that the response shows, of a version whose attributes are too long together."""
+        if not self.needs_attributes or len(batch) != 1 or batch[0].attributes is not None:
+            return batch
+        only = self.projection.types[batch[0].type].stored
+        return list(rows.read_versions([batch[0].version], only=only).values())
 
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
         resources, audience = self.wanted.resources, self.reader.audience
@@ -183,16 +201,16 @@ class Assembler:
         return [row.version for row in batch if types[row.type].has_diagram]
 
     def _expand(self, batch: Sequence[VersionRow], links: ReferenceLinks) -> Expansions:
-        if not self.wanted.expand:
+        if not self.wanted.expand or self.in_slices:
             return {}
-        targets = {
+        targets = Counter(
             target.version
             for row in batch
             for context, found in links.related(row, self.contexts_of(row)).items()
             if context in self.wanted.expand
             for target in found
-        }
-        return expand(self.reader, sorted(targets))
+        )
+        return expand(self.reader, targets, most=most_rows(len(batch)))
 
     def contexts_of(self, row: VersionRow) -> Sequence[str]:
         return self.projection.types[row.type].contexts
@@ -229,11 +247,18 @@ class Assembler:
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
         found: Wire = {}
         for context, targets in related.items():
-            if context in self.wanted.expand:
+            if context in self.wanted.expand and self.in_slices:
+                found[context] = Slices(self._expanded_slices(targets))
+            elif context in self.wanted.expand:
                 found[context] = [self.expanded(target, expansions) for target in targets]
             else:
                 found[context] = self.writer.references(targets)
         return found
+
+    def _expanded_slices(self, targets: Sequence[Identity]) -> Iterator[bytes]:
+        for few in halved(targets, lambda few: (few, expand(self.reader, Counter(each.version for each in few)))):
+            for target in few[0]:
+                yield to_json(self.expanded(target, few[1]))
 
     def expanded(self, target: Identity, expansions: Expansions) -> Wire:
         """An expanded reference contains what its address would return, so it has no address."""
@@ -267,12 +292,14 @@ def add_part(element: Wire, name: str, part: Any) -> None:
         element[name] = part
 
 
-def expand(reader: Reader, versions: Sequence[str], *, with_attributes: bool = False) -> Expansions:
-    """Return the related maps of targets. Their references have no address; in operation 8 they have attributes
-    instead."""
+def expand(
+    reader: Reader, versions: Mapping[str, int], *, with_attributes: bool = False, most: int | None = None
+) -> Expansions:
+    """Return the related maps of targets, which are given with the number of references to each. Their references have
+    no address; in operation 8 they have attributes instead."""
     whole = whole_projection(reader.configuration)
-    found = rows.read_versions(versions, with_attributes=False)
-    links = read_links(reader.identities, list(found.values()), whole)
+    found = rows.read_versions(sorted(versions), with_attributes=False)
+    links = read_links(reader.identities, list(found.values()), whole, most)
     related = {version: links.related(row, whole.types[row.type].contexts) for version, row in found.items()}
     innermost = {target for contexts in related.values() for targets in contexts.values() for target in targets}
     attributes = _attributes(reader, innermost, whole) if with_attributes else {}
@@ -280,6 +307,16 @@ def expand(reader: Reader, versions: Sequence[str], *, with_attributes: bool = F
     for target in innermost:
         wire[target.version] = reader.identity(target)
         add_part(wire[target.version], ATTRIBUTES, attributes.get(target.version))
+    sizes = {version: len(to_json(each)) for version, each in wire.items()} if with_attributes else {}
+    # A response repeats the map of a target for each reference to it.
+    check_response(
+        sum(
+            versions[version] * sizes.get(target.version, REFERENCE_BYTES)
+            for version, contexts in related.items()
+            for targets in contexts.values()
+            for target in targets
+        )
+    )
     return {
         version: {context: [wire[target.version] for target in targets] for context, targets in contexts.items()}
         for version, contexts in related.items()

@@ -53,10 +53,12 @@ class ReferenceLinks:
 NO_LINKS = ReferenceLinks({}, {}, {})
 
 
-def read_links(identities: Identities, versions: Sequence[VersionRow], projection: Projection) -> ReferenceLinks:
-    """Read the references of these versions in a trip of its own."""
+def read_links(
+    identities: Identities, versions: Sequence[VersionRow], projection: Projection, most: int | None = None
+) -> ReferenceLinks:
+    """Read the references of these versions in a trip of its own, and raise TooHeavy if there are more than `most`."""
     inquiry = Inquiry()
-    links = ask_links(inquiry, identities, versions, projection)
+    links = ask_links(inquiry, identities, versions, projection, most=most)
     inquiry.ask()
     return links(())
 
@@ -68,10 +70,12 @@ def ask_links(
     projection: Projection,
     *,
     all_versions: bool = False,
+    most: int | None = None,
 ) -> Callable[[Iterable[str]], ReferenceLinks]:
     """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
     all targets and of the given other elements."""
-    references = inquiry.add(rows.references_of([row.version for row in versions], _stored_contexts(projection)))
+    stored = _stored_contexts(projection)
+    references = inquiry.add(rows.references_of([row.version for row in versions], stored, most))
     # An element without versions has one row, with its own id.
     versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 
 from elements import derived
+from elements.limits import too_large_attributes, too_large_value
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.values.html import html_value
 from elements.writing.findings import Findings, Refusal, invalid
@@ -19,7 +20,7 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute
 from facets.configuration import Configuration
 from repository_site.core.rest.datetimes import wire_datetime
-from repository_site.core.rest.rendering import canonical_json
+from repository_site.core.rest.rendering import canonical_json, to_json
 from repository_site.core.wording import listed, printable
 from storage.localisation.cultures import INVARIANT_CULTURE
 
@@ -52,6 +53,8 @@ class AttributeRules:
             else:
                 text = _("the type %(type)s has no such attribute") % {"type": change.type.key}
                 self.findings.note(invalid(place, text + self.findings.hint(name, known)))
+        if change.growth > 0 and (problem := _size_problem(change)):
+            self.findings.note(invalid(f"{change.place}: attributes", problem))
 
     def _set_stereotype(self, change: PlannedChange, field: str | None, attribute: Mapping[str, Any]) -> None:
         """A stereotype is a field and an attribute of an element, where null removes it. Clients that read an element
@@ -89,11 +92,16 @@ class AttributeRules:
         new = _normal(attribute, value)
         values = change.attributes.get(name, {})
         old = values.get(culture)
-        if canonical_json(old) == canonical_json(new):
+        written_old, written_new = canonical_json(old), canonical_json(new)
+        if written_old == written_new:
             # A stored value may stay even if the configuration no longer allows it.
             return
+        # Before the value itself is checked, which takes longer the larger it is.
+        if problem := too_large_value(len(written_new), len(written_old)):
+            raise invalid(place, problem)
         if new is not None and (problem := value_problem(attribute, new)):
             raise invalid(place, problem)
+        change.growth += (0 if new is None else len(written_new)) - (0 if old is None else len(written_old))
         change.changed.add(name)
         change.note("attributes", f"{name}[{culture}]", old, new)
         changed = {lcid: each for lcid, each in {**values, culture: new}.items() if each is not None}
@@ -119,6 +127,15 @@ class AttributeRules:
             return instant_of(local, self.zone)
         except NoInstant as problem:
             raise invalid(place, str(problem)) from None
+
+
+def _size_problem(change: PlannedChange) -> str | None:
+    before = len(change.row.attributes or "") if change.row else 0
+    # Most changes are far from the limit, so nothing has to be written to learn the size.
+    if not too_large_attributes(before * 4 + change.growth):
+        return None
+    after = len(to_json(change.attributes))
+    return too_large_attributes(after, after - change.growth)
 
 
 def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Refusal:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
+from elements.limits import too_deep
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
@@ -26,6 +27,7 @@ class PlaceRules:
         self.configuration = configuration
         self.view = view
         self.targets = targets
+        self.before = ancestry
         self.ancestry = Ancestry(dict(ancestry.parents), ancestry.types)
 
     def apply(self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None) -> None:
@@ -68,10 +70,19 @@ class PlaceRules:
             )
             raise invalid(place, text % {"type": change.type.key, "parent": type.key, "allowed": allowed})
 
-    def check_cycles(self, changes: Iterable[PlannedChange], findings: Findings) -> None:
-        """Refuse cycles once all moves of the request are known; a move may be valid only together with others."""
+    def check_tree(self, changes: Iterable[PlannedChange], findings: Findings) -> None:
+        """Refuse cycles, and trees that become too deep, once all moves of the request are known: a move may be valid
+        only together with others."""
         in_cycles = self.ancestry.in_cycles()
         for change in changes:
-            if change.is_moved and change.element in in_cycles:
+            if not change.is_moved:
+                continue
+            place = f"{change.place}: rootPath"
+            if change.element in in_cycles:
                 text = _("%(id)s is the element itself or below it; choose another parent") % {"id": change.parent}
-                findings.note(invalid(f"{change.place}: rootPath", text))
+                findings.note(invalid(place, text))
+                continue
+            below = self.before.heights.get(change.element, 0)
+            old = 0 if change.is_new else self.before.level(change.element)
+            if problem := too_deep(self.ancestry.level(change.parent) + 1 + below, old + below):
+                findings.note(invalid(place, problem))

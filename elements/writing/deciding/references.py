@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
+from elements.limits import too_many_references, too_many_references_of_element
 from elements.related_contexts import accepts
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.findings import Findings, invalid
@@ -46,6 +47,9 @@ class ReferenceRules:
                 self.findings.note(invalid(place, text + self.findings.hint(name, known)))
             else:
                 self._replace(change, name, related, references, list(stored.get(name, ())), place)
+        before, after = (sum(map(len, each.values())) for each in (stored, {**stored, **change.related}))
+        if problem := too_many_references_of_element(after, before):
+            self.findings.note(invalid(f"{change.place}: related", problem))
 
     def _replace(
         self,
@@ -64,6 +68,8 @@ class ReferenceRules:
         if len(references) > related.max_occurrence:
             words = {"count": len(references), "most": related.max_occurrence}
             self.findings.note(invalid(place, _("%(count)d references; at most %(most)d are allowed") % words))
+        elif problem := too_many_references(len(references), len(old)):
+            self.findings.note(invalid(place, problem))
         found = [self.findings.attempt(self._target, each, name, related) for each in references]
         wanted = [each for each in found if each is not None]
         if len(wanted) == len(references) and wanted != old:

@@ -67,7 +67,7 @@ class _UpdateDecision:
     def plan(self, given: Sequence[ElementInput]) -> UpdatePlan:
         found = [self.findings.attempt(self._change, each) for each in given]
         changes = [change for change in found if change is not None]
-        self.places.check_cycles(changes, self.findings)
+        self.places.check_tree(changes, self.findings)
         self._refuse_twice(changes)
         return UpdatePlan(self.changes, [change.version for change in changes])
 

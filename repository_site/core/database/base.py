@@ -223,6 +223,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
+    def forget_results(self) -> None:
+        if self.connection is not None:
+            self.connection.__dict__.pop(KEPT, None)
+
     def _savepoint_rollback(self, sid: str) -> None:
         """Roll back so that the driver forgets its prepared statements.
 
@@ -255,7 +259,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if _watchers:
                 _tell("look_up", [sql for sql, _ in statements], started, None)
             if sum(map(len, found)) > MOST_HELD:
-                delattr(self.connection, KEPT)
+                self.forget_results()
             return found
 
     def _look_up_together(

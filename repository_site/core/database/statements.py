@@ -31,6 +31,11 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
 
 
+def forget_results() -> None:
+    """Release the memory of the last results, which the connection would keep until it looks up something else."""
+    cast("DatabaseWrapper", connection).forget_results()
+
+
 def with_current_plans(work: Callable[[], T]) -> T:
     """Return the result of `work`, a whole transaction. Run it again if a migration has changed a table of a statement
     that this connection had prepared (D155)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.conf import settings
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
@@ -21,7 +22,7 @@ class StrictJSONParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        return parse_json(stream.read())
+        return parse_json(stream.read(), most_values=settings.MAX_VALUES)
 
 
 class JSONRenderer(BaseRenderer):

@@ -22,6 +22,8 @@ ERRORS = {
     "406": "The `Accept` header excludes the media type of the response.",
     "413": "The request body is too large.",
     "415": "The request body is not `application/json`.",
+    "422": "The content violates the configuration or a limit, or the response would be too large; each item of `data`"
+    " names a problem and its place.",
     "429": "Too many requests; `Retry-After` tells when to try again.",
     "500": "Internal error; `message` contains the request id, for support.",
     "503": "Temporarily unavailable; try again after the seconds in `Retry-After`.",
@@ -30,7 +32,6 @@ ERRORS = {
 WRITING_ERRORS = {
     "409": "The request conflicts with the current state of the resource.",
     "412": "The resource has changed since it was read: `If-Match` does not match.",
-    "422": "The content violates the configuration; each item of `data` names element, property and culture.",
 }
 # `type` and `output` of each status (D3); the others have error and volatile.
 ERROR_KINDS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from repository_site.core.problems import Unreadable
+from repository_site.core.problems import TooLarge, Unreadable
 
 MAX_NESTING = 64
 # Larger numbers have no business meaning, and their digits could fill the memory.
@@ -21,12 +21,21 @@ FRACTION = re.compile(rb"[0-9][.eE]")
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 # The change of depth at each bracket.
 STEPS = {ord(bracket): 1 if bracket in "[{" else -1 for bracket in "[]{}"}
+# A whole string. The groups are possessive: there is nothing to try again in a string that never ends.
+TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+# From this length on, the parts between the quotes could take too much memory.
+LONG = 1024 * 1024
 # Only texts with one of these escapes can contain a NUL or a lone surrogate.
 SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
 
-def parse_json(content: bytes, noun: str = "The body") -> Any:
-    """Return the value, or raise Unreadable with the problem and its place in `noun`."""
+def parse_json(content: bytes, noun: str = "The body", most_values: int | None = None) -> Any:
+    """Return the value, or raise Unreadable with the problem and its place in `noun`.
+
+    Raise TooLarge for more than `most_values` values, before any of them takes memory.
+    """
+    if most_values is not None and has_more_values(content, most_values):
+        raise TooLarge(f"{noun} has more than {most_values} values. Send less at once.")
     try:
         return _parse(content)
     except UnicodeDecodeError as problem:
@@ -38,6 +47,18 @@ def parse_json(content: bytes, noun: str = "The body") -> Any:
         raise Unreadable(f"{noun} is nested deeper than {MAX_NESTING} levels.") from None
     except _Refused as problem:
         raise Unreadable(f"{noun} {problem}.") from None
+
+
+def has_more_values(content: bytes, most: int) -> bool:
+    """Return whether JSON has more values than so many. A list or an object with items has one more than commas."""
+    # A value takes a byte, and most bodies are shorter than the limit.
+    if len(content) <= most or _separators(content) < most:
+        return False
+    return _separators(TEXT.sub(b"", content)) >= most
+
+
+def _separators(content: bytes) -> int:
+    return content.count(b",") + content.count(b"[") + content.count(b"{")
 
 
 class _Refused(Exception):
@@ -111,6 +132,8 @@ def _integer(digits: str) -> int | Decimal:
 
 def _outside_texts(content: bytes) -> bytes:
     """Return well-formed JSON without its strings: numbers, literals, brackets and separators."""
+    if len(content) > LONG:
+        return TEXT.sub(b"", content)
     return b"".join(content.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
 
 

@@ -28,13 +28,15 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.models import Storage
+        from storage.quotas import read_use
         from storage.tenancy.contexts import context_at
 
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
             context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
-        rows = [_row(storage) for storage in storages]
+        use = read_use(storages)
+        rows = [_row(storage, use.get(storage.pk, {})) for storage in storages]
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -43,7 +45,7 @@ class Command(RepositoryCommand):
             self.stderr.write("There are no storages. Create one: manage.py provision_storage acme handbook")
 
 
-def _row(storage: Storage) -> dict[str, Any]:
+def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
     cultures = storage.culture_set()
     return {
         "storage": str(storage),
@@ -55,10 +57,20 @@ def _row(storage: Storage) -> dict[str, Any]:
         "timeZone": storage.time_zone,
         "anonymous": storage.anonymous_access,
         "isValid": storage.is_valid,
+        "quotas": {name: {"used": use.get(name, 0), "most": most} for name, most in _quotas(storage)},
     }
+
+
+def _quotas(storage: Storage) -> list[tuple[str, int]]:
+    from storage.quotas import quota_of
+
+    quota = quota_of(storage)
+    return list(quota.most.items()) if quota else []
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
+    if isinstance(value, dict):
+        return ",".join(f"{name} {numbers['used']}/{numbers['most']}" for name, numbers in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

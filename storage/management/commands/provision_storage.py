@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
+from storage.management.quota_arguments import add_quota_arguments
 from storage.options import STUCK_AFTER_DAYS, AnonymousAccess
 
 
@@ -25,6 +26,7 @@ class Command(RepositoryCommand):
   manage.py provision_storage acme handbuch --cultures de-CH,fr-CH,en --mandatory-cultures de-CH,fr-CH \\
       --region CH --time-zone Europe/Zurich
   manage.py provision_storage acme public --anonymous read --exist-ok
+  manage.py provision_storage acme trial --quota-elements 10000 --quota-bytes 1000000000
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -67,6 +69,7 @@ class Command(RepositoryCommand):
             metavar="DAYS",
             help="days after which an open release task counts as stuck; default: %(default)s",
         )
+        add_quota_arguments(parser)
         parser.add_argument("--base", type=UUID, metavar="GUID", help="GUID of the base storage")
         parser.add_argument("--exist-ok", action="store_true", help="succeed without changes if the storage exists")
 

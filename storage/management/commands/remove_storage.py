@@ -50,12 +50,13 @@ class Command(RepositoryCommand):
 
     def _summary(self, storage: Storage, *, with_tables: bool) -> Iterator[tuple[str, int]]:
         from storage.extension import storage_extensions
+        from storage.models import StorageSize
         from storage.provisioning.provision import tenant_row_counts
 
         counts = tenant_row_counts(storage)
         for extension in storage_extensions:
             for label, model in extension.counted_models.items():
-                yield label, counts[model._meta.db_table]
+                yield str(StorageSize._meta.get_field(label).verbose_name), counts[model._meta.db_table]  # type: ignore[union-attr]  # a field
         yield "rows in total", sum(counts.values())
         if with_tables:
             yield from ((f"rows of {table}", count) for table, count in counts.items())

@@ -12,6 +12,7 @@ from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
 
 if TYPE_CHECKING:
+    from storage.backup.restoring import Restored
     from storage.models import TenantModel
 
 
@@ -35,6 +36,9 @@ class Command(RepositoryCommand):
         parser.add_argument(
             "--as", nargs=2, metavar=("COLLECTION", "STORAGE"), dest="address", help="restore a copy at another address"
         )
+        parser.add_argument(
+            "--over-limits", action="store_true", help="also restore content that exceeds limits of this installation"
+        )
         parser.add_argument("--with-tokens", action="store_true", help="keep the tokens of the backup valid")
         parser.add_argument("--check", action="store_true", help="restore a copy at an unused address and roll it back")
 
@@ -50,8 +54,10 @@ class Command(RepositoryCommand):
             options["file"],
             tuple(options["address"]) if options["address"] else None,
             progress=_with_bar,
+            over_limits=options["over_limits"],
             with_tokens=options["with_tokens"],
         )
+        self._report(restored)
         for sentence in restored.left_out:
             self.stderr.write(sentence)
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
@@ -65,11 +71,16 @@ class Command(RepositoryCommand):
             self.stderr.write(f"{restored.disabled} {verb} disabled: {reason}.")
         self.stdout.write(str(restored.storage.id))
 
+    def _report(self, restored: Restored) -> None:
+        for text in restored.exceeding:
+            self.stderr.write(f"over a limit of this installation: {text}")
+
     def _check(self, file: Path) -> None:
         from storage.backup.restoring import check_backup, read_contents
 
         made_on = read_contents(file).made_on
         restored = check_backup(file, progress=_with_bar)
+        self._report(restored)
         self.stderr.write(f"The backup of {made_on} is complete: {restored.rows:,} rows can be restored here.")
 
 

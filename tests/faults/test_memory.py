@@ -1,0 +1,100 @@
+"""Answers that would need gigabytes: a worker needs at most 150 MB more than idle for any request (D188)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.heavy_content import (
+    CHAIN,
+    DETAIL,
+    DISTINCT,
+    EXPANDED,
+    PROCESSES,
+    RISKS,
+    VIEWS,
+    HeavyInstallation,
+)
+from tests.figures import note
+from tests.server_process import DataFolders
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+MOST = 150
+MEGABYTE = 1024**2
+HINT = "Ask for less"
+
+
+@pytest.fixture(scope="module")
+def heavy(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[HeavyInstallation]:
+    found = HeavyInstallation(tmp_path_factory.mktemp("memory"))
+    data_folders.copy(found.server.data_dir, "migrate")
+    try:
+        found.server.start("serve", "--workers", "1")
+        found.fill()
+        for _ in range(3):
+            # Loads the code that every request needs.
+            assert found.ask(f"{PROCESSES}?$page=1&$pageSize=1")[0] == 200
+        yield found
+    finally:
+        found.server.kill()
+
+
+def check(name: str, growth: float) -> None:
+    note("memory", name, megabytes=round(growth))
+    assert growth < MOST, f"{name}: {growth:.0f} MB"
+
+
+@pytest.mark.parametrize("which", ["repeated", "distinct"])
+def test_expanded_references_are_refused(heavy: HeavyInstallation, which: str) -> None:
+    for address in (f"{DETAIL}/{getattr(heavy, which)}", f"{DETAIL}/{getattr(heavy, which)}/related/systems"):
+        found = heavy.measure("GET", f"{address}?$expandRelated=systems")
+        assert (found.status, HINT in found.text) == (422, True), found
+        check(f"2,500 times 2,500 references expanded, {which}", found.growth)
+
+
+def test_expanded_references_of_a_list_are_streamed(heavy: HeavyInstallation) -> None:
+    found = heavy.measure("GET", f"{DETAIL}?$filter=name%20-eq%20'expanded%202'&$expandRelated=systems&$select=systems")
+    assert found.status == 200
+    assert found.size > DISTINCT * EXPANDED * 100
+    check("a list with such references", found.growth)
+
+
+def test_page_of_the_deepest_elements(heavy: HeavyInstallation) -> None:
+    found = heavy.measure("GET", f"{DETAIL}?$page=2&$pageSize=1000&$filter=StartsWith(name,'chain')")
+    assert found.status == 200
+    assert found.headers["etag"].startswith("W/")
+    assert found.size > CHAIN * CHAIN / 3 * 300
+    check("a page of the 1,000 deepest of 2,000 elements", found.growth)
+
+
+def test_writing_the_deepest_elements_answers_identities(heavy: HeavyInstallation) -> None:
+    elements = heavy.ask(f"{PROCESSES.replace('tree', 'list')}?$page=2&$pageSize=1000&$resources=versions&$select=name")
+    assert elements[0] == 200, elements
+    ids = [each["versionId"] for each in elements[1]["elements"]]
+    change = {"elements": [{"versionId": each, "stereotype": ""} for each in ids]}
+    found = heavy.write(DETAIL, json.dumps(change).encode(), Idempotency_Key="deep")
+    assert (found.status, found.headers.get("preference-applied")) == (200, "return=minimal"), found
+    check("an update of the 1,000 deepest elements", found.growth)
+
+
+@pytest.mark.parametrize("query", ["", "?$page=1&$pageSize=1000"])
+def test_large_attributes_are_streamed(heavy: HeavyInstallation, query: str) -> None:
+    found = heavy.measure("GET", f"{VIEWS}/risks/views/detail/elements{query}")
+    assert (found.status, found.size > RISKS * 8 * 10**6) == (200, True)
+    check(f"{RISKS} risks of 8 MB, {'a page' if query else 'the whole list'}", found.growth)
+
+
+def test_body_with_millions_of_values(heavy: HeavyInstallation) -> None:
+    found = heavy.write(DETAIL, b'{"elements":[' + b"{}," * 3_400_000 + b"{}]}")
+    assert (found.status, "more than 200000 values" in found.text) == (413, True), found
+    check("a body with 3,400,000 values", found.growth)
+
+
+def test_change_of_many_large_elements_is_refused(heavy: HeavyInstallation) -> None:
+    listed = heavy.ask(f"{VIEWS}/risks/views/detail/elements?$resources=versions&$page=1")
+    change = [{"id": each["id"], "attributes": {"name": {"1031": "Risiko"}}} for each in listed[1]["elements"]]
+    found = heavy.write(f"{VIEWS}/risks/views/detail/elements", json.dumps({"elements": change}).encode())
+    assert (found.status, "Nothing was changed" in found.text.replace("\\n", " ")) == (422, True), found
+    check("a change of 60 risks of 8 MB", found.growth)

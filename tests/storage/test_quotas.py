@@ -1,0 +1,158 @@
+"""Quotas of storages (D190): counted, shown, and refused alike by API, back office and import."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from elements.transfer.importing import import_elements
+from repository_site.core.problems import Invalid
+from storage import quotas
+from storage.models import Storage, StorageGrowth, StorageSize
+from storage.provisioning.provision import set_quota
+from storage.provisioning.sizes import measure_storage
+from storage.quotas import read_use
+from tests.api_client import ApiClient
+from tests.elements.limited_desk import SYSTEMS, LimitedDesk, problems_in, system
+from tests.factories import StaffAccountFactory, StorageFactory
+
+pytestmark = pytest.mark.django_db
+FULL = "delete some, or ask for a larger quota"
+
+
+@pytest.fixture
+def desk(api: ApiClient, db: None) -> LimitedDesk:
+    storage = StorageFactory.create(collection="acme", key="limited", template="standard", quota_elements=3)
+    StorageFactory.create(collection="rival", key="limited", template="standard")
+    return LimitedDesk(storage, api)
+
+
+def use(desk: LimitedDesk) -> dict[str, int]:
+    return read_use([desk.storage])[desk.storage.pk]
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_elements(desk: LimitedDesk) -> None:
+    # The element of the token was made before anything was counted.
+    measure_storage(desk.storage)
+    assert use(desk)["elements"] == 1
+    first, second = desk.make(SYSTEMS, system("A"), system("B"))
+    assert use(desk)["elements"] == 3
+    before = desk.counts()
+    response = desk.post(SYSTEMS, system("C"), system("D"))
+    assert (response.status_code, response.json()["message"], problems_in(response)) == (
+        422,
+        "The quota of the storage is used up; nothing was changed.",
+        [f"elements: the storage would have 5 of at most 3; {FULL}"],
+    )
+    assert desk.counts() == before
+    # Changes that do not grow stay possible, and deleting makes room.
+    desk.make(SYSTEMS, {"id": first, "attributes": {"vendor": {"127": "ACME"}}})
+    assert desk.api.delete(f"{SYSTEMS}/{second}", token=desk.token).status_code == 200
+    desk.make(SYSTEMS, system("C"))
+    assert use(desk)["elements"] == 3
+    # A measurement finds the same, and replaces the noted growth.
+    assert StorageGrowth.objects.exists()
+    counted = use(desk)
+    measure_storage(desk.storage)
+    assert not StorageGrowth.objects.exists()
+    assert {**use(desk), "bytes": 0} == {**counted, "bytes": 0}
+
+
+def test_bytes_files_and_history(desk: LimitedDesk) -> None:
+    documents = SYSTEMS.replace("/it/", "/knowledge/")
+    attachment = {"address": "https://example.org/a.pdf", "title": "A"}
+    document = {
+        "type": "knowledgeStructureDocument",
+        "attributes": {"name": {"1033": "D"}, "attachments": {"127": [attachment] * 2}},
+    }
+    set_quota(desk.storage, {"elements": None, "files": 3, "history": 2, "bytes": use(desk)["bytes"] + 5_000})
+    [id] = desk.make(documents, document)
+    assert (use(desk)["files"], use(desk)["history"]) == (2, 1)
+    assert problems_in(desk.post(documents, document)) == [f"files: the storage would have 4 of at most 3; {FULL}"]
+    desk.make(documents, {"id": id, "attributes": {"name": {"1033": "E"}}})
+    refused = problems_in(desk.post(documents, {"id": id, "attributes": {"name": {"1033": "x" * 6_000}}}))
+    assert [each.partition(":")[0] for each in refused] == ["bytes", "changes in the history"]
+    # Deleting is always possible.
+    assert desk.api.delete(f"{documents}/{id}", token=desk.token).status_code == 200
+    assert use(desk)["files"] == 0
+
+
+def test_without_a_quota_nothing_is_noted(desk: LimitedDesk) -> None:
+    set_quota(desk.storage, {"elements": None})
+    StorageGrowth.objects.all().delete()
+    desk.make(SYSTEMS, system("A"))
+    assert not StorageGrowth.objects.exists()
+
+
+def test_rows_of_growth_are_summed_up(desk: LimitedDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_quota(desk.storage, {"elements": 100})
+    monkeypatch.setattr(quotas, "MOST_ROWS", 5)
+    for number in range(6):
+        desk.make(SYSTEMS, system(f"S {number}"))
+    assert StorageGrowth.objects.count() <= 6
+    assert use(desk)["elements"] == 7
+
+
+def test_import(desk: LimitedDesk, tmp_path: Path) -> None:
+    exported = tmp_path / "systems.ndjson"
+    source = LimitedDesk(StorageFactory.create(collection="acme", key="source", template="standard"), desk.api)
+    source.make(SYSTEMS.replace("limited", "source"), *(system(f"S {number}") for number in range(4)))
+    run("export_storage", "acme", "source", str(exported))
+    lines = [line for line in exported.read_text().splitlines() if '"system"' in line]
+    without_callers = [{**json.loads(line), "related": {}} for line in lines]
+    exported.write_text("".join(json.dumps(each) + "\n" for each in without_callers))
+    with pytest.raises(Invalid) as caught:
+        import_elements(desk.storage, str(exported))
+    assert caught.value.details == (f"elements: the storage would have 4 of at most 3; {FULL}",)
+
+
+def test_commands(desk: LimitedDesk) -> None:
+    name = "acme/limited"
+    run("provision_storage", "acme", "other", "--template", "standard", "--quota-elements", "10", "--quota-files", "0")
+    listed = {each["storage"]: each["quotas"] for each in json.loads(run("list_storages", "acme", "--json"))}
+    assert listed == {
+        name: {"elements": {"used": 0, "most": 3}},
+        "acme/other": {"elements": {"used": 0, "most": 10}, "files": {"used": 0, "most": 0}},
+    }
+    assert run("set_quota", "acme", "limited", "--quota-elements", "none", "--quota-history", "7") == (
+        f"{name}: 0 of 7 history\n"
+    )
+    assert run("set_quota", "acme", "limited", "--quota-history", "none") == f"{name}: no quotas\n"
+    with pytest.raises(CommandError, match="at least one quota"):
+        run("set_quota", "acme", "limited")
+
+
+def test_site_office(desk: LimitedDesk) -> None:
+    account = StaffAccountFactory.create(is_superuser=True)
+    client = Client()
+    client.force_login(account)
+    address = f"/admin/storage/storage/{desk.storage.pk}/change/"
+    page = client.get(address).content.decode()
+    assert "0 of 3" in page
+    form: dict[str, Any] = {
+        "title": "Limited", "description": "", "is_valid": "on", "anonymous_access": "none", "stuck_after_days": "14",
+        "quota_elements": "", "quota_bytes": "2000000", "quota_files": "", "quota_history": "",
+    }  # fmt: skip
+    assert client.post(address, form).status_code == 302
+    stored = Storage.objects.get(pk=desk.storage.pk)
+    assert (stored.quota_elements, stored.quota_bytes) == (None, 2_000_000)
+    assert StorageSize.objects.filter(storage=stored).exists()
+    assert "of 1.9" in client.get(address).content.decode()
+
+
+def test_invalid_quotas(desk: LimitedDesk) -> None:
+    with pytest.raises(Invalid) as caught:
+        set_quota(desk.storage, {"elements": -1})
+    assert caught.value.details == ("quota elements: expected a whole number of 0 or more, not -1",)
