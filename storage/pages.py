@@ -25,6 +25,8 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
 from repository_site.core.database.statements import with_current_plans
+from repository_site.core.fairness.admission import read_timeout
+from repository_site.core.fairness.identity import credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
 from storage.access.callers import Caller, anonymous_reader
@@ -57,6 +59,8 @@ def page_caller(request: HttpRequest) -> Caller | None:
     """Return the caller of a page: staff of the storage, else the anonymous reader if the storage allows that."""
     if not hasattr(request, "page_caller"):
         caller = staff_caller(request.user, storage_of(request))
+        if caller is not None:
+            credential_was_accepted(request)
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
         request.page_caller = caller  # type: ignore[attr-defined]  # one lookup per request
@@ -80,11 +84,12 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         storage = storage_of(request)
+        timeout = read_timeout(request) if snapshot else settings.STATEMENT_TIMEOUT
 
         def work() -> HttpResponseBase:
             with (
                 timezone.override(storage.time_zone),
-                tenant_scope(storage, snapshot=snapshot, timeout=settings.STATEMENT_TIMEOUT),
+                tenant_scope(storage, snapshot=snapshot, timeout=timeout),
             ):
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse):

@@ -1,0 +1,271 @@
+"""The gate of a worker process: who runs now, and who waits (D195).
+
+It has a place for each database connection. A storage that is alone can use all places but one. While others are
+active, it gets half of them; with its budget used up, it gets one. Waiting requests of the storage with the fewest
+running requests come first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from repository_site.core.environment import Rate
+from repository_site.core.fairness.budgets import Budget
+from repository_site.core.fairness.cost import spent
+from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.shares import Shares
+from repository_site.core.problems import TooManyRequests
+
+# Seconds that a request waits for a place before it is refused.
+PATIENCE = 5.0
+# A batch of a stream cannot be refused. After this many seconds it runs without a place.
+PATIENCE_OF_BATCHES = 20.0
+# Requests that wait at the same time; each occupies a thread.
+WAITING_AT_ONCE = 384
+CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
+OVER_BUDGET = (
+    "This storage or caller uses more than its share of the server while others need theirs; try again in {wait},"
+    " with fewer or cheaper requests at once."
+)
+
+Who = tuple[str, int]
+"""A storage and a caller."""
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A request, or a batch of a stream, that runs or waits to run."""
+
+    storage: str
+    caller: int
+    needs_connection: bool = True
+    runs: bool = False
+    is_limited: bool = False
+    """Whether the budget was used up while others were active, when it began to run."""
+    came_in: threading.Lock | None = None
+    """Released by the thread that admits a waiting ticket."""
+
+    @property
+    def who(self) -> Who:
+        return self.storage, self.caller
+
+
+@dataclass(slots=True)
+class Tallies:
+    """Numbers for the metrics."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    """Cost by storage, since the metrics took it last."""
+
+
+class Gate:
+    def __init__(self, places: int, of_storage: Rate | None, of_caller: Rate | None, presence: Presence) -> None:
+        self.places = places
+        self.presence = presence
+        self.storages, self.callers = Budget(of_storage), Budget(of_caller)
+        self.tallies = Tallies()
+        self._lock = threading.Lock()
+        self._connections = 0
+        self._running: Counter[str] = Counter()
+        self._running_callers: Counter[Who] = Counter()
+        self._limited = 0
+        # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
+        self._queues: dict[str, dict[int, deque[Ticket]]] = {}
+        self._batches: dict[str, deque[Ticket]] = {}
+        self._threads = Shares(WAITING_AT_ONCE)
+
+    @property
+    def waiting(self) -> int:
+        return self._threads.taken
+
+    def enter(self, storage: str, caller: int) -> Ticket:
+        """Return the ticket of a request that may run now. Raise TooManyRequests if it would have to wait too long."""
+        ticket = Ticket(storage, caller)
+        self.presence.note(storage, caller)
+        with self._lock:
+            if storage not in self._queues and self._can_run(ticket):
+                self._run(ticket)
+                return ticket
+            self._wait_in_line(ticket)
+        try:
+            self._await(ticket, PATIENCE)
+        finally:
+            self._threads.give_back(storage)
+        return ticket
+
+    def leave(self, ticket: Ticket, cost: float) -> None:
+        """End a ticket, charge its cost, and let others run."""
+        with self._lock:
+            self.storages.charge(ticket.storage, cost)
+            self.callers.charge(ticket.who, cost)
+            self.tallies.seconds[ticket.storage] += cost
+            if ticket.runs:
+                ticket.runs = False
+                self._connections -= ticket.needs_connection
+                self._limited -= ticket.is_limited
+                _lower(self._running, ticket.storage)
+                _lower(self._running_callers, ticket.who)
+            if self._queues or self._batches:
+                self._admit()
+
+    @contextmanager
+    def batch(self, storage: str, caller: int) -> Iterator[None]:
+        """Run a batch of a stream, which holds its connection anyway, in a place of its storage."""
+        ticket = Ticket(storage, caller, needs_connection=False)
+        self.presence.note(storage, caller)
+        with self._lock:
+            if self._can_run(ticket):
+                self._run(ticket)
+            else:
+                ticket.came_in = threading.Lock()
+                ticket.came_in.acquire()
+                self._batches.setdefault(storage, deque()).append(ticket)
+        if ticket.came_in is not None and not ticket.came_in.acquire(timeout=PATIENCE_OF_BATCHES):
+            self._leave_line(ticket)
+        before = spent()
+        try:
+            yield
+        finally:
+            self.leave(ticket, spent() - before)
+
+    def hold_connection(self) -> None:
+        """Note that a stream keeps its connection after its request has ended."""
+        with self._lock:
+            self._connections += 1
+
+    def release_connection(self) -> None:
+        with self._lock:
+            self._connections -= 1
+            if self._queues or self._batches:
+                self._admit()
+
+    def part_left(self, ticket: Ticket) -> float:
+        """Return how much of its budget a request may use, from 0 to 1; all of it while others need nothing."""
+        with self._lock:
+            left = 1.0
+            if self._has_others(ticket):
+                left = self.callers.part_left(ticket.who)
+            if self.presence.has_other_storages(ticket.storage):
+                left = min(left, self.storages.part_left(ticket.storage))
+            return left
+
+    def refuse(self, reason: str, text: str, who: Who) -> TooManyRequests:
+        """Return the refusal, with the seconds until its debt is paid."""
+        self.tallies.refused[reason] += 1
+        wait = max(2, self.storages.seconds_in_debt(who[0]), self.callers.seconds_in_debt(who))
+        return TooManyRequests(text.format(wait=f"{wait} seconds"), wait)
+
+    def _wait_in_line(self, ticket: Ticket) -> None:
+        queues = self._queues.get(ticket.storage, {})
+        of_caller = len(queues.get(ticket.caller, ()))
+        # Some threads are left for other callers of the storage.
+        if of_caller >= 3 * (self._threads.total - self._threads.taken + of_caller) // 8 or not self._threads.take(
+            ticket.storage
+        ):
+            raise self.refuse("crowded", CROWDED, ticket.who)
+        ticket.came_in = threading.Lock()
+        ticket.came_in.acquire()
+        self._queues.setdefault(ticket.storage, queues).setdefault(ticket.caller, deque()).append(ticket)
+        # Others may have become quiet since the last request ended.
+        self._admit()
+
+    def _await(self, ticket: Ticket, seconds: float) -> None:
+        assert ticket.came_in is not None  # noqa: S101  set by _wait_in_line
+        if not ticket.came_in.acquire(timeout=seconds) and not self._leave_line(ticket):
+            raise self.refuse("late", OVER_BUDGET, ticket.who)
+
+    def _leave_line(self, ticket: Ticket) -> bool:
+        """Take a ticket out of its queue, and return whether it has been admitted at the last moment."""
+        with self._lock:
+            if ticket.runs:
+                return True
+            if ticket.needs_connection:
+                self._queues[ticket.storage][ticket.caller].remove(ticket)
+            else:
+                self._batches[ticket.storage].remove(ticket)
+            self._drop_empty(ticket)
+            return False
+
+    def _drop_empty(self, ticket: Ticket) -> None:
+        storage, caller = ticket.who
+        if not ticket.needs_connection:
+            if not self._batches[storage]:
+                del self._batches[storage]
+        elif not self._queues[storage][caller]:
+            del self._queues[storage][caller]
+            if not self._queues[storage]:
+                del self._queues[storage]
+
+    def _has_others(self, ticket: Ticket) -> bool:
+        """Return whether other storages, or other callers of this storage, are active."""
+        return self.presence.has_other_storages(ticket.storage) or self.presence.has_other_callers(*ticket.who)
+
+    def _can_run(self, ticket: Ticket) -> bool:
+        if ticket.needs_connection and self._connections >= self.places:
+            return False
+        ticket.is_limited = False
+        running = self._running[ticket.storage]
+        if not running:
+            # Its first place; but all that are over their budgets have half of the places together.
+            others = self.presence.has_other_storages(ticket.storage)
+            ticket.is_limited = others and self._is_over_budget(ticket)
+            return not ticket.is_limited or self._limited < max(1, self.places // 2)
+        if running >= max(1, self.places - 1):
+            return False
+        if self.presence.has_other_storages(ticket.storage) and (
+            running >= max(1, self.places // 2) or self._is_over_budget(ticket)
+        ):
+            return False
+        is_over_budget = self._running_callers[ticket.who] and self.callers.level(ticket.who) < 0
+        return not (is_over_budget and self._has_others(ticket))
+
+    def _is_over_budget(self, ticket: Ticket) -> bool:
+        return self.storages.level(ticket.storage) < 0
+
+    def _run(self, ticket: Ticket) -> None:
+        ticket.runs = True
+        self._connections += ticket.needs_connection
+        self._limited += ticket.is_limited
+        self._running[ticket.storage] += 1
+        self._running_callers[ticket.who] += 1
+
+    def _admit(self) -> None:
+        """Let waiting tickets run, as long as one may. The caller has the lock."""
+        while (found := self._next()) is not None:
+            self._run(found)
+            assert found.came_in is not None  # noqa: S101  it waits
+            found.came_in.release()
+
+    def _next(self) -> Ticket | None:
+        """Take the next ticket out of its queue: of the storage with the fewest running, then with the most budget."""
+        waiting = {*self._queues, *self._batches}
+        for storage in sorted(waiting, key=lambda each: (self._running[each], -self.storages.level(each))):
+            for queue in self._queues_of(storage):
+                if self._can_run(queue[0]):
+                    found = queue.popleft()
+                    self._drop_empty(found)
+                    return found
+        return None
+
+    def _queues_of(self, storage: str) -> list[deque[Ticket]]:
+        """Return the queues of a storage: batches, then the caller with the fewest running, then the most budget."""
+        queues = self._queues.get(storage, {})
+
+        def order(caller: int) -> tuple[int, float]:
+            who = storage, caller
+            return self._running_callers[who], -self.callers.level(who)
+
+        first = [self._batches[storage]] if storage in self._batches else []
+        return first + [queues[caller] for caller in sorted(queues, key=order)]
+
+
+def _lower(counts: Counter[str] | Counter[Who], key: str | Who) -> None:
+    """Subtract one, and forget a count of zero."""
+    counts[key] -= 1  # type: ignore[index]  # both have the type of the key
+    if not counts[key]:  # type: ignore[index]
+        del counts[key]  # type: ignore[arg-type]

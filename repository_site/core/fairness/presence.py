@@ -1,0 +1,62 @@
+"""Recent activity of storages and callers, in memory that all worker processes share (D196).
+
+Each worker has a gate of its own. Without this, a worker that only meets one storage would let it use every core while
+the other workers serve other storages.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+from collections.abc import Callable
+
+# The last key with its time, and the last different key with its time.
+RECORD = struct.Struct("=QdQd")
+# One record for all storages, then records for the callers of storages. Two storages may share one of these; both then
+# believe that another caller is active.
+SLOTS = 1024
+# Seconds for which a request counts as activity.
+WINDOW = 3.0
+# Seconds within which a further request of the same key is not written.
+EXACT = 0.05
+BITS = 2**64 - 1
+
+
+class Presence:
+    """Created before the workers are forked, which then share its memory.
+
+    Processes write without a lock. A record that two of them write at once is wrong until the next request.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._memory = mmap.mmap(-1, RECORD.size * (SLOTS + 1))
+        self._clock = clock
+
+    def note(self, storage: str, caller: int) -> None:
+        now, key = self._clock(), hash(storage) & BITS
+        self._write(0, key, now)
+        self._write(self._slot(key), (key ^ caller) & BITS, now)
+
+    def has_other_storages(self, storage: str) -> bool:
+        return self._has_others(0, hash(storage) & BITS)
+
+    def has_other_callers(self, storage: str, caller: int) -> bool:
+        """Return whether another caller of the storage was active."""
+        key = hash(storage) & BITS
+        return self._has_others(self._slot(key), (key ^ caller) & BITS)
+
+    def _slot(self, key: int) -> int:
+        return RECORD.size * (1 + key % SLOTS)
+
+    def _has_others(self, offset: int, key: int) -> bool:
+        last, when, _, earlier = RECORD.unpack_from(self._memory, offset)
+        found: float = earlier if last == key else when
+        return found > 0 and self._clock() - found < WINDOW
+
+    def _write(self, offset: int, key: int, now: float) -> None:
+        last, when, other, earlier = RECORD.unpack_from(self._memory, offset)
+        if last != key:
+            RECORD.pack_into(self._memory, offset, key, now, last, when)
+        elif now - when > EXACT:
+            RECORD.pack_into(self._memory, offset, key, now, other, earlier)
