@@ -250,13 +250,13 @@ STREAM_RATE = Variable(
     "REPOSITORY_STREAM_RATE",
     _positive,
     "8192",
-    "Bytes per second that a client must read on average. The server closes the connection of a slower client after "
-    "15 seconds.",
+    "Bytes per second that a client must read while it has something to read, on average over "
+    "`REPOSITORY_STREAM_TIMEOUT`. The server closes the connection of a slower client.",
 )
 MAX_FILTER_COST = Variable(
     "REPOSITORY_MAX_FILTER_COST",
     _positive,
-    "400",
+    "1000",
     "Largest cost of a `$filter`; the filter reference explains how it is counted.",
 )
 MAX_PAGE_SIZE = Variable(

@@ -157,7 +157,8 @@ def _read(request: HttpRequest, size: int) -> bytes:
     storage = identity_of(request).storage
     if not reading.take(storage):
         if reading.taken < BODIES_AT_ONCE:
-            raise TooManyRequests("Too many request bodies for this storage are being received.", retry_after=2)
+            text = "The server is receiving too many request bodies for this storage. Try again shortly."
+            raise TooManyRequests(text, retry_after=2)
         raise Busy("The server is receiving too many request bodies. Try again shortly.", retry_after=2)
     try:
         return cast("bytes", request.META["wsgi.input"].read(size))

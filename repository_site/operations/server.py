@@ -149,7 +149,7 @@ def worker_application() -> Callable[..., Any]:
     recorded = start_recording(_metrics)
     start_measuring_statements()
     start = keep_to_core()
-    close_unread_connections(_bind.port, settings.STREAM_TIMEOUT)
+    close_unread_connections(_bind.port, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
     start_measuring(recorded)
     start_writing()
     if start == 0 and _announcement:

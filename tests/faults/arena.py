@@ -53,6 +53,7 @@ class Measured:
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[int] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
 
     def p95(self, kind: str) -> float:
         return statistics.quantiles(self.seconds[kind], n=20)[-1]
@@ -131,6 +132,8 @@ class Arena:
             content = response.read()
             found.seconds.setdefault(kind, []).append(time.perf_counter() - started)
             found.statuses[response.status] += 1
+            if response.status != 200:
+                found.problems.append(f"{kind}: {response.status} {content[:200]!r}")
             return json.loads(content)
 
         if lists_all:
@@ -140,7 +143,7 @@ class Arena:
         else:
             ids = [each["id"] for each in call("page", "GET", f"{address}?$page=1&$pageSize=50")["elements"]]
             new = [{"type": "subProcess", "attributes": {"name": {"1033": f"Draft {number}"}}} for number in range(5)]
-            drafts = [each["id"] for each in call("write", "POST", address, {"elements": new})["elements"]]
+            drafts = [each["id"] for each in call("write", "POST", address, {"elements": new}).get("elements", ids)]
             number = 0
             while time.monotonic() < end:
                 number += 1

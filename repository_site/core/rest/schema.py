@@ -22,7 +22,8 @@ ERRORS = {
     "406": "The `Accept` header excludes the media type of the response.",
     "413": "The request body is too large.",
     "415": "The request body is not `application/json`.",
-    "429": "Too many requests; `Retry-After` tells when to try again.",
+    "429": "Too many requests, or requests that cost more than their share while others are active; `Retry-After` tells"
+    " when to try again.",
     "500": "Internal error; `message` contains the request id, for support.",
     "503": "Temporarily unavailable; try again after the seconds in `Retry-After`.",
 }
@@ -30,7 +31,8 @@ ERRORS = {
 WRITING_ERRORS = {
     "409": "The request conflicts with the current state of the resource.",
     "412": "The resource has changed since it was read: `If-Match` does not match.",
-    "422": "The content violates the configuration; each item of `data` names element, property and culture.",
+    "422": "The content violates the configuration, and each item of `data` names element, property and culture; or the"
+    " request exceeds a limit of the installation, such as the cost of `$filter`.",
 }
 # `type` and `output` of each status (D3); the others have error and volatile.
 ERROR_KINDS = {
@@ -277,7 +279,9 @@ def _complete(operation: dict[str, Any]) -> None:
         operation["responses"]["200"]["headers"]["ETag"] = ETAG
         operation["responses"]["304"] = NOT_MODIFIED
     is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
-    for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
+    has_filter = any(parameter["name"] == "$filter" for parameter in operation.get("parameters", []))
+    more = [*WRITING_ERRORS] if is_writing else ["422"] if has_filter else []
+    for status in [*ERRORS, *more]:
         name = WARNING if warns and status == "422" else f"Error{status}"
         operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
 
