@@ -26,6 +26,13 @@ HEADINGS = {
     "runs": "runs of the lifecycle",
     "steps": "steps by the clock",
     "wrong": "too early, too late or twice",
+    "victim": "requests of the victim",
+    "victim_refused": "refused",
+    "attacker_refused": "attacker refused",
+    "factor_read": "read",
+    "factor_write": "write",
+    "factor_page": "page",
+    "factor_whole": "whole list",
 }
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from tests.server_process import Server, free_port
 WORKERS = 2
 ATTACKER, VICTIM = "/attacker/handbook", "/victim/handbook"
 ELEMENTS = "_api/rest/facets/processes/views/detail/elements"
+PROCESSES = f"{VICTIM}/{ELEMENTS}"
+# Requests of each kind in a round, and seconds between them.
+ROUND, BREATH = 30, 0.01
 # More than a batch, so that the whole list is streamed.
 PROCESSES_OF_VICTIM, PROCESSES_OF_ATTACKER = 600, 4_000
 FILL = f"""
@@ -56,7 +59,7 @@ class Measured:
     problems: list[str] = field(default_factory=list)
 
     def p95(self, kind: str) -> float:
-        return statistics.quantiles(self.seconds[kind], n=20)[-1]
+        return statistics.quantiles(self.seconds[kind], n=20)[-1] if len(self.seconds[kind]) > 1 else 0.0
 
 
 class Arena:
@@ -70,18 +73,23 @@ class Arena:
             **environ,
         }
         self.attacker = self.victim = self.session = ""
+        self.ids: list[str] = []
+        self.drafts: list[str] = []
 
     def start(self) -> None:
         self.server.start("serve", "--workers", str(WORKERS))
         done = self.server.manage("shell", "--no-imports", "-c", FILL)
         assert done.returncode == 0, done.stderr
         self.attacker, self.victim, self.session = done.stdout.split()
+        self.prepare_victim()
 
-    def request(
-        self, address: str, body: Any = None, *, anonymous: bool = False, session: bool = False, method: str = "GET"
-    ) -> str:
-        """Return the text of an attacker's request."""
-        lines = [f"{method} {address} HTTP/1.1", "Host: 127.0.0.1", "Accept-Encoding: identity"]
+    def request(self, address: str, body: Any = None, *, anonymous: bool = False, session: bool = False) -> str:
+        """Return the text of an attacker's request: POST with a body, else GET."""
+        lines = [
+            f"{'GET' if body is None else 'POST'} {address} HTTP/1.1",
+            "Host: 127.0.0.1",
+            "Accept-Encoding: identity",
+        ]
         if session:
             lines.append(f"Cookie: sessionid={self.session}")
         elif not anonymous:
@@ -90,6 +98,24 @@ class Arena:
         if body is not None:
             lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
         return "\r\n".join([*lines, "", content])
+
+    def call_as_attacker(self, address: str, body: Any = None) -> Any:
+        headers = {"Authorization": f"Bearer {self.attacker}", "Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body)
+        status, found = self.server.request("GET" if body is None else "POST", address, content, headers)
+        assert status == 200, found
+        return found
+
+    def create(self, element: dict[str, Any]) -> str:
+        """Create an element of the attacker, and return its id."""
+        made = self.call_as_attacker(f"{ATTACKER}/{ELEMENTS}", {"elements": [element]})
+        identity: str = made["elements"][0]["id"]
+        return identity
+
+    @property
+    def elements_of_attacker(self) -> list[str]:
+        page = self.call_as_attacker(f"{ATTACKER}/{ELEMENTS}?$page=1&$pageSize=10")
+        return [each["id"] for each in page["elements"]]
 
     @contextmanager
     def attack(self, *plan: dict[str, Any]) -> Iterator[Counter[str]]:
@@ -111,49 +137,63 @@ class Arena:
             told, _ = process.communicate("end\n", timeout=60)
             found.update(json.loads(told))
 
-    def measure(self, seconds: float) -> Measured:
+    def measure(self) -> Measured:
         """Read, write and list as the victim, one request after the other, and whole lists beside that."""
-        found, end = Measured(), time.monotonic() + seconds
-        other = threading.Thread(target=self._use, args=(found, end, True))
-        other.start()
-        self._use(found, end, False)
-        other.join()
+        found, is_over = Measured(), threading.Event()
+        beside = threading.Thread(target=self._list_all, args=(found, is_over))
+        beside.start()
+        try:
+            self._use(found)
+        finally:
+            is_over.set()
+            beside.join()
         return found
 
-    def _use(self, found: Measured, end: float, lists_all: bool) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-        headers = {"Authorization": f"Bearer {self.victim}", "Content-Type": "application/json"}
-        address = f"{VICTIM}/{ELEMENTS}"
+    def _use(self, found: Measured) -> None:
+        with closing(Victim(self, found)) as victim:
+            for number in range(ROUND):
+                one = self.drafts[number % len(self.drafts)]
+                victim.call("read", "GET", f"{PROCESSES}/{self.ids[number % len(self.ids)]}")
+                changed = {"id": one, "attributes": {"scope": {"1033": f"{time.monotonic()}"}}}
+                victim.call("write", "POST", PROCESSES, {"elements": [changed]})
+                victim.call("page", "GET", f"{PROCESSES}?$page={number % 10 + 1}&$pageSize=50")
+                time.sleep(BREATH)
 
-        def call(kind: str, method: str, at: str, body: Any = None) -> Any:
-            started = time.perf_counter()
-            connection.request(method, at, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            content = response.read()
-            found.seconds.setdefault(kind, []).append(time.perf_counter() - started)
-            found.statuses[response.status] += 1
-            if response.status != 200:
-                found.problems.append(f"{kind}: {response.status} {content[:200]!r}")
-            return json.loads(content)
+    def _list_all(self, found: Measured, is_over: threading.Event) -> None:
+        with closing(Victim(self, found)) as victim:
+            while not is_over.wait(BREATH):
+                victim.call("whole list", "GET", PROCESSES)
 
-        if lists_all:
-            while time.monotonic() < end:
-                call("whole list", "GET", address)
-                time.sleep(0.2)
-        else:
-            ids = [each["id"] for each in call("page", "GET", f"{address}?$page=1&$pageSize=50")["elements"]]
+    def prepare_victim(self) -> None:
+        with closing(Victim(self, Measured())) as victim:
+            page = victim.call("page", "GET", f"{PROCESSES}?$page=1&$pageSize=50")
+            self.ids = [each["id"] for each in page["elements"]]
             new = [{"type": "subProcess", "attributes": {"name": {"1033": f"Draft {number}"}}} for number in range(5)]
-            drafts = [each["id"] for each in call("write", "POST", address, {"elements": new}).get("elements", ids)]
-            number = 0
-            while time.monotonic() < end:
-                number += 1
-                call("read", "GET", f"{address}/{ids[number % len(ids)]}")
-                changed = {"id": drafts[number % len(drafts)], "attributes": {"scope": {"1033": f"{number}"}}}
-                change = {"elements": [changed]}
-                call("write", "POST", address, change)
-                call("page", "GET", f"{address}?$page={number % 10 + 1}&$pageSize=50")
-                time.sleep(0.01)
-        connection.close()
+            made = victim.call("write", "POST", PROCESSES, {"elements": new})
+            self.drafts = [each["id"] for each in made["elements"]]
+
+
+class Victim:
+    """One connection of the victim."""
+
+    def __init__(self, arena: Arena, found: Measured) -> None:
+        self.found = found
+        self.connection = http.client.HTTPConnection("127.0.0.1", arena.server.port, timeout=60)
+        self.headers = {"Authorization": f"Bearer {arena.victim}", "Content-Type": "application/json"}
+
+    def call(self, kind: str, method: str, address: str, body: Any = None) -> Any:
+        started = time.perf_counter()
+        self.connection.request(method, address, None if body is None else json.dumps(body), self.headers)
+        response = self.connection.getresponse()
+        content = response.read()
+        self.found.seconds.setdefault(kind, []).append(time.perf_counter() - started)
+        self.found.statuses[response.status] += 1
+        if response.status != 200:
+            self.found.problems.append(f"{kind}: {response.status} {content[:200]!r}")
+        return json.loads(content)
+
+    def close(self) -> None:
+        self.connection.close()
 
 
 def dear_filter(conditions: int) -> str:

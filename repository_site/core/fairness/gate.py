@@ -56,11 +56,12 @@ class Ticket:
 
 @dataclass(slots=True)
 class Tallies:
-    """Numbers for the metrics."""
+    """Numbers for the metrics, since they were taken last."""
 
     refused: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
-    """Cost by storage, since the metrics took it last."""
+    """Refusals by reason."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Cost by storage."""
 
 
 class Gate:
@@ -103,7 +104,7 @@ class Gate:
         with self._lock:
             self.storages.charge(ticket.storage, cost)
             self.callers.charge(ticket.who, cost)
-            self.tallies.seconds[ticket.storage] += cost
+            self.tallies.seconds[ticket.storage] = self.tallies.seconds.get(ticket.storage, 0.0) + cost
             if ticket.runs:
                 ticket.runs = False
                 self._connections -= ticket.needs_connection
@@ -153,6 +154,12 @@ class Gate:
             if self.presence.has_other_storages(ticket.storage):
                 left = min(left, self.storages.part_left(ticket.storage))
             return left
+
+    def take_tallies(self) -> Tallies:
+        """Return the numbers since the last call."""
+        with self._lock:
+            taken, self.tallies = self.tallies, Tallies()
+        return taken
 
     def refuse(self, reason: str, text: str, who: Who) -> TooManyRequests:
         """Return the refusal, with the seconds until its debt is paid."""

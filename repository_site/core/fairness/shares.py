@@ -16,12 +16,14 @@ class Shares:
     def __init__(self, total: int) -> None:
         self.total = total
         self.taken = 0
+        self.refused = 0
         self._held: Counter[Hashable] = Counter()
         self._lock = threading.Lock()
 
     def take(self, holder: Hashable) -> bool:
         with self._lock:
             if self._held[holder] >= self.total - self.taken:
+                self.refused += 1
                 return False
             self._held[holder] += 1
             self.taken += 1
