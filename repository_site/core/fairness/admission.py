@@ -50,7 +50,7 @@ class FairnessMiddleware(Middleware):
 def ticket_of(request: HttpRequest) -> Ticket:
     """Return the ticket of a request; a new one in a test that calls a view without the middleware."""
     found: Ticket | None = getattr(request, "ticket", None)
-    return found or Ticket("", 0)
+    return found or Ticket(("", 0))
 
 
 def read_timeout(request: HttpRequest) -> int:

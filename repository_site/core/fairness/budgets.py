@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from repository_site.core.environment import Rate
@@ -21,7 +20,7 @@ class Budget:
     def __init__(self, rate: Rate | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = rate
         self._clock = clock
-        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        self._buckets: dict[Hashable, tuple[float, float]] = {}
 
     def level(self, key: Hashable) -> float:
         """Return the seconds that are left; below zero for a debt."""
@@ -29,9 +28,8 @@ class Budget:
             return math.inf
         known = self._buckets.get(key)
         if known is None:
-            return float(self.rate.burst)
-        level, since = known
-        return min(float(self.rate.burst), level + (self._clock() - since) * self.rate.per_second)
+            return self.rate.burst
+        return min(self.rate.burst, known[0] + (self._clock() - known[1]) * self.rate.per_second)
 
     def part_left(self, key: Hashable) -> float:
         """Return how much of the budget is left, from 0 to 1."""
@@ -40,11 +38,13 @@ class Budget:
     def charge(self, key: Hashable, seconds: float) -> None:
         if self.rate is None:
             return
-        lowest = -self.rate.per_second * LONGEST_DEBT
-        self._buckets[key] = (max(lowest, self.level(key) - seconds), self._clock())
-        self._buckets.move_to_end(key)
+        rate, now = self.rate, self._clock()
+        # It is put back at the end; the first one is the least recently used.
+        level, since = self._buckets.pop(key, (rate.burst, now))
+        level = min(rate.burst, level + (now - since) * rate.per_second) - seconds
+        self._buckets[key] = (max(-rate.per_second * LONGEST_DEBT, level), now)
         if len(self._buckets) > MAX_BUCKETS:
-            self._buckets.popitem(last=False)
+            del self._buckets[next(iter(self._buckets))]
 
     def seconds_in_debt(self, key: Hashable) -> int:
         """Return the seconds until the debt is paid, if no more work is charged."""

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from repository_site.core.environment import Rate
 from repository_site.core.fairness.budgets import Budget
@@ -32,6 +33,7 @@ OVER_BUDGET = (
     " with fewer or cheaper requests at once."
 )
 
+T = TypeVar("T")
 Who = tuple[str, int]
 """A storage and a caller."""
 
@@ -40,8 +42,7 @@ Who = tuple[str, int]
 class Ticket:
     """A request, or a batch of a stream, that runs or waits to run."""
 
-    storage: str
-    caller: int
+    who: Who
     needs_connection: bool = True
     runs: bool = False
     is_limited: bool = False
@@ -50,8 +51,8 @@ class Ticket:
     """Released by the thread that admits a waiting ticket."""
 
     @property
-    def who(self) -> Who:
-        return self.storage, self.caller
+    def storage(self) -> str:
+        return self.who[0]
 
 
 @dataclass(slots=True)
@@ -72,8 +73,8 @@ class Gate:
         self.tallies = Tallies()
         self._lock = threading.Lock()
         self._connections = 0
-        self._running: Counter[str] = Counter()
-        self._running_callers: Counter[Who] = Counter()
+        self._running: dict[str, int] = {}
+        self._running_callers: dict[Who, int] = {}
         self._limited = 0
         # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
         self._queues: dict[str, dict[int, deque[Ticket]]] = {}
@@ -86,7 +87,7 @@ class Gate:
 
     def enter(self, storage: str, caller: int) -> Ticket:
         """Return the ticket of a request that may run now. Raise TooManyRequests if it would have to wait too long."""
-        ticket = Ticket(storage, caller)
+        ticket = Ticket((storage, caller))
         self.presence.note(storage, caller)
         with self._lock:
             if storage not in self._queues and self._can_run(ticket):
@@ -101,23 +102,26 @@ class Gate:
 
     def leave(self, ticket: Ticket, cost: float) -> None:
         """End a ticket, charge its cost, and let others run."""
+        who = ticket.who
+        storage = who[0]
         with self._lock:
-            self.storages.charge(ticket.storage, cost)
-            self.callers.charge(ticket.who, cost)
-            self.tallies.seconds[ticket.storage] = self.tallies.seconds.get(ticket.storage, 0.0) + cost
+            seconds = self.tallies.seconds
+            self.storages.charge(storage, cost)
+            self.callers.charge(who, cost)
+            seconds[storage] = seconds.get(storage, 0.0) + cost
             if ticket.runs:
                 ticket.runs = False
                 self._connections -= ticket.needs_connection
                 self._limited -= ticket.is_limited
-                _lower(self._running, ticket.storage)
-                _lower(self._running_callers, ticket.who)
+                _lower(self._running, storage)
+                _lower(self._running_callers, who)
             if self._queues or self._batches:
                 self._admit()
 
     @contextmanager
     def batch(self, storage: str, caller: int) -> Iterator[None]:
         """Run a batch of a stream, which holds its connection anyway, in a place of its storage."""
-        ticket = Ticket(storage, caller, needs_connection=False)
+        ticket = Ticket((storage, caller), needs_connection=False)
         self.presence.note(storage, caller)
         with self._lock:
             if self._can_run(ticket):
@@ -148,12 +152,9 @@ class Gate:
     def part_left(self, ticket: Ticket) -> float:
         """Return how much of its budget a request may use, from 0 to 1; all of it while others need nothing."""
         with self._lock:
-            left = 1.0
-            if self._has_others(ticket):
-                left = self.callers.part_left(ticket.who)
             if self.presence.has_other_storages(ticket.storage):
-                left = min(left, self.storages.part_left(ticket.storage))
-            return left
+                return min(self.callers.part_left(ticket.who), self.storages.part_left(ticket.storage))
+            return self.callers.part_left(ticket.who) if self.presence.has_other_callers(*ticket.who) else 1.0
 
     def take_tallies(self) -> Tallies:
         """Return the numbers since the last call."""
@@ -168,16 +169,16 @@ class Gate:
         return TooManyRequests(text.format(wait=f"{wait} seconds"), wait)
 
     def _wait_in_line(self, ticket: Ticket) -> None:
-        queues = self._queues.get(ticket.storage, {})
-        of_caller = len(queues.get(ticket.caller, ()))
+        storage, caller = ticket.who
+        queues = self._queues.get(storage, {})
+        waiting = len(queues.get(caller, ()))
         # Some threads are left for other callers of the storage.
-        if of_caller >= 3 * (self._threads.total - self._threads.taken + of_caller) // 8 or not self._threads.take(
-            ticket.storage
-        ):
+        is_crowded = 8 * waiting >= 3 * (self._threads.total - self._threads.taken + waiting)
+        if is_crowded or not self._threads.take(storage):
             raise self.refuse("crowded", CROWDED, ticket.who)
         ticket.came_in = threading.Lock()
         ticket.came_in.acquire()
-        self._queues.setdefault(ticket.storage, queues).setdefault(ticket.caller, deque()).append(ticket)
+        self._queues.setdefault(storage, queues).setdefault(caller, deque()).append(ticket)
         # Others may have become quiet since the last request ended.
         self._admit()
 
@@ -191,10 +192,8 @@ class Gate:
         with self._lock:
             if ticket.runs:
                 return True
-            if ticket.needs_connection:
-                self._queues[ticket.storage][ticket.caller].remove(ticket)
-            else:
-                self._batches[ticket.storage].remove(ticket)
+            storage, caller = ticket.who
+            (self._queues[storage][caller] if ticket.needs_connection else self._batches[storage]).remove(ticket)
             self._drop_empty(ticket)
             return False
 
@@ -215,31 +214,28 @@ class Gate:
     def _can_run(self, ticket: Ticket) -> bool:
         if ticket.needs_connection and self._connections >= self.places:
             return False
-        ticket.is_limited = False
-        running = self._running[ticket.storage]
+        storage, has_others = ticket.who[0], self.presence.has_other_storages
+        running = self._running.get(storage, 0)
         if not running:
             # Its first place; but all that are over their budgets have half of the places together.
-            others = self.presence.has_other_storages(ticket.storage)
-            ticket.is_limited = others and self._is_over_budget(ticket)
+            ticket.is_limited = self.storages.level(storage) < 0 and has_others(storage)
             return not ticket.is_limited or self._limited < max(1, self.places // 2)
+        ticket.is_limited = False
         if running >= max(1, self.places - 1):
             return False
-        if self.presence.has_other_storages(ticket.storage) and (
-            running >= max(1, self.places // 2) or self._is_over_budget(ticket)
-        ):
+        is_over_budget = running >= max(1, self.places // 2) or self.storages.level(storage) < 0
+        if is_over_budget and has_others(storage):
             return False
-        is_over_budget = self._running_callers[ticket.who] and self.callers.level(ticket.who) < 0
+        is_over_budget = ticket.who in self._running_callers and self.callers.level(ticket.who) < 0
         return not (is_over_budget and self._has_others(ticket))
-
-    def _is_over_budget(self, ticket: Ticket) -> bool:
-        return self.storages.level(ticket.storage) < 0
 
     def _run(self, ticket: Ticket) -> None:
         ticket.runs = True
         self._connections += ticket.needs_connection
         self._limited += ticket.is_limited
-        self._running[ticket.storage] += 1
-        self._running_callers[ticket.who] += 1
+        who = ticket.who
+        self._running[who[0]] = self._running.get(who[0], 0) + 1
+        self._running_callers[who] = self._running_callers.get(who, 0) + 1
 
     def _admit(self) -> None:
         """Let waiting tickets run, as long as one may. The caller has the lock."""
@@ -251,7 +247,7 @@ class Gate:
     def _next(self) -> Ticket | None:
         """Take the next ticket out of its queue: of the storage with the fewest running, then with the most budget."""
         waiting = {*self._queues, *self._batches}
-        for storage in sorted(waiting, key=lambda each: (self._running[each], -self.storages.level(each))):
+        for storage in sorted(waiting, key=lambda each: (self._running.get(each, 0), -self.storages.level(each))):
             for queue in self._queues_of(storage):
                 if self._can_run(queue[0]):
                     found = queue.popleft()
@@ -265,14 +261,16 @@ class Gate:
 
         def order(caller: int) -> tuple[int, float]:
             who = storage, caller
-            return self._running_callers[who], -self.callers.level(who)
+            return self._running_callers.get(who, 0), -self.callers.level(who)
 
         first = [self._batches[storage]] if storage in self._batches else []
         return first + [queues[caller] for caller in sorted(queues, key=order)]
 
 
-def _lower(counts: Counter[str] | Counter[Who], key: str | Who) -> None:
+def _lower(counts: dict[T, int], key: T) -> None:
     """Subtract one, and forget a count of zero."""
-    counts[key] -= 1  # type: ignore[index]  # both have the type of the key
-    if not counts[key]:  # type: ignore[index]
-        del counts[key]  # type: ignore[arg-type]
+    count = counts[key] - 1
+    if count:
+        counts[key] = count
+    else:
+        del counts[key]

@@ -36,7 +36,7 @@ class Presence:
     def note(self, storage: str, caller: int) -> None:
         now, key = self._clock(), hash(storage) & BITS
         self._write(0, key, now)
-        self._write(self._slot(key), (key ^ caller) & BITS, now)
+        self._write(_slot(key), (key ^ caller) & BITS, now)
 
     def has_other_storages(self, storage: str) -> bool:
         return self._has_others(0, hash(storage) & BITS)
@@ -44,10 +44,7 @@ class Presence:
     def has_other_callers(self, storage: str, caller: int) -> bool:
         """Return whether another caller of the storage was active."""
         key = hash(storage) & BITS
-        return self._has_others(self._slot(key), (key ^ caller) & BITS)
-
-    def _slot(self, key: int) -> int:
-        return RECORD.size * (1 + key % SLOTS)
+        return self._has_others(_slot(key), (key ^ caller) & BITS)
 
     def _has_others(self, offset: int, key: int) -> bool:
         last, when, _, earlier = RECORD.unpack_from(self._memory, offset)
@@ -60,3 +57,7 @@ class Presence:
             RECORD.pack_into(self._memory, offset, key, now, last, when)
         elif now - when > EXACT:
             RECORD.pack_into(self._memory, offset, key, now, other, earlier)
+
+
+def _slot(key: int) -> int:
+    return RECORD.size * (1 + key % SLOTS)

@@ -86,7 +86,7 @@ class TestTimeouts:
         settings.STATEMENT_TIMEOUT = 2
         gate.leave(gate.enter(OPEN, 1), 40)
         gate.leave(gate.enter(RIVAL, 1), 0)
-        request = type("Request", (), {"ticket": Ticket(OPEN, 1)})()
+        request = type("Request", (), {"ticket": Ticket((OPEN, 1))})()
         assert admission.read_timeout(request) == 2
 
     def test_a_read_that_takes_too_long_for_its_budget(

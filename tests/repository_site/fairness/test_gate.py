@@ -220,7 +220,7 @@ class TestStreams:
         monkeypatch.setattr(gates, "PATIENCE_OF_BATCHES", 0.05)
         held = [*entered(gate, 4, RIVAL), *entered(gate, 4)]
         with gate.batch("new/comer", ANNA):
-            assert gate._running["new/comer"] == 1
+            assert gate._running.get("new/comer") == 1
         started = time.monotonic()
         with gate.batch(ACME, ANNA):
             # It had to wait; it cannot be refused, and runs without a place in the end.
