@@ -14,7 +14,7 @@ from repository_site.core.fairness.identity import identity_of, storage_was_foun
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.stream_places import StreamPlaces
 from repository_site.core.middleware import Middleware, problem_response
-from repository_site.core.problems import TooManyRequests
+from repository_site.core.problems import Problem, TooManyRequests
 
 # Created when the main process loads this module, so that all workers share the memory of the presence.
 gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
@@ -35,7 +35,7 @@ class FairnessMiddleware(Middleware):
         who = identity_of(request)
         try:
             ticket = gate.enter(who.storage, who.caller)
-        except TooManyRequests as problem:
+        except Problem as problem:
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
         before = spent()

@@ -1,13 +1,14 @@
 """The gate of a worker process: who runs now, and who waits (D195).
 
-It has a place for each database connection. A storage that is alone can use all places but one. While others are
-active, it gets half of them; with its budget used up, it gets one. Waiting requests of the storage with the fewest
-running requests come first.
+It has a place for each database connection. A storage that is alone can use all places but one, and a quarter of them
+once its budget is used up. While others are active, it gets half of them, or one. Waiting requests of the storage with
+the fewest running requests come first.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,9 @@ from typing import TypeVar
 from repository_site.core.environment import Rate
 from repository_site.core.fairness.budgets import Budget
 from repository_site.core.fairness.cost import spent
-from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.presence import MAY_COME_BACK, Presence
 from repository_site.core.fairness.shares import Shares
-from repository_site.core.problems import TooManyRequests
+from repository_site.core.problems import Busy, TooManyRequests
 
 # Seconds that a request waits for a place before it is refused.
 PATIENCE = 5.0
@@ -34,6 +35,8 @@ OVER_BUDGET = (
 )
 
 T = TypeVar("T")
+BUSY = "The requests before this one take too long; try again in a few seconds."
+
 Who = tuple[str, int]
 """A storage and a caller."""
 
@@ -45,6 +48,7 @@ class Ticket:
     who: Who
     needs_connection: bool = True
     runs: bool = False
+    began: float = 0.0
     is_limited: bool = False
     """Whether the budget was used up while others were active, when it began to run."""
     came_in: threading.Lock | None = None
@@ -74,6 +78,8 @@ class Gate:
         self._lock = threading.Lock()
         self._connections = 0
         self._running: dict[str, int] = {}
+        # Sum of the times at which the running requests of a storage began, to know their cost so far.
+        self._began: dict[str, float] = {}
         self._running_callers: dict[Who, int] = {}
         self._limited = 0
         # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
@@ -86,7 +92,7 @@ class Gate:
         return self._threads.taken
 
     def enter(self, storage: str, caller: int) -> Ticket:
-        """Return the ticket of a request that may run now. Raise TooManyRequests if it would have to wait too long."""
+        """Return the ticket of a request that may run now. Raise TooManyRequests or Busy if it would wait too long."""
         ticket = Ticket((storage, caller))
         self.presence.note(storage, caller)
         with self._lock:
@@ -113,7 +119,10 @@ class Gate:
                 ticket.runs = False
                 self._connections -= ticket.needs_connection
                 self._limited -= ticket.is_limited
-                _lower(self._running, storage)
+                if _lower(self._running, storage):
+                    self._began[storage] -= ticket.began
+                else:
+                    del self._began[storage]
                 _lower(self._running_callers, who)
             if self._queues or self._batches:
                 self._admit()
@@ -150,11 +159,18 @@ class Gate:
                 self._admit()
 
     def part_left(self, ticket: Ticket) -> float:
-        """Return how much of its budget a request may use, from 0 to 1; all of it while others need nothing."""
+        """Return the part of its budget that a request may use, from 0 to 1: the running ones share what is left.
+
+        All of it, if nobody else was active recently: what begins now still runs when others come back.
+        """
+        who, recently = ticket.who, MAY_COME_BACK
         with self._lock:
-            if self.presence.has_other_storages(ticket.storage):
-                return min(self.callers.part_left(ticket.who), self.storages.part_left(ticket.storage))
-            return self.callers.part_left(ticket.who) if self.presence.has_other_callers(*ticket.who) else 1.0
+            if self.presence.has_other_storages(who[0], recently):
+                left = min(self.callers.part_left(who), self.storages.part_left(who[0]))
+                return left / max(1, self._running.get(who[0], 0))
+            if self.presence.has_other_callers(*who, recently):
+                return self.callers.part_left(who) / max(1, self._running_callers.get(who, 0))
+            return 1.0
 
     def take_tallies(self) -> Tallies:
         """Return the numbers since the last call."""
@@ -184,8 +200,15 @@ class Gate:
 
     def _await(self, ticket: Ticket, seconds: float) -> None:
         assert ticket.came_in is not None  # noqa: S101  set by _wait_in_line
-        if not ticket.came_in.acquire(timeout=seconds) and not self._leave_line(ticket):
+        if ticket.came_in.acquire(timeout=seconds) or self._leave_line(ticket):
+            return
+        with self._lock:
+            is_over_budget = self.storages.level(ticket.storage) < 0 or self.callers.level(ticket.who) < 0
+        if is_over_budget:
             raise self.refuse("late", OVER_BUDGET, ticket.who)
+        # Not its fault: its other requests wait as well, for locks or for the database.
+        self.tallies.refused["busy"] += 1
+        raise Busy(BUSY, retry_after=2)
 
     def _leave_line(self, ticket: Ticket) -> bool:
         """Take a ticket out of its queue, and return whether it has been admitted at the last moment."""
@@ -214,27 +237,38 @@ class Gate:
     def _can_run(self, ticket: Ticket) -> bool:
         if ticket.needs_connection and self._connections >= self.places:
             return False
-        storage, has_others = ticket.who[0], self.presence.has_other_storages
+        storage = ticket.who[0]
         running = self._running.get(storage, 0)
+        is_over_budget = self._level(storage, running) < 0
         if not running:
             # Its first place; but all that are over their budgets have half of the places together.
-            ticket.is_limited = self.storages.level(storage) < 0 and has_others(storage)
+            ticket.is_limited = is_over_budget and self.presence.has_other_storages(storage)
             return not ticket.is_limited or self._limited < max(1, self.places // 2)
         ticket.is_limited = False
-        if running >= max(1, self.places - 1):
+        if running >= self._most(storage, is_over_budget):
             return False
-        is_over_budget = running >= max(1, self.places // 2) or self.storages.level(storage) < 0
-        if is_over_budget and has_others(storage):
-            return False
-        is_over_budget = ticket.who in self._running_callers and self.callers.level(ticket.who) < 0
-        return not (is_over_budget and self._has_others(ticket))
+        if ticket.who in self._running_callers and self.callers.level(ticket.who) < 0:
+            return not self._has_others(ticket)
+        return True
+
+    def _level(self, storage: str, running: int) -> float:
+        """Return what is left of the budget, less what the running requests have cost so far."""
+        level = self.storages.level(storage)
+        return level - (running * time.monotonic() - self._began[storage]) if running else level
+
+    def _most(self, storage: str, is_over_budget: bool) -> int:
+        """Return the number of places that a storage can use."""
+        if self.presence.has_other_storages(storage):
+            return 1 if is_over_budget else max(1, self.places // 2)
+        return max(1, min(self.places - 1, max(2, self.places // 4) if is_over_budget else self.places))
 
     def _run(self, ticket: Ticket) -> None:
         ticket.runs = True
         self._connections += ticket.needs_connection
         self._limited += ticket.is_limited
-        who = ticket.who
+        who, ticket.began = ticket.who, time.monotonic()
         self._running[who[0]] = self._running.get(who[0], 0) + 1
+        self._began[who[0]] = self._began.get(who[0], 0.0) + ticket.began
         self._running_callers[who] = self._running_callers.get(who, 0) + 1
 
     def _admit(self) -> None:
@@ -267,10 +301,11 @@ class Gate:
         return first + [queues[caller] for caller in sorted(queues, key=order)]
 
 
-def _lower(counts: dict[T, int], key: T) -> None:
-    """Subtract one, and forget a count of zero."""
+def _lower(counts: dict[T, int], key: T) -> int:
+    """Subtract one, forget a count of zero, and return the count."""
     count = counts[key] - 1
     if count:
         counts[key] = count
     else:
         del counts[key]
+    return count

@@ -18,6 +18,8 @@ RECORD = struct.Struct("=QdQd")
 SLOTS = 1024
 # Seconds for which a request counts as activity.
 WINDOW = 3.0
+# Seconds for which somebody who was active may come back soon.
+MAY_COME_BACK = 60.0
 # Seconds within which a further request of the same key is not written.
 EXACT = 0.05
 BITS = 2**64 - 1
@@ -38,18 +40,18 @@ class Presence:
         self._write(0, key, now)
         self._write(_slot(key), (key ^ caller) & BITS, now)
 
-    def has_other_storages(self, storage: str) -> bool:
-        return self._has_others(0, hash(storage) & BITS)
+    def has_other_storages(self, storage: str, within: float = WINDOW) -> bool:
+        return self._has_others(0, hash(storage) & BITS, within)
 
-    def has_other_callers(self, storage: str, caller: int) -> bool:
+    def has_other_callers(self, storage: str, caller: int, within: float = WINDOW) -> bool:
         """Return whether another caller of the storage was active."""
         key = hash(storage) & BITS
-        return self._has_others(_slot(key), (key ^ caller) & BITS)
+        return self._has_others(_slot(key), (key ^ caller) & BITS, within)
 
-    def _has_others(self, offset: int, key: int) -> bool:
+    def _has_others(self, offset: int, key: int, within: float) -> bool:
         last, when, _, earlier = RECORD.unpack_from(self._memory, offset)
         found: float = earlier if last == key else when
-        return found > 0 and self._clock() - found < WINDOW
+        return found > 0 and self._clock() - found < within
 
     def _write(self, offset: int, key: int, now: float) -> None:
         last, when, other, earlier = RECORD.unpack_from(self._memory, offset)

@@ -45,6 +45,7 @@ def test_requests_are_charged(gate: Gate, api: ApiClient) -> None:
 
 def test_refusals_of_the_api_and_of_pages(gate: Gate, api: ApiClient) -> None:
     gate.enter(RIVAL, 1)
+    gate.storages.charge(OPEN, 4.001)
     gate.enter(OPEN, 1)
     refused = api.get(INFO)
     text = gates.OVER_BUDGET.format(wait="2 seconds")

@@ -14,7 +14,7 @@ from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.shares import Shares
-from repository_site.core.problems import TooManyRequests
+from repository_site.core.problems import Busy, TooManyRequests
 
 ACME, RIVAL = "acme/handbook", "rival/handbook"
 ANNA, BEN = 1, 2
@@ -32,8 +32,9 @@ def entered(gate: Gate, count: int, storage: str = ACME, caller: int = ANNA) -> 
 
 
 def refusal(gate: Gate, storage: str = ACME, caller: int = ANNA) -> tuple[str, int]:
-    with pytest.raises(TooManyRequests) as caught:
+    with pytest.raises((TooManyRequests, Busy)) as caught:
         gate.enter(storage, caller)
+    assert isinstance(caught.value, TooManyRequests | Busy)
     return caught.value.message, caught.value.retry_after
 
 
@@ -62,7 +63,8 @@ def wait_for(found: list[Ticket]) -> Ticket:
 class TestPlaces:
     def test_a_storage_alone_gets_all_places_but_one(self, gate: Gate) -> None:
         entered(gate, PLACES - 1)
-        assert refusal(gate) == (gates.OVER_BUDGET.format(wait="2 seconds"), 2)
+        assert refusal(gate) == (gates.BUSY, 2)
+        assert gate.tallies.refused == {"busy": 1}
         entered(gate, 1, RIVAL)
 
     def test_a_storage_gets_half_of_the_places_while_others_are_active(self, gate: Gate) -> None:
@@ -77,13 +79,24 @@ class TestPlaces:
         gate.leave(gate.enter(ACME, BEN), 0)
         [ticket] = entered(gate, 1)
         assert ticket.is_limited
-        assert refusal(gate, ACME, BEN)[1] > 2
+        text, wait = refusal(gate, ACME, BEN)
+        assert (text, wait > 2) == (gates.OVER_BUDGET.format(wait=f"{wait} seconds"), True)
         gate.leave(ticket, 0)
         entered(gate, 1)
 
-    def test_a_budget_does_not_matter_while_nobody_else_is_active(self, gate: Gate) -> None:
+    def test_a_storage_alone_and_over_its_budget_gets_a_quarter_of_the_places(self, gate: Gate) -> None:
+        """Its requests cannot be stopped when others come back."""
         gate.leave(gate.enter(ACME, ANNA), 100)
-        entered(gate, PLACES - 1)
+        entered(gate, PLACES // 4)
+        refusal(gate)
+
+    def test_requests_count_while_they_run(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        entered(gate, 3)
+        now = time.monotonic()
+        monkeypatch.setattr(gates.time, "monotonic", lambda: now + 1.5)
+        entered(gate, 1)
+        monkeypatch.setattr(gates.time, "monotonic", lambda: now + 2)
+        refusal(gate)
 
     def test_storages_over_their_budgets_have_half_of_the_places_together(self, gate: Gate) -> None:
         storages = [f"acme/{number}" for number in range(PLACES)]
@@ -98,7 +111,7 @@ class TestPlaces:
         gate.leave(gate.enter(ACME, ANNA), 4)
         assert len(entered(gate, 2)) == 2
         entered(gate, 1, ACME, BEN)
-        refusal(gate)
+        assert "uses more than its share" in refusal(gate)[0]
         assert len(entered(gate, 2, ACME, BEN)) == 2
 
     def test_without_budgets(self) -> None:
@@ -170,7 +183,8 @@ class TestWaiting:
         assert (gate.waiting, gate._queues, gate._batches) == (0, {}, {})
         for each in held:
             gate.leave(each, 0)
-        assert (gate._running, gate._running_callers, gate._connections, gate._limited) == ({}, {}, 0, 0)
+        assert (gate._running, gate._running_callers, gate._began) == ({}, {}, {})
+        assert (gate._connections, gate._limited) == (0, 0)
         entered(gate, PLACES - 1)
 
     def test_a_storage_has_at_most_half_of_the_waiting_threads(
@@ -259,6 +273,7 @@ class TestStreams:
 
 
 def test_budget_that_is_left(gate: Gate) -> None:
+    """Requests that run at the same time share it."""
     [ticket] = entered(gate, 1)
     gate.storages.charge(ACME, 4)
     gate.callers.charge((ACME, ANNA), 1.5)
@@ -267,5 +282,7 @@ def test_budget_that_is_left(gate: Gate) -> None:
     assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)
     gate.leave(gate.enter(RIVAL, ANNA), 0)
     assert gate.part_left(ticket) == pytest.approx(0.2, abs=0.01)
+    entered(gate, 1, ACME, BEN)
+    assert gate.part_left(ticket) == pytest.approx(0.1, abs=0.01)
     gate.storages.charge(ACME, 40)
     assert gate.part_left(ticket) == 0
