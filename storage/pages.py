@@ -25,7 +25,7 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
 from repository_site.core.database.statements import with_current_plans
-from repository_site.core.fairness.admission import read_timeout
+from repository_site.core.fairness.admission import read_timeout, too_expensive
 from repository_site.core.fairness.identity import credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
@@ -103,7 +103,9 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
                 raise
-            response = problem_page(request, Busy(_(IN_USE), retry_after=1))
+            is_shortened = timeout < settings.STATEMENT_TIMEOUT and isinstance(error.__cause__, QueryCanceled)
+            problem = TooManyRequests(_(IN_USE), too_expensive(request).retry_after) if is_shortened else None
+            response = problem_page(request, problem or Busy(_(IN_USE), retry_after=1))
         patch_cache_control(response, private=True, no_cache=True)
         return response
 

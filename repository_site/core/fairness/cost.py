@@ -19,7 +19,9 @@ _statements = _Statements()
 
 
 def _trip_ended(kind: str, texts: Sequence[str], started: float, problem: BaseException | None) -> None:
-    _statements.seconds += time.perf_counter() - started
+    # Nobody pays for an unreachable database.
+    if kind != "connection":
+        _statements.seconds += time.perf_counter() - started
 
 
 def start_measuring_statements() -> None:

@@ -202,13 +202,18 @@ class Gate:
         assert ticket.came_in is not None  # noqa: S101  set by _wait_in_line
         if ticket.came_in.acquire(timeout=seconds) or self._leave_line(ticket):
             return
-        with self._lock:
-            is_over_budget = self.storages.level(ticket.storage) < 0 or self.callers.level(ticket.who) < 0
-        if is_over_budget:
+        if self._uses_too_much(ticket):
             raise self.refuse("late", OVER_BUDGET, ticket.who)
-        # Not its fault: its other requests wait as well, for locks or for the database.
+        # It takes nothing from others: its own requests are slow, or wait for locks or for the database.
         self.tallies.refused["busy"] += 1
         raise Busy(BUSY, retry_after=2)
+
+    def _uses_too_much(self, ticket: Ticket) -> bool:
+        """Return whether a storage or caller is over its budget while others are active."""
+        with self._lock:
+            if self.storages.level(ticket.storage) < 0 and self.presence.has_other_storages(ticket.storage):
+                return True
+            return self.callers.level(ticket.who) < 0 and self._has_others(ticket)
 
     def _leave_line(self, ticket: Ticket) -> bool:
         """Take a ticket out of its queue, and return whether it has been admitted at the last moment."""

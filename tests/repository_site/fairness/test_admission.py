@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -116,3 +117,24 @@ class TestTimeouts:
         monkeypatch.setattr("elements.api.reading_viewset.ElementReadingViewSet.begin_conditional_read", look)
         assert api.get(ELEMENTS).status_code == 429
         return int(found[0].removesuffix("s"))
+
+
+def test_nobody_pays_for_an_unreachable_database() -> None:
+    before = cost._statements.seconds
+    cost._trip_ended("connection", [], time.perf_counter() - 5, OSError())
+    assert cost._statements.seconds == before
+    cost._trip_ended("statement", [], time.perf_counter() - 5, OSError())
+    assert cost._statements.seconds == pytest.approx(before + 5, abs=1)
+    cost._statements.seconds = before
+
+
+def test_a_page_that_takes_too_long_for_its_budget(
+    gate: Gate, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.leave(gate.enter(OPEN, 1), 40)
+    gate.leave(gate.enter(RIVAL, 1), 0)
+    monkeypatch.setattr(admission, "SHORTEST_TIMEOUT", 1)
+    monkeypatch.setattr("elements.pages.views.read_facets", lambda visit: look_up("SELECT pg_sleep(20)"))
+    page = Client().get("/acme/open/1033/")
+    assert (page.status_code, int(page["Retry-After"]) in range(20, 31)) == (429, True)
+    assert "Try again." in page.content.decode()

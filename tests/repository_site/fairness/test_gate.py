@@ -88,7 +88,7 @@ class TestPlaces:
         """Its requests cannot be stopped when others come back."""
         gate.leave(gate.enter(ACME, ANNA), 100)
         entered(gate, PLACES // 4)
-        refusal(gate)
+        assert refusal(gate) == (gates.BUSY, 2)
 
     def test_requests_count_while_they_run(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
         entered(gate, 3)
