@@ -137,4 +137,4 @@ def test_a_page_that_takes_too_long_for_its_budget(
     monkeypatch.setattr("elements.pages.views.read_facets", lambda visit: look_up("SELECT pg_sleep(20)"))
     page = Client().get("/acme/open/1033/")
     assert (page.status_code, int(page["Retry-After"]) in range(20, 31)) == (429, True)
-    assert "Try again." in page.content.decode()
+    assert "reload the page." in page.content.decode()
