@@ -104,8 +104,8 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
             if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
                 raise
             is_shortened = timeout < settings.STATEMENT_TIMEOUT and isinstance(error.__cause__, QueryCanceled)
-            problem = TooManyRequests(_(IN_USE), too_expensive(request).retry_after) if is_shortened else None
-            response = problem_page(request, problem or Busy(_(IN_USE), retry_after=1))
+            refusal = TooManyRequests(_(IN_USE), too_expensive(request).retry_after) if is_shortened else None
+            response = problem_page(request, refusal or Busy(_(IN_USE), retry_after=1))
         patch_cache_control(response, private=True, no_cache=True)
         return response
 

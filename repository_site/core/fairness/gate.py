@@ -178,10 +178,10 @@ class Gate:
             taken, self.tallies = self.tallies, Tallies()
         return taken
 
-    def refuse(self, reason: str, text: str, who: Who) -> TooManyRequests:
+    def refuse(self, reason: str, text: str, who: Who, at_least: int = 2) -> TooManyRequests:
         """Return the refusal, with the seconds until its debt is paid."""
         self.tallies.refused[reason] += 1
-        wait = max(2, self.storages.seconds_in_debt(who[0]), self.callers.seconds_in_debt(who))
+        wait = max(at_least, self.storages.seconds_in_debt(who[0]), self.callers.seconds_in_debt(who))
         return TooManyRequests(text.format(wait=f"{wait} seconds"), wait)
 
     def _wait_in_line(self, ticket: Ticket) -> None:

@@ -8,7 +8,8 @@ from collections import Counter
 
 from repository_site.core.fairness.gate import PATIENCE, Gate, Who
 
-ALL_TAKEN = "Too many whole lists are being read; read pages with $page, or try again in {wait}."
+ALL_TAKEN = "Too many whole lists are being read; read pages with $page, or retry later."
+RETRY_AFTER = 5
 
 
 class StreamPlaces:
@@ -30,12 +31,12 @@ class StreamPlaces:
         with self._changed:
             while True:
                 if self._held[storage] >= self._share(storage):
-                    raise self._gate.refuse("streams", ALL_TAKEN, who)
+                    raise self._gate.refuse("streams", ALL_TAKEN, who, RETRY_AFTER)
                 if self._held.total() < self.total:
                     self._held[storage] += 1
                     break
                 if not self._changed.wait(end - time.monotonic()):
-                    raise self._gate.refuse("streams", ALL_TAKEN, who)
+                    raise self._gate.refuse("streams", ALL_TAKEN, who, RETRY_AFTER)
         self._gate.hold_connection()
 
     def give_back(self, who: Who) -> None:

@@ -93,9 +93,9 @@ class TestPlaces:
     def test_requests_count_while_they_run(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
         entered(gate, 3)
         now = time.monotonic()
-        monkeypatch.setattr(gates.time, "monotonic", lambda: now + 1.5)
+        monkeypatch.setattr(time, "monotonic", lambda: now + 1.5)
         entered(gate, 1)
-        monkeypatch.setattr(gates.time, "monotonic", lambda: now + 2)
+        monkeypatch.setattr(time, "monotonic", lambda: now + 2)
         refusal(gate)
 
     def test_storages_over_their_budgets_have_half_of_the_places_together(self, gate: Gate) -> None:
@@ -126,7 +126,7 @@ class TestPlaces:
         [ticket] = entered(gate, 1)
         refusal(gate, RIVAL)
         gate.leave(ticket, 10)
-        gate.leave(*entered(gate, 1, RIVAL), 0)
+        gate.leave(entered(gate, 1, RIVAL)[0], 0)
         entered(gate, 1)
 
 

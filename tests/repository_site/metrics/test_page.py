@@ -113,12 +113,13 @@ class TestNumbers:
     def test_fairness(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
         made = Gate(2, None, None, Presence())
         monkeypatch.setattr(instruments, "gate", made)
-        monkeypatch.setattr(instruments, "reading", Shares(2))
+        reading = Shares(2)
+        monkeypatch.setattr(instruments, "reading", reading)
         made.leave(made.enter("acme/handbook", 1), 1.5)
         made.leave(made.enter("rival/handbook", 1), 1)
         for reason in ("late", "crowded", "late"):
             made.refuse(reason, "", ("acme/handbook", 1))
-        assert [instruments.reading.take("a") for _ in range(3)] == [True, False, False]
+        assert [reading.take("a") for _ in range(3)] == [True, False, False]
         for _ in range(2):
             found = samples(api)
             refused = 'repository_requests_refused_total{reason="%s"}'
