@@ -30,8 +30,8 @@ PATIENCE_OF_BATCHES = 20.0
 WAITING_AT_ONCE = 384
 CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
 OVER_BUDGET = (
-    "This storage or caller uses more than its share of the server while others need theirs; try again in {wait},"
-    " with fewer or cheaper requests at once."
+    "This storage or caller uses more than its share while others need theirs; try again in {wait}, with fewer or"
+    " cheaper requests at once."
 )
 
 T = TypeVar("T")
