@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import quote
+
 import pytest
 from pytest_django import Settings as ChangedSettings
 
@@ -10,6 +13,8 @@ from elements.filters.binding import Vocabulary
 from elements.filters.cost import check_cost, cost_of
 from elements.filters.parsing import parse_filter
 from repository_site.core.problems import Invalid, Unreadable
+from storage.models import Storage
+from tests.api_client import ApiClient
 from tests.elements.filter_vocabulary import CULTURES, VOCABULARY
 
 ATTRIBUTES = len(VOCABULARY.attributes)
@@ -67,3 +72,21 @@ def test_mistakes_are_reported_before_the_cost(settings: ChangedSettings) -> Non
 
 def test_a_hundred_conditions_on_names_are_allowed() -> None:
     read_filter(" OR ".join(["Contains(name, 'a')"] * 100), VOCABULARY)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("facet", ["processes", "it"])
+def test_an_expensive_filter_gets_422(handbook: Storage, api: ApiClient, facet: str) -> None:
+    text = " OR ".join(f"Contains(attributes,'x{number}')" for number in range(95))
+    address = f"/acme/handbook/_api/rest/facets/{facet}/views/detail/elements"
+    refused = api.get(f"{address}?$filter={quote(text)}")
+    [attributes] = re.findall(r"which is (\d+) attributes", refused.json()["message"])
+    cost = 95 * 4 * int(attributes)
+    message = (
+        f"The filter costs {cost:,}; at most 1,000 is allowed. It has 95 conditions, 95 of them with Contains,"
+        f" StartsWith or EndsWith. 95 of them search attributes, which is {attributes} attributes here: name the"
+        " attribute, such as Contains(name, 'text'), or use fewer conditions."
+    )
+    assert refused.status_code == 422
+    assert refused.json() == {"message": message, "output": "inline", "type": "error", "data": [{"error": message}]}
+    assert api.get(f"{address}?$filter={quote(text[: text.index(' OR ')])}").status_code == 200

@@ -124,3 +124,26 @@ def test_readers_that_read_slowly_or_never(installation: Installation, long_list
     load.settle(since=over, within=5, alike=f"{MANY} clients that read slowly, or never")
     status, whole = installation.server.request("GET", LIST)
     assert (status, whole["count"], len(whole["elements"])) == (200, long_list, long_list)
+
+
+def test_a_reader_below_the_minimum_rate_is_disconnected(installation: Installation, long_list: int) -> None:
+    """It reads often enough for the timeout of the kernel, and too slowly for its place."""
+    timeout = int(installation.server.environ["REPOSITORY_STREAM_TIMEOUT"])
+    with open_socket(installation) as slow:
+        slow.sendall(head("GET", LIST))
+        started, taken = time.monotonic(), 0
+        with contextlib.suppress(ConnectionError):
+            while piece := slow.recv(200):
+                taken += len(piece)
+                assert time.monotonic() - started < 4 * timeout, "the slow reader is still connected"
+                time.sleep(0.1)
+    assert time.monotonic() - started > timeout / 2
+    # What the buffers of the kernel had taken before; the whole list is far longer.
+    assert taken < 1_000_000
+    with open_socket(installation) as quick:
+        quick.sendall(head("GET", LIST, "Connection: close"))
+        whole = 0
+        while piece := quick.recv(1 << 20):
+            whole += len(piece)
+    assert whole > 2_000_000
+    installation.check_nothing_is_stuck()

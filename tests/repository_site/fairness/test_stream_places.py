@@ -28,13 +28,13 @@ def places(gate: Gate) -> StreamPlaces:
 
 def taken(places: StreamPlaces, who: Who) -> int:
     """Take places until one is refused at once."""
-    for count in range(10):
-        try:
+    count = 0
+    with pytest.raises(TooManyRequests) as caught:
+        while count < 10:
             places.take(who)
-        except TooManyRequests as problem:
-            assert (problem.message, problem.retry_after) == (ALL_TAKEN, 5)
-            return count
-    raise AssertionError
+            count += 1
+    assert (caught.value.message, caught.value.retry_after) == (ALL_TAKEN, 5)
+    return count
 
 
 def test_a_storage_alone_leaves_a_place_for_others(places: StreamPlaces, gate: Gate) -> None:
