@@ -32,7 +32,7 @@ from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
-from repository_site.core.fairness.admission import read_timeout, ticket_of
+from repository_site.core.fairness.admission import ticket_of
 from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from repository_site.core.wording import GUID, printable
@@ -190,7 +190,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         self, assembler: Assembler, selection: Selection, for_reporting: bool
     ) -> Iterator[tuple[int, Iterable[Any]]]:
         """Yield batches in a scope of their own: the scope of the request has ended by then. Closing ends the scope."""
-        with tenant_scope(self.storage, snapshot=True, timeout=read_timeout(self.request._request)):
+        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
             assembler.read_in(content_state())
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)

@@ -190,7 +190,11 @@ class Victim:
         self.found.statuses[response.status] += 1
         if response.status != 200:
             self.found.problems.append(f"{kind}: {response.status} {content[:200]!r}")
-        return json.loads(content)
+        try:
+            return json.loads(content)
+        except ValueError:
+            self.found.problems.append(f"{kind}: incomplete after {len(content)} bytes")
+            return {}
 
     def close(self) -> None:
         self.connection.close()

@@ -133,7 +133,7 @@ def test_a_reader_below_the_minimum_rate_is_disconnected(installation: Installat
         slow.sendall(head("GET", LIST))
         started, taken = time.monotonic(), 0
         with contextlib.suppress(ConnectionError):
-            while piece := slow.recv(200):
+            while piece := slow.recv(700):
                 taken += len(piece)
                 assert time.monotonic() - started < 4 * timeout, "the slow reader is still connected"
                 time.sleep(0.1)

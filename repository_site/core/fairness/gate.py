@@ -24,8 +24,9 @@ from repository_site.core.problems import Busy, TooManyRequests
 
 # Seconds that a request waits for a place before it is refused.
 PATIENCE = 5.0
-# A batch of a stream cannot be refused. After this many seconds it runs without a place.
-PATIENCE_OF_BATCHES = 20.0
+# A batch of a stream cannot be refused, and its transaction must not be idle for long (`REPOSITORY_STREAM_TIMEOUT`).
+# After this many seconds it runs without a place.
+PATIENCE_OF_BATCHES = 5.0
 # Requests that wait at the same time; each occupies a thread.
 WAITING_AT_ONCE = 384
 CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
@@ -114,6 +115,7 @@ class Gate:
             seconds = self.tallies.seconds
             self.storages.charge(storage, cost)
             self.callers.charge(who, cost)
+            self.presence.charge(storage, cost)
             seconds[storage] = seconds.get(storage, 0.0) + cost
             if ticket.runs:
                 ticket.runs = False
@@ -165,9 +167,8 @@ class Gate:
         """
         who, recently = ticket.who, MAY_COME_BACK
         with self._lock:
-            if self.presence.has_other_storages(who[0], recently):
-                left = min(self.callers.part_left(who), self.storages.part_left(who[0]))
-                return left / max(1, self._running.get(who[0], 0))
+            if self.presence.has_other_storages(who[0], recently) and self.presence.takes_most(who[0]):
+                return self.storages.part_left(who[0]) / max(1, self._running.get(who[0], 0))
             if self.presence.has_other_callers(*who, recently):
                 return self.callers.part_left(who) / max(1, self._running_callers.get(who, 0))
             return 1.0
@@ -211,9 +212,9 @@ class Gate:
     def _uses_too_much(self, ticket: Ticket) -> bool:
         """Return whether a storage or caller is over its budget while others are active."""
         with self._lock:
-            if self.storages.level(ticket.storage) < 0 and self.presence.has_other_storages(ticket.storage):
+            if self.storages.level(ticket.storage) < 0 and self._disturbs(ticket.storage):
                 return True
-            return self.callers.level(ticket.who) < 0 and self._has_others(ticket)
+            return self.callers.level(ticket.who) < 0 and self.presence.has_other_callers(*ticket.who)
 
     def _leave_line(self, ticket: Ticket) -> bool:
         """Take a ticket out of its queue, and return whether it has been admitted at the last moment."""
@@ -235,10 +236,6 @@ class Gate:
             if not self._queues[storage]:
                 del self._queues[storage]
 
-    def _has_others(self, ticket: Ticket) -> bool:
-        """Return whether other storages, or other callers of this storage, are active."""
-        return self.presence.has_other_storages(ticket.storage) or self.presence.has_other_callers(*ticket.who)
-
     def _can_run(self, ticket: Ticket) -> bool:
         if ticket.needs_connection and self._connections >= self.places:
             return False
@@ -247,14 +244,18 @@ class Gate:
         is_over_budget = self._level(storage, running) < 0
         if not running:
             # Its first place; but all that are over their budgets have half of the places together.
-            ticket.is_limited = is_over_budget and self.presence.has_other_storages(storage)
+            ticket.is_limited = is_over_budget and self._disturbs(storage)
             return not ticket.is_limited or self._limited < max(1, self.places // 2)
         ticket.is_limited = False
         if running >= self._most(storage, is_over_budget):
             return False
         if ticket.who in self._running_callers and self.callers.level(ticket.who) < 0:
-            return not self._has_others(ticket)
+            return not self.presence.has_other_callers(*ticket.who)
         return True
+
+    def _disturbs(self, storage: str) -> bool:
+        """Return whether other storages are active that take less."""
+        return self.presence.has_other_storages(storage) and self.presence.takes_most(storage)
 
     def _level(self, storage: str, running: int) -> float:
         """Return what is left of the budget, less what the running requests have cost so far."""
@@ -264,7 +265,7 @@ class Gate:
     def _most(self, storage: str, is_over_budget: bool) -> int:
         """Return the number of places that a storage can use."""
         if self.presence.has_other_storages(storage):
-            return 1 if is_over_budget else max(1, self.places // 2)
+            return 1 if is_over_budget and self.presence.takes_most(storage) else max(1, self.places // 2)
         return max(1, min(self.places - 1, max(2, self.places // 4) if is_over_budget else self.places))
 
     def _run(self, ticket: Ticket) -> None:

@@ -21,10 +21,26 @@ ANNA, BEN = 1, 2
 PLACES = 8
 
 
+class Clock:
+    """The time of the gate, which stands still unless a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Gate:
     monkeypatch.setattr(gates, "PATIENCE", 0.05)
-    return Gate(PLACES, Rate(0.001, 5), Rate(0.001, 3), Presence())
+    monkeypatch.setattr(gates, "time", clock)
+    return Gate(PLACES, Rate(0.001, 5), Rate(0.001, 3), Presence(clock.monotonic))
 
 
 def entered(gate: Gate, count: int, storage: str = ACME, caller: int = ANNA) -> list[Ticket]:
@@ -84,18 +100,25 @@ class TestPlaces:
         gate.leave(ticket, 0)
         entered(gate, 1)
 
+    def test_a_storage_that_works_less_than_others_is_not_limited(self, gate: Gate) -> None:
+        """Its requests may be expensive because others keep the machine busy."""
+        gate.leave(gate.enter(RIVAL, ANNA), 20)
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        assert len(entered(gate, PLACES // 2)) == 4
+        [ticket] = entered(gate, 1, RIVAL)
+        assert ticket.is_limited
+
     def test_a_storage_alone_and_over_its_budget_gets_a_quarter_of_the_places(self, gate: Gate) -> None:
         """Its requests cannot be stopped when others come back."""
         gate.leave(gate.enter(ACME, ANNA), 100)
         entered(gate, PLACES // 4)
         assert refusal(gate) == (gates.BUSY, 2)
 
-    def test_requests_count_while_they_run(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_requests_count_while_they_run(self, gate: Gate, clock: Clock) -> None:
         entered(gate, 3)
-        now = time.monotonic()
-        monkeypatch.setattr(time, "monotonic", lambda: now + 1.5)
+        clock.now += 1.5
         entered(gate, 1)
-        monkeypatch.setattr(time, "monotonic", lambda: now + 2)
+        clock.now += 0.5
         refusal(gate)
 
     def test_storages_over_their_budgets_have_half_of_the_places_together(self, gate: Gate) -> None:
@@ -272,17 +295,19 @@ class TestStreams:
         assert gate.tallies.seconds[ACME] > 0.0001
 
 
-def test_budget_that_is_left(gate: Gate) -> None:
+def test_budget_that_is_left(gate: Gate, clock: Clock) -> None:
     """Requests that run at the same time share it."""
     [ticket] = entered(gate, 1)
-    gate.storages.charge(ACME, 4)
-    gate.callers.charge((ACME, ANNA), 1.5)
+    gate.leave(gate.enter(ACME, ANNA), 1.5)
     assert gate.part_left(ticket) == 1
     gate.leave(gate.enter(ACME, BEN), 0)
     assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)
     gate.leave(gate.enter(RIVAL, ANNA), 0)
-    assert gate.part_left(ticket) == pytest.approx(0.2, abs=0.01)
+    assert gate.part_left(ticket) == pytest.approx(0.7, abs=0.01)
     entered(gate, 1, ACME, BEN)
-    assert gate.part_left(ticket) == pytest.approx(0.1, abs=0.01)
+    assert gate.part_left(ticket) == pytest.approx(0.35, abs=0.01)
     gate.storages.charge(ACME, 40)
     assert gate.part_left(ticket) == 0
+    clock.now += 1
+    gate.leave(gate.enter(RIVAL, ANNA), 100)
+    assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)

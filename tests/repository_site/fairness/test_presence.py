@@ -57,12 +57,28 @@ def test_other_callers(presence: Presence, clock: Clock) -> None:
     assert not presence.has_other_callers(ACME, 1)
 
 
+def test_storages_that_take_most(presence: Presence, clock: Clock) -> None:
+    presence.charge(ACME, 8)
+    presence.charge(RIVAL, 5)
+    presence.charge("third/handbook", 7)
+    storages = (ACME, RIVAL, "third/handbook", "new/comer")
+    assert [presence.takes_most(each) for each in storages] == [True, False, True, False]
+    clock.now += 10
+    presence.charge(RIVAL, 5)
+    assert [presence.takes_most(each) for each in storages] == [False, True, False, False]
+    clock.now += 100
+    presence.charge("new/comer", 0.1)
+    assert [presence.takes_most(each) for each in storages] == [False, False, False, True]
+
+
 def test_processes_share_it(presence: Presence) -> None:
     """A forked process writes what this one reads."""
     presence.note(ACME, 1)
     child = os.fork()
     if not child:
         presence.note(RIVAL, 1)
+        presence.charge(RIVAL, 1)
         os._exit(0)
     os.waitpid(child, 0)
     assert others(presence) == (True, True)
+    assert (presence.takes_most(ACME), presence.takes_most(RIVAL)) == (False, True)
