@@ -5,6 +5,8 @@ endif
 PORT ?= 8000
 N ?= 10000
 WORKERS ?=
+# The tests start many processes, which load compiled modules faster.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -32,7 +34,7 @@ python:
 		exit 1;; esac
 
 port: python
-	@$(PYTHON) -m repository_site.core.ports "$(PORT)" "PORT=8080 make $(MAKECMDGOALS)"
+	@$(PYTHON) -m repository_site.core.ports "$(PORT)" "PORT={port} make $(MAKECMDGOALS)"
 
 # A .venv of another Python, or one that was left unfinished, is created again. (uv needs no pip in it.)
 $(RUN): requirements.txt | python

@@ -28,7 +28,7 @@ class TargetSerializer(serializers.ModelSerializer[Element]):
         fields = ["facetName", "id", "versionId", "type", "state", "expandUri"]
 
 
-class ReferenceSerializer(serializers.ModelSerializer[Reference]):
+class PlainReferenceSerializer(serializers.ModelSerializer[Reference]):
     target = TargetSerializer()
 
     class Meta:
@@ -37,7 +37,7 @@ class ReferenceSerializer(serializers.ModelSerializer[Reference]):
 
 
 class VersionSerializer(serializers.ModelSerializer[ElementVersion]):
-    related = ReferenceSerializer(source="references", many=True, read_only=True)
+    related = PlainReferenceSerializer(source="references", many=True, read_only=True)
     isReleased = serializers.SerializerMethodField()
     version = serializers.SerializerMethodField()
 
@@ -71,7 +71,7 @@ class KnownVersionSerializer(serializers.ModelSerializer[ElementVersion]):
         fields = ["facetName", "id", "versionId", "type", "state", "expandUri"]
 
 
-class ElementSerializer(serializers.ModelSerializer[Element]):
+class PlainElementSerializer(serializers.ModelSerializer[Element]):
     facetName = serializers.CharField(source="type.facet.name", read_only=True)
     type = serializers.CharField(source="type.key", read_only=True)
     newest = VersionSerializer()
@@ -89,15 +89,15 @@ class ElementSerializer(serializers.ModelSerializer[Element]):
         return {lcid: request.build_absolute_uri(page.replace("/0/", f"/{lcid}/")) for lcid in ("1031", "1033")}
 
 
-class WholeElementSerializer(ElementSerializer):
+class WholeElementSerializer(PlainElementSerializer):
     """One element, with more detail than in a list."""
 
     displayNames = serializers.JSONField(source="type.display_names", read_only=True)
     content = serializers.SerializerMethodField()
     rootPath = serializers.SerializerMethodField()
 
-    class Meta(ElementSerializer.Meta):
-        fields = [*ElementSerializer.Meta.fields, "displayNames", "content", "rootPath"]
+    class Meta(PlainElementSerializer.Meta):
+        fields = [*PlainElementSerializer.Meta.fields, "displayNames", "content", "rootPath"]
 
     def get_content(self, element: Element) -> Any:
         shown = Element.objects.filter(id__in=Shape.objects.filter(version=element.newest_id).values("element_id"))
@@ -116,7 +116,7 @@ class Pages(pagination.PageNumberPagination):
     page_size = 100
 
 
-class ElementViewSet(viewsets.ModelViewSet[Element]):
+class PlainElementViewSet(viewsets.ModelViewSet[Element]):
     pagination_class = Pages
     authentication_classes: list[Any] = []
     permission_classes: list[Any] = []
@@ -134,11 +134,11 @@ class ElementViewSet(viewsets.ModelViewSet[Element]):
     )
 
     def get_serializer_class(self) -> Any:
-        return ElementSerializer if self.action == "list" else WholeElementSerializer
+        return PlainElementSerializer if self.action == "list" else WholeElementSerializer
 
 
 router = routers.DefaultRouter()
-router.register("elements", ElementViewSet, basename="element")
+router.register("elements", PlainElementViewSet, basename="element")
 urlpatterns = [
     path("", include(router.urls)),
     # Never requested; needed to build the addresses of pages.

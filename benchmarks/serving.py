@@ -6,7 +6,8 @@ import argparse
 
 import django
 
-from repository_site.operations.server import Bind, run_server
+from repository_site.core.ports import Bind
+from repository_site.operations.server import run_server
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

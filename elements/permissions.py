@@ -47,7 +47,7 @@ def is_architect(caller: Caller) -> bool:
 
 
 def needs_permission(permission: str) -> str:
-    return _("This needs the permission %(permission)s.") % {"permission": permission}
+    return _("This requires the permission %(permission)s.") % {"permission": permission}
 
 
 def require_reporting(caller: Caller) -> None:

@@ -21,6 +21,6 @@ class ReleaseConfig(AppConfig):
 
 def elements_extension() -> ElementsExtension:
     from elements.extension import ElementsExtension
-    from release.admin.element_panels import LIFECYCLE_PANEL, TaskFilter, release_card
+    from release.admin.element_panels import LIFECYCLE_PANEL, ElementTaskFilter, release_card
 
-    return ElementsExtension(panels=(LIFECYCLE_PANEL,), cards=(release_card,), filters=(TaskFilter,))
+    return ElementsExtension(panels=(LIFECYCLE_PANEL,), cards=(release_card,), filters=(ElementTaskFilter,))

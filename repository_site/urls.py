@@ -12,6 +12,7 @@ from django.urls import include, path, re_path
 from django.views import defaults
 
 from repository_site.api_document.document_viewset import DocumentViewSet
+from repository_site.api_document.reference import api_reference, openapi_document
 from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.core.rest import errors
 from repository_site.dashboard.landing import landing_page
@@ -80,5 +81,7 @@ urlpatterns = [
     path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/", site_office.urls),
+    path("api/", api_reference, name="api_reference"),
+    path("api/openapi.json", openapi_document, name="openapi_document"),
     path("", landing_page, name="landing"),
 ]

@@ -19,10 +19,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from storage.models import RequestCount
+from storage.options import KEPT_DAYS
 
 WRITE_EVERY = 10
 HOUR = 3600
-KEPT_DAYS = 90
 # Counts collect while the database is unreachable. Beyond this many, new ones are dropped.
 MAX_WAITING = 10_000
 log = structlog.get_logger("traffic")

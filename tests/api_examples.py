@@ -33,7 +33,7 @@ PROCESS = {"facetId": "processes", "viewId": "detail"}
 
 
 @dataclass
-class Run:
+class ExampleRecorder:
     """Calls operations by their names and keeps requests and responses."""
 
     storage: Storage
@@ -95,14 +95,14 @@ def addresses() -> dict[str, tuple[str, str]]:
 
 
 def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
-    run = Run(storage, api)
+    run = ExampleRecorder(storage, api)
     _read(run)
     _administer(run)
     _write(run)
     return run.examples
 
 
-def _read(run: Run) -> None:
+def _read(run: ExampleRecorder) -> None:
     order = {**PROCESS, "elementId": ORDER}
     tags = {"facetId": "tags", "viewId": "detail"}
     run.call("getApiIndex", {})
@@ -134,7 +134,7 @@ def _read(run: Run) -> None:
     )
 
 
-def _administer(run: Run) -> None:
+def _administer(run: ExampleRecorder) -> None:
     view = {"facetId": "storages", "viewId": "list"}
     run.call("listAdministrationFacets", {})
     run.call("listAdministrationViews", {"facetId": "storages"}, {"api-version": "4.0"})
@@ -142,7 +142,7 @@ def _administer(run: Run) -> None:
     run.call("getAdministrationElement", {**view, "elementId": found["elements"][0]["id"]})
 
 
-def _write(run: Run) -> None:
+def _write(run: ExampleRecorder) -> None:
     made = {"type": "subProcess", "attributes": {"name": {"1031": "Ziele nachhalten", "1033": "Track goals"}}}
     body = {"count": 1, "elements": [{**made, "rootPath": [{"id": DIRECTION}]}]}
     found = run.call("updateElements", {"facetId": "processes", "viewId": "list"}, body=body)["elements"][0]
@@ -173,7 +173,7 @@ def _drawing() -> Any:
         }
 
 
-def _decide(run: Run, element: dict[str, str]) -> None:
+def _decide(run: ExampleRecorder, element: dict[str, str]) -> None:
     def ask() -> dict[str, str]:
         run.call("applyTransition", {**element, "transitionId": "ReleasedToRequestToExpire"})
         found = run.call("listTasks", {}, {"assignee": "all", "element": element["elementId"]})

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import gc
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
+from django.urls import get_resolver
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
-from elements.transfer.importing import import_elements
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.provisioning.provision import remove_storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
+from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
+QUICK = "not long and not fault"
+documented: set[tuple[str, str]] = set()
+"""Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
+NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 
 @pytest.fixture(scope="session")
@@ -64,22 +72,11 @@ def open_storage(other_storage: Storage) -> Storage:
 
 
 @pytest.fixture(scope="session")
-def filled_storage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> StorageMaker:
-    """Create a storage with the elements of a file outside any test's transaction, and remove it afterwards."""
-
-    @contextmanager
-    def fill(lines: Path, **fields: Any) -> Iterator[Storage]:
-        with django_db_blocker.unblock():
-            storage = StorageFactory.create(**fields)
-        try:
-            with django_db_blocker.unblock():
-                import_elements(storage, str(lines))
-            yield storage
-        finally:
-            with django_db_blocker.unblock():
-                remove_storage(storage)
-
-    return fill
+def filled_storage(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> StorageMaker:
+    """Create a storage with the elements of a file outside any test's transaction, see `filled_storages.py`."""
+    return FilledStorages(request.session, django_db_blocker)
 
 
 @pytest.fixture(scope="session")
@@ -96,14 +93,45 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    item.session.stash[NEXT_TEST] = nextitem
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the files that run a server: they take longest. pytest-django would put them last."""
-    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("server", "browser")))
+    """Start with the files that run a server: they take longest. pytest-django would put them last.
+
+    Inside a folder, files with the same shared storage follow each other.
+    """
+    modules: dict[Path, set[str]] = defaultdict(set)
+    for item in items:
+        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "showcase"}
+
+    def place(item: pytest.Item) -> tuple[bool, Path, list[str]]:
+        is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))
+        return not is_slow, item.path.parent, sorted(modules[item.path])
+
+    items.sort(key=place)
 
 
-def pytest_collection_finish() -> None:
-    """Exclude everything that is loaded from garbage collection, which would take a tenth of the run."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules of which a whole quick run would deselect every test: they are a third of all."""
+    if not (collection_path.name.startswith("test_") and is_whole_run(config)):
+        return None
+    return NOT_QUICK.search(collection_path.read_text(encoding="utf-8")) is not None or None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the application as a server does, and exclude everything loaded from garbage collection.
+
+    Otherwise the first request would import modules while a test replaces a name, which they would keep. Garbage
+    collection of all modules would take a tenth of the run.
+    """
+    if session.items:
+        WSGIHandler()
+        for urls in (settings.ROOT_URLCONF, settings.STORAGE_URLCONF):
+            get_resolver(urls).url_patterns  # noqa: B018  loads them
     gc.collect()
     gc.freeze()
 
@@ -115,15 +143,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """Add the operations that a finished process of a parallel run has called."""
+    """Add the operations that a finished process of a parallel run has called, and take over which there are."""
     output = getattr(node, "workeroutput", {})
     api_client.called.update((path, verb) for path, verb in output.get("called", []))
+    documented.update((path, verb) for path, verb in output.get("documented", []))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail a whole run if no test got a 200 response from one of the documented operations."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["called"] = sorted(api_client.called)
+        session.config.workeroutput["documented"] = documented_operations()
     elif exitstatus == 0 and is_whole_run(session.config) and operations_not_called():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -139,12 +169,14 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def operations_not_called() -> list[tuple[str, str]]:
-    paths = openapi_document()["paths"]
-    operations = {(path, verb) for path, operations in paths.items() for verb in operations}
-    return sorted(operations - api_client.called)
+    return sorted({*(documented or documented_operations())} - api_client.called)
+
+
+def documented_operations() -> list[tuple[str, str]]:
+    return [(path, verb) for path, operations in openapi_document()["paths"].items() for verb in operations]
 
 
 def is_whole_run(config: pytest.Config) -> bool:
     option = config.option
-    usual = option.markexpr == "not long and not fault" and not (option.keyword or option.deselect)
+    usual = option.markexpr == QUICK and not (option.keyword or option.deselect)
     return usual and config.args == config.getini("testpaths")

@@ -94,7 +94,7 @@ def differences(shown: Any, real: Any, path: str = "answer") -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Reader:
+class PageFollower:
     """Run the commands of a page against a demo on its own port, in an empty folder."""
 
     server: Server
@@ -159,9 +159,9 @@ def program(demo: Server) -> Iterator[Path]:
 
 
 @pytest.fixture
-def reader(demo: Server, program: Path, tmp_path: Path) -> Iterator[Reader]:
+def reader(demo: Server, program: Path, tmp_path: Path) -> Iterator[PageFollower]:
     there = storages(demo)
-    yield Reader(demo, program, tmp_path)
+    yield PageFollower(demo, program, tmp_path)
     for address in storages(demo) - there:
         subprocess.run([program, "remove_storage", *address.split("/"), "--yes"], check=True, capture_output=True)
 
@@ -179,7 +179,7 @@ def with_commands() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", with_commands(), ids=lambda path: path.stem)
-def test_the_commands_of_a_page_run(reader: Reader, path: Path) -> None:
+def test_the_commands_of_a_page_run(reader: PageFollower, path: Path) -> None:
     if path.stem == NEEDS_NODE and shutil.which("npm") is None:
         if os.environ.get("REPOSITORY_NODE_REQUIRED"):
             pytest.fail("npm is missing; `make node` installs it.")
@@ -198,7 +198,7 @@ def test_every_block_states_its_kind() -> None:
         assert text.count("```") == 2 * sum(fence["kind"] is not None for fence in FENCE.finditer(text)), path
 
 
-def test_the_filters_to_try(reader: Reader) -> None:
+def test_the_filters_to_try(reader: PageFollower) -> None:
     page = section(read("docs/reference/filter.md"), "Try it")
     reader.follow(blocks(page))
     rows = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \| ([0-9]+) \|$", page, re.MULTILINE)

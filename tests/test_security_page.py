@@ -63,4 +63,4 @@ def modules() -> Iterator[tuple[Path, str]]:
 def test_the_server_fetches_nothing() -> None:
     """Except for the command `doctor`, which asks the server that the operator names for its health."""
     found = [(path.relative_to(PROJECT_DIR).as_posix(), name) for path, name in modules() if name in NETWORK]
-    assert found == [("repository_site/operations/doctor/configuration.py", "urllib.request")]
+    assert found == [("repository_site/operations/doctor/installation.py", "urllib.request")]

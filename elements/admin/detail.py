@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,9 +15,10 @@ from django.utils.translation import gettext as _
 
 from elements.admin import parts
 from elements.admin.comparison import record, versions
-from elements.admin.labels import Named, element_address
+from elements.admin.labels import element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
+from elements.presentation.labels import Fact
 from storage.back_office import storage_office
 
 
@@ -55,13 +55,6 @@ def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
     return {**storage_office.each_context(request), "title": title}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    label: str
-    text: str = ""
-    person: Named | None = None
-
-
 def _facts(page: ElementPage) -> Iterator[Fact]:
     row, labels = page.row, page.labels
     yield Fact(_("Facet"), labels.facet(page.type.facet))
@@ -77,7 +70,8 @@ def _facts(page: ElementPage) -> Iterator[Fact]:
         (_("Released"), row.released_on, row.released_by),
     ):
         if moment is not None:
-            yield Fact(label, labels.moment(moment), page.named.get(caller or ""))
+            person = page.named.get(caller or "")
+            yield Fact(label, labels.moment(moment), [person] if person else [])
     yield Fact(_("Id"), row.element)
     if page.type.is_versioned:
         yield Fact(_("Version id"), row.version)

@@ -25,7 +25,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from elements.admin.labels import Labels, labels_of
+from elements.admin.labels import OfficeLabels, labels_of
 from elements.counting import OWNER, has_owner
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
@@ -50,7 +50,7 @@ class ElementFilter(DropdownFilter):
         super().__init__(request, params, model, admin)
 
     @cached_property
-    def labels(self) -> Labels:
+    def labels(self) -> OfficeLabels:
         return labels_of(self.request)
 
     def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
@@ -67,11 +67,11 @@ class ElementFilter(DropdownFilter):
         return elements.filter(type_id__in=type_ids(self.labels, types))
 
 
-def type_ids(labels: Labels, types: list[ElementType]) -> list[UUID]:
+def type_ids(labels: OfficeLabels, types: list[ElementType]) -> list[UUID]:
     return [labels.configuration.type_ids[each.key] for each in types]
 
 
-class FacetFilter(ElementFilter):
+class ElementFacetFilter(ElementFilter):
     title = gettext_lazy("facet")
     parameter_name = "facet"
 
@@ -89,7 +89,7 @@ class TypeFilter(ElementFilter):
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        facet = request.GET.get(FacetFilter.parameter_name)
+        facet = request.GET.get(ElementFacetFilter.parameter_name)
         types = [each for each in self.labels.configuration.types.values() if not facet or each.facet == facet]
         return [(each.key, f"{self.labels.facet(each.facet)}: {self.labels.type(each)}") for each in types]
 
@@ -252,7 +252,7 @@ class PlaceFilter(ElementFilter):
         return elements.none()
 
 
-def root_types(labels: Labels) -> set[str]:
+def root_types(labels: OfficeLabels) -> set[str]:
     return {
         shown.type.key
         for facet in labels.configuration.facets.values()
@@ -290,7 +290,7 @@ def _guid(text: str) -> UUID | None:
 def element_filters() -> list[type[ElementFilter]]:
     added = [each for extension in elements_extensions for each in extension.filters]
     return [
-        FacetFilter,
+        ElementFacetFilter,
         TypeFilter,
         StateFilter,
         StageFilter,

@@ -18,16 +18,13 @@ from django.utils.translation import get_language
 
 from elements.naming import NAME
 from elements.page_requests import reader_of
-from elements.presentation import labels as presentation
-from elements.presentation.labels import Badge, Named, Text, version_number
+from elements.presentation.labels import Labels, Named, Text, version_number
 from elements.presentation.values import is_no_end
 from elements.reading.assembly.assembler import Reader
 from elements.reading.names import language_culture
 from elements.reading.rows import VERSION_AND_ELEMENT, Identity, VersionRow
 from repository_site.core.database.statements import fetch
 from storage.localisation.cultures import language_of, locale_name
-
-__all__ = ["Badge", "CultureLabel", "Labels", "Named", "element_address", "labels_of", "page_address", "version_number"]
 
 SQL = f"""SELECT e.id::text, v.id::text, e.type_id::text, v.state, v.attributes->'name', v.major, v.minor
     FROM {VERSION_AND_ELEMENT} WHERE """  # noqa: S608  constants of ours
@@ -51,7 +48,7 @@ def page_address(name: str, element: str, **parameters: str | None) -> str:
     return reverse(f"admin:{name}", args=[element]) + (f"?{given}" if given else "")
 
 
-class Labels(presentation.Labels):
+class OfficeLabels(Labels):
     """Labels for one request, in the data culture that fits the language of the page."""
 
     def __init__(self, reader: Reader, language: str) -> None:
@@ -114,5 +111,5 @@ class Labels(presentation.Labels):
         return str((short if languages.count(language_of(lcid)) == 1 else full) or lcid)
 
 
-def labels_of(request: HttpRequest) -> Labels:
-    return Labels(reader_of(request), get_language() or "en")
+def labels_of(request: HttpRequest) -> OfficeLabels:
+    return OfficeLabels(reader_of(request), get_language() or "en")

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from elements.admin.labels import Labels
+from elements.admin.labels import OfficeLabels
 
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def linked_texts(labels: Labels, texts: Iterable[str]) -> list[SafeString]:
+def linked_texts(labels: OfficeLabels, texts: Iterable[str]) -> list[SafeString]:
     """Run two statements for any number of texts; unknown ids stay as they are."""
     given = list(texts)
     ids = {each for text in given for each in ID.findall(text)}

@@ -27,11 +27,12 @@ from unfold.views import ChangeList
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
-from elements.admin.labels import Badge, Labels, Named, labels_of, version_number
+from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
 from elements.permissions import Permission, granted_to
+from elements.presentation.labels import Badge, Named, version_number
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint.definitions import ElementType
@@ -98,7 +99,7 @@ class ElementList(UncountedList):
         return found
 
 
-def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
+def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
     """Read any number of rows in four statements, in the order of the ids."""
     sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
     pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
@@ -121,7 +122,7 @@ def list_rows(labels: Labels, ids: Sequence[UUID]) -> list[Element]:
 
 
 def _listed(
-    labels: Labels, row: VersionRow, facets: dict[str, str], authors: tuple[Named, ...], ends: datetime | None
+    labels: OfficeLabels, row: VersionRow, facets: dict[str, str], authors: tuple[Named, ...], ends: datetime | None
 ) -> ListedElement:
     type = labels.reader.types[row.type]
     return ListedElement(

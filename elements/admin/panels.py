@@ -15,11 +15,12 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Badge, Labels, Named, labels_of, page_address, version_number
+from elements.admin.labels import OfficeLabels, labels_of, page_address
 from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
-from elements.presentation.trees import Offer
+from elements.presentation.labels import Badge, Named, version_number
+from elements.presentation.trees import AddableType
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
@@ -37,7 +38,7 @@ class ElementPage:
 
     def __init__(self, request: HttpRequest, row: VersionRow) -> None:
         self.request = request
-        self.labels: Labels = labels_of(request)
+        self.labels: OfficeLabels = labels_of(request)
         self.caller: Caller = caller_of(request)
         self.row = row
         self.type: ElementType = self.labels.reader.types[row.type]
@@ -125,7 +126,7 @@ class ElementPage:
         return self.standing.lock is Lock.NONE and Permission.DELETE in self.standing.granted
 
     @cached_property
-    def addable(self) -> list[Offer]:
+    def addable(self) -> list[AddableType]:
         return addable_below(self.labels, self.caller, self.type, self.row.element)
 
     @property
@@ -169,9 +170,9 @@ class ElementPage:
         return text
 
 
-def addable_below(labels: Labels, caller: Caller, type: ElementType, element: str) -> list[Offer]:
+def addable_below(labels: OfficeLabels, caller: Caller, type: ElementType, element: str) -> list[AddableType]:
     types = [each for each in makeable_types(labels, caller) if type.key in each.parents]
-    return [Offer(labels.type(each), each.color, add_address(each.key, element)) for each in types]
+    return [AddableType(labels.type(each), each.color, add_address(each.key, element)) for each in types]
 
 
 def add_address(type: str = "", parent: str = "") -> str:
@@ -179,7 +180,7 @@ def add_address(type: str = "", parent: str = "") -> str:
     return reverse("admin:elements_element_add") + (f"?{urlencode(given)}" if given else "")
 
 
-def makeable_types(labels: Labels, caller: Caller) -> list[ElementType]:
+def makeable_types(labels: OfficeLabels, caller: Caller) -> list[ElementType]:
     """Return the types that the caller can create here, without types of diagrams and of tokens."""
     return [
         each

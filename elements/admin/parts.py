@@ -8,10 +8,10 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from elements.admin.labels import Named
 from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
 from elements.presentation.diagrams import draw, read_direction, ways
+from elements.presentation.labels import Named
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
 from elements.reading.selection import children_of, read_page
@@ -27,7 +27,7 @@ MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AttributeCell:
     value: Value | None
     culture: str = ""
     is_missing: bool = False
@@ -38,7 +38,7 @@ class Cell:
 class AttributeRow:
     label: str
     key: str
-    cells: tuple[Cell, ...]
+    cells: tuple[AttributeCell, ...]
     is_invariant: bool
 
     @property
@@ -64,10 +64,10 @@ def _attribute_row(page: ElementPage, property: Property) -> AttributeRow | None
 
     label = page.labels.property(property)
     if attribute.is_invariant_culture:
-        return AttributeRow(label, property.key, (Cell(shown(INVARIANT_CULTURE)),), is_invariant=True)
+        return AttributeRow(label, property.key, (AttributeCell(shown(INVARIANT_CULTURE)),), is_invariant=True)
     must_be_there = property.key == NAME or any(not is_empty(value) for value in values.values())
     cells = tuple(
-        Cell(
+        AttributeCell(
             shown(each.lcid),
             each.name,
             is_missing=each.is_mandatory and must_be_there and is_empty(values.get(str(each.lcid))),
@@ -78,7 +78,7 @@ def _attribute_row(page: ElementPage, property: Property) -> AttributeRow | None
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ContextRow:
     label: str
     key: str
     targets: tuple[Named, ...]
@@ -92,7 +92,7 @@ class Use:
 
 def related_panel(page: ElementPage) -> SafeString:
     contexts = [
-        Context(
+        ContextRow(
             page.labels.property(each),
             each.key,
             tuple(page.named[target] for target in page.related.get(each.key, ()) if target in page.named),

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy
 
 from elements.admin.detail import office_context
 from elements.admin.filters import PlaceFilter
-from elements.admin.labels import Labels, labels_of
+from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.panels import add_address, addable_below, makeable_types
-from elements.presentation.trees import Branch, Offer, Place, Tree
+from elements.presentation.trees import AddableType, Branch, Tree, TreePlace
 from elements.presentation.trees import tree_view as find_tree
 from elements.reading.selection import read_page
 from facets.configuration import CompiledView
@@ -50,7 +50,7 @@ def tree_view(request: HttpRequest) -> HttpResponseBase:
         types = known[chosen].types
         makeable = [each for each in makeable_types(labels, caller_of(request)) if each.key in types]
         addable = [each for each in makeable if types[each.key].is_root]
-        roots = [Offer(labels.type(each), each.color, add_address(each.key)) for each in addable]
+        roots = [AddableType(labels.type(each), each.color, add_address(each.key)) for each in addable]
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots}
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"
@@ -62,14 +62,14 @@ def _address(facet: str, open_elements: Sequence[str], anchor: str = "") -> str:
     return f"{reverse('admin:elements_tree')}?{given}" + (f"#{anchor}" if anchor else "")
 
 
-def read_branches(request: HttpRequest, labels: Labels, view: CompiledView) -> tuple[list[Branch], bool]:
+def read_branches(request: HttpRequest, labels: OfficeLabels, view: CompiledView) -> tuple[list[Branch], bool]:
     """Return the branches from the roots on, and whether there are more roots."""
     given = [each.lower() for each in request.GET.get(OPEN, "").split(",") if GUID.fullmatch(each)]
     opened = list(dict.fromkeys(given))[:MAX_OPEN]
     tree, caller = Tree(labels, view, MANY), caller_of(request)
     roots = [row.identity for row in read_page(tree.roots, MANY + 1, with_attributes=False)]
 
-    def toggle(at: Place) -> str:
+    def toggle(at: TreePlace) -> str:
         others = [each for each in opened if each != at.element]
         return _address(view.facet.name, others if at.is_open else [*others, at.element], f"at-{at.element}")
 

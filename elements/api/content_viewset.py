@@ -13,7 +13,8 @@ from elements.api.element_serializers import (
 )
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.reading.content import ContentAssembler, content_wanted
-from elements.writing.drawing import ItemReader, draw, erase_shape
+from elements.writing.drawing import draw, erase_shape
+from elements.writing.drawing_inputs import ItemReader
 from elements.writing.findings import Findings
 from repository_site.core.problems import Unreadable
 from repository_site.core.rest.operation import Operation

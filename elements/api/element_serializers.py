@@ -10,8 +10,8 @@ from rest_framework import serializers
 from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
-from elements.schemas.types import DIALECT
-from elements.writing.drawing import MAX_INDEX
+from elements.schemas.type_schemas import DIALECT
+from elements.writing.drawing_inputs import MAX_INDEX
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
 from repository_site.core.rest.rendering import SVG_TYPE
 from repository_site.core.rest.serializers import BodySerializer, envelope

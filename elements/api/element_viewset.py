@@ -21,7 +21,7 @@ from elements.api.element_serializers import (
     UpdateSerializer,
 )
 from elements.api.entity_tags import entity_tag
-from elements.api.query import Query
+from elements.api.query import QueryParameters
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history
@@ -32,7 +32,8 @@ from elements.reading.history import count_changes, read_changes
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
-from elements.writing.updating import Writer, update_elements
+from elements.writing.updating import update_elements
+from elements.writing.writers import Writer
 from repository_site.core.problems import Forbidden, Problem
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
@@ -89,7 +90,7 @@ class ElementViewSet(ElementWritingViewSet):
         """
         writer = self._updater(request)
         view = self.view_of(names)
-        Query(request._request.GET, ()).finish()
+        QueryParameters(request._request.GET, ()).finish()
         findings = Findings()
         given = InputReader(findings).elements(request.data)
         refuse_many(sum(1 + each.makes for each in given), "elements")

@@ -40,7 +40,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class Query:
+class QueryParameters:
     """Reads parameters one by one and collects problems, which `finish` raises."""
 
     given: QueryDict
@@ -49,19 +49,24 @@ class Query:
 
     def __post_init__(self) -> None:
         for name in self.given:
-            shown = printable(name, 40)
-            if not name.startswith("$"):
-                if self.is_dollar_name(name):
-                    self.problems.append(f"{shown}: the $ is missing; write ${shown}.")
-            elif name not in self.allowed:
-                known = f"takes {listed(self.allowed)}" if self.allowed else "takes no $ parameters"
-                self.problems.append(f"{shown}: this operation {known}.")
+            if name not in self.allowed:
+                if problem := self.misspelling(name):
+                    self.problems.append(problem)
             elif len(self.given.getlist(name)) > 1:
-                self.problems.append(f"{shown}: is given more than once.")
+                self.problems.append(f"{name} is given more than once; send it once.")
 
-    def is_dollar_name(self, name: str) -> bool:
-        """Return whether a name is that of a `$` parameter, with the `$` or without it."""
-        return name.startswith("$") or f"${name}" in self.allowed
+    def misspelling(self, name: str) -> str | None:
+        """Return what is wrong with an unknown name: its letter case, its missing `$`, or its `$` (D54, D170)."""
+        shown, folded = printable(name, 40), name.lower()
+        for known in self.allowed:
+            if known.lower() == folded:
+                return f"{shown}: upper and lower case matter in names; write {known}."
+            if known.lower() == f"${folded}":
+                return f"{shown}: the $ is missing; write {known}."
+        if not name.startswith("$"):
+            return None
+        dollars = [known for known in self.allowed if known.startswith("$")]
+        return f"{shown}: this operation takes {listed(dollars) if dollars else 'no $ parameters'}."
 
     def text(self, name: str) -> str | None:
         """Return the value of a parameter; an empty value counts as absent."""

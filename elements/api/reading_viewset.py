@@ -15,7 +15,7 @@ from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest
-from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, Query
+from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
 from elements.filters.compiling import FilterCompiler
@@ -24,9 +24,9 @@ from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.content_state import content_state, milestone_before, total_of
 from elements.reading.rows import Audience, VersionRow, find_version, read_versions
 from elements.reading.selection import Milestone, Selection
-from elements.reading.state import content_state, milestone_before, total_of
 from elements.reading.streams import Stream, limit_idleness
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
@@ -71,9 +71,9 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def storage_address(self) -> str:
         return f"{self.base}{self.context.path}"
 
-    def query(self, request: Request) -> Query:
-        """Return the `$` parameters. The operation refuses those that it does not declare."""
-        return Query(request._request.GET, self.operation.dollar_names)
+    def query(self, request: Request) -> QueryParameters:
+        """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
+        return QueryParameters(request._request.GET, self.operation.query_names)
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])
@@ -106,7 +106,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
             return selecting.roots_of_types(audience, roots)
         return selecting.of_types(audience, [str(ids[key]) for key in view.types])
 
-    def condition(self, query: Query, vocabulary: Vocabulary) -> Condition | None:
+    def condition(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
         """Return the condition of `$filter`, if present."""
         text = query.text(FILTER)
         if text is None:
@@ -118,7 +118,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
 
     def wanted(
-        self, query: Query, view: CompiledView, also: frozenset[str] = frozenset()
+        self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()
     ) -> tuple[Wanted, Condition | None]:
         """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
         allowed = view_names(self.configuration, view)

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from elements.api.element_serializers import TYPE_SCHEMA, TypeSchemasSerializer
 from elements.api.reading_viewset import ElementReadingViewSet
-from elements.schemas.types import all_type_schemas, one_type_schema
+from elements.schemas.type_schemas import all_type_schemas, one_type_schema
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE
 from repository_site.core.rest.versioning import ApiVersions

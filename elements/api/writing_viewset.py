@@ -12,8 +12,7 @@ from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.updating import Writer
-from elements.writing.writers import require_changing, settled_writer
+from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.configuration import CompiledView
 from repository_site.core.problems import PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import answer, counted

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from elements.diagrams.effort import Share
 from elements.diagrams.frames import Frame, LayoutPart, Outline, Point, Polyline
-from elements.diagrams.lines import Router
+from elements.diagrams.line_routing import Router
 from elements.diagrams.network import build_network
 from elements.diagrams.order import order_layers
 from elements.diagrams.packing import grid, pack

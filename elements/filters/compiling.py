@@ -20,8 +20,6 @@ from elements.naming import NAME
 from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.configuration import Configuration
 
-__all__ = ["Condition", "FilterCompiler"]
-
 FILLED = Filled()
 
 

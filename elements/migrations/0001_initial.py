@@ -121,7 +121,7 @@ class Migration(migrations.Migration):
                 ("creation_id", models.UUIDField(help_text="The id of the first copy (D11).")),
                 ("type", link("facets.elementtype", "+")),
                 ("parent", link("elements.element", "children", null=True)),
-                ("position", models.PositiveIntegerField(default=0, help_text="Among the children of its parent.")),
+                ("position", models.PositiveIntegerField(default=0, help_text="Position among the children of the parent.")),
             ],
             options={
                 "verbose_name": "element",
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
                             ("retired", "retired"),
                             ("static", "static"),
                         ],
-                        help_text="What the release cycle says of the state; it stands here so that the database can hold the rules.",
+                        help_text="Phase of the state in its release cycle, stored here for the constraints of the database.",
                         max_length=20,
                     ),
                 ),
@@ -173,7 +173,7 @@ class Migration(migrations.Migration):
                 (
                     "revision",
                     models.PositiveBigIntegerField(
-                        db_default=0, default=0, help_text="Counts the changes; the ETag holds it."
+                        db_default=0, default=0, help_text="Counts the changes; part of the entity tag."
                     ),
                 ),
             ],
@@ -238,7 +238,7 @@ class Migration(migrations.Migration):
                 ("id", models.UUIDField(default=uuid4, editable=False, primary_key=True, serialize=False)),
                 ("storage_id", storage_id()),
                 ("version", link("elements.elementversion", "+")),
-                ("folded", models.TextField(db_collation="C", help_text="As filters fold letter case, and cut.")),
+                ("folded", models.TextField(db_collation="C", help_text="Name with folded letter case, as in filters, and shortened.")),
             ],
             options={
                 "indexes": [

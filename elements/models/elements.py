@@ -20,7 +20,7 @@ class Element(TenantModel):
     creation_id = models.UUIDField(help_text="The id of the first copy (D11).")
     type = tenant_link("facets.ElementType", "+")
     parent = tenant_link("elements.Element", "children", null=True)
-    position = models.PositiveIntegerField(default=0, help_text="Among the children of its parent.")
+    position = models.PositiveIntegerField(default=0, help_text="Position among the children of the parent.")
     newest = tenant_link("elements.ElementVersion", "+", null=True)
     published = tenant_link("elements.ElementVersion", "+", null=True)
 
@@ -48,7 +48,7 @@ class ElementVersion(TenantModel):
     category = models.CharField(
         max_length=20,
         choices=[(each.value, each.value) for each in Category],
-        help_text="What the release cycle says of the state; it stands here so that the database can hold the rules.",
+        help_text="Phase of the state in its release cycle, stored here for the constraints of the database.",
     )
     major = models.PositiveIntegerField(null=True)
     minor = models.PositiveIntegerField(null=True)
@@ -64,7 +64,7 @@ class ElementVersion(TenantModel):
     released_on = models.DateTimeField(null=True)
     released_by = tenant_link("elements.Element", "+", null=True)
     revision = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="Counts the changes; the ETag holds it."
+        default=0, db_default=0, help_text="Counts the changes; part of the entity tag."
     )
 
     class Meta:

@@ -4,7 +4,7 @@ from storage.models import TenantModel
 
 
 class ContentMark(TenantModel):
-    """Identifies a state of a storage's content: equal marks mean equal content (see `reading/state.py`).
+    """Identifies a state of a storage's content: equal marks mean equal content (see `reading/content_state.py`).
 
     Triggers write the marks. A transaction that changes elements, versions, references or diagrams adds a new unique
     mark and deletes those that it sees. It waits for no other transaction and skips marks that another one is deleting,

@@ -17,7 +17,7 @@ class VersionName(TenantModel):
     storage_through = "version"
 
     version = tenant_link("elements.ElementVersion", "+")
-    folded = models.TextField(db_collation="C", help_text="As filters fold letter case, and cut.")
+    folded = models.TextField(db_collation="C", help_text="Name with folded letter case, as in filters, and shortened.")
 
     class Meta:
         indexes = [

@@ -15,7 +15,7 @@ from elements.info import ShownIn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
 from elements.pages.visits import Visit
-from elements.presentation.labels import Badge, Kind, Named, Text, version_number
+from elements.presentation.labels import Badge, Fact, Kind, Named, Text, version_number
 from elements.presentation.trees import tree_view
 from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
@@ -35,19 +35,10 @@ STAMPS_WITH_CALLERS = (("relOn", "relBy"), ("changedOn", "changedBy"), ("created
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class RelatedLinks:
     label: str
     help: str
     links: Sequence[Named]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A read-only fact about a version, with the people it names."""
-
-    label: str
-    text: str
-    links: Sequence[Named] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +62,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DiagramPlace:
     """A diagram that shows the element; the address selects its shape."""
 
     link: Named
@@ -125,7 +116,7 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
     return Material(row, gathered, flows, children, versions, drawn, owners, names)
 
 
-class ElementPage:
+class ElementReaderPage:
     def __init__(self, visit: Visit, row: VersionRow, child_page: int = 1, asked: Asked = NOTHING_ASKED) -> None:
         self.visit = visit
         self.row = row
@@ -229,7 +220,7 @@ class ElementPage:
         return [each for each in shown if each is not None]
 
     @cached_property
-    def related(self) -> list[Context]:
+    def related(self) -> list[RelatedLinks]:
         contexts = [key for key, each in self.properties.items() if each.related and key not in IN_FACTS]
         found = self.material.gathered.links.related(self.row, contexts)
         return [self._context(self.properties[key], targets) for key, targets in found.items()]
@@ -241,12 +232,12 @@ class ElementPage:
         return ChildPage(self._links(shown), self.child_page, has_next)
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[DiagramPlace]:
         """Current diagrams that show the element; if there are none, past ones."""
         found = [(each, self.material.owners[each.version]) for each in self.material.drawn]
         current = [(drawn, owner) for drawn, owner in found if owner.version == self._current(owner)]
         return [
-            Place(
+            DiagramPlace(
                 self.visit.link(owner, self.material.names.get(owner.version, {})),
                 version_number(owner.major, owner.minor),
                 f"{self.visit.address(owner)}?shape={drawn.shape}#diagram",
@@ -330,8 +321,8 @@ class ElementPage:
     def _label(self, key: str) -> str:
         return self.visit.property(self.properties[key])
 
-    def _context(self, property: Property, targets: Sequence[Identity]) -> Context:
-        return Context(self.visit.property(property), self.visit.help(property), self._links(targets))
+    def _context(self, property: Property, targets: Sequence[Identity]) -> RelatedLinks:
+        return RelatedLinks(self.visit.property(property), self.visit.help(property), self._links(targets))
 
     def _links(self, targets: Sequence[Identity]) -> list[Named]:
         return self.visit.links(targets, self.material.names)

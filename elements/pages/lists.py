@@ -51,7 +51,7 @@ class Listing:
     next: str = ""
 
 
-class Place(NamedTuple):
+class NameCursor(NamedTuple):
     sort_name: str
     version: str
 
@@ -66,7 +66,7 @@ class NamePage:
         return self.rows[-1].version if self.has_more and self.rows else ""
 
 
-def read_by_name(selection: Selection, after: Place | None, size: int) -> NamePage:
+def read_by_name(selection: Selection, after: NameCursor | None, size: int) -> NamePage:
     by_index = replace(selection, order=BY_INDEX)
     if after is not None:
         by_index = by_index.matching(Condition("(v.sort_name, v.id) > (%s, %s::uuid)", after))
@@ -74,14 +74,14 @@ def read_by_name(selection: Selection, after: Place | None, size: int) -> NamePa
     return NamePage(rows[:size], len(rows) > size)
 
 
-def place_of(audience: Audience, version: str) -> Place | None:
-    """Return the place where a page ended; None, for the first page, if the version no longer exists."""
+def cursor_of(audience: Audience, version: str) -> NameCursor | None:
+    """Return the cursor at the end of a page; None, for the first page, if the version no longer exists."""
     if not GUID.fullmatch(version):
         return None
-    # Only versions that the reader can see: the place of another version would reveal its name.
+    # Only versions that the reader can see: the cursor of another version would reveal its name.
     sql = f"""SELECT v.sort_name, v.id::text FROM elements_elementversion v
         JOIN elements_element e ON e.id = v.element_id WHERE v.id = %s::uuid AND v.id = e.{audience.pointer}"""  # noqa: S608  constants of ours
-    return next((Place(*row) for row in fetch(sql, [version])), None)
+    return next((NameCursor(*row) for row in fetch(sql, [version])), None)
 
 
 def begins_with(text: str) -> Condition:
@@ -90,14 +90,14 @@ def begins_with(text: str) -> Condition:
 
 
 def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:
-    place = place_of(visit.reader.audience, after)
-    found = read_by_name(selection, place, PAGE if place else SHORT)
-    is_long = place is not None or found.has_more
-    if is_long and place is None:
+    cursor = cursor_of(visit.reader.audience, after)
+    found = read_by_name(selection, cursor, PAGE if cursor else SHORT)
+    is_long = cursor is not None or found.has_more
+    if is_long and cursor is None:
         found = NamePage(found.rows[:PAGE], has_more=True)
     names = read_version_names([row.version for row in found.rows])
     if is_long:
-        return Listing([Group("", visit.links(found.rows, names))], True, place is not None, found.next)
+        return Listing([Group("", visit.links(found.rows, names))], True, cursor is not None, found.next)
     return Listing(_groups(visit.links(found.rows, names)))
 
 

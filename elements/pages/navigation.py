@@ -9,10 +9,10 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
-from elements.pages.lists import place_of, read_by_name
+from elements.pages.lists import cursor_of, read_by_name
 from elements.pages.visits import Visit
 from elements.presentation.labels import Kind
-from elements.presentation.trees import Branch, Place, Tree, tree_view
+from elements.presentation.trees import Branch, Tree, TreePlace, tree_view
 from elements.reading import rows
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.rows import Audience, VersionRow
@@ -97,8 +97,8 @@ def languages(request: HttpRequest, visit: Visit) -> list[Language]:
 def read_tree(visit: Visit, view: CompiledView, opened: VersionRow | None, after: str) -> ReaderTree:
     """Read the roots with one path open; if there are only a few roots, their children are shown as well."""
     audience, tree = visit.reader.audience, Tree(visit, view, SIBLINGS)
-    place = place_of(audience, after)
-    page = read_by_name(tree.roots, place, ROOTS)
+    cursor = cursor_of(audience, after)
+    page = read_by_name(tree.roots, cursor, ROOTS)
     roots = [row.identity for row in page.rows]
     path = _path(opened) if opened is not None and opened.type in tree.types else []
     is_part = bool(path) and path[0] not in {root.element for root in roots}
@@ -109,13 +109,13 @@ def read_tree(visit: Visit, view: CompiledView, opened: VersionRow | None, after
     few = [root.element for root in roots] if len(roots) <= FEW_ROOTS else []
     address = visit.facet_address(view.facet.name)
 
-    def toggle(at: Place) -> str:
+    def toggle(at: TreePlace) -> str:
         """A branch is closed by opening its parent instead."""
         target = at.parent if at.is_open else at.element
         return f"{address}?open={target}#e-{target}" if target else address
 
     branches = tree.grow(roots, list(dict.fromkeys([*path, *few])), toggle)
-    return ReaderTree(branches, True) if is_part else ReaderTree(branches, False, place is not None, page.next)
+    return ReaderTree(branches, True) if is_part else ReaderTree(branches, False, cursor is not None, page.next)
 
 
 def _path(opened: VersionRow) -> list[str]:

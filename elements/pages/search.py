@@ -18,7 +18,7 @@ from elements.filters.compiling import FilterCompiler
 from elements.filters.conditions import NEVER, Condition, negation
 from elements.filters.syntax import fold_case
 from elements.naming import NAME
-from elements.pages.lists import begins_with, place_of, read_by_name
+from elements.pages.lists import begins_with, cursor_of, read_by_name
 from elements.pages.visits import Visit
 from elements.presentation.labels import Named, Text
 from elements.presentation.search_texts import words_of
@@ -35,7 +35,7 @@ PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """`facet` is a name, or empty for all facets; `after` is the last version of the previous page."""
 
     text: str
@@ -66,21 +66,21 @@ class Results:
     """The search for words ran into the time limit."""
 
 
-def search(visit: Visit, storage: Storage, query: Query) -> Results:
+def search(visit: Visit, storage: Storage, query: SearchQuery) -> Results:
     types = [row for row, type in visit.reader.types.items() if not query.facet or type.facet == query.facet]
     scope = selecting.of_types(visit.reader.audience, types)
-    place = place_of(visit.reader.audience, query.after)
-    begins, is_later = begins_with(query.text), place is not None
+    cursor = cursor_of(visit.reader.audience, query.after)
+    begins, is_later = begins_with(query.text), cursor is not None
     first: Sequence[VersionRow] = ()
-    if place is None or place.sort_name.startswith(query.text.casefold()):
-        page = read_by_name(scope.matching(begins), place, PAGE)
+    if cursor is None or cursor.sort_name.startswith(query.text.casefold()):
+        page = read_by_name(scope.matching(begins), cursor, PAGE)
         if page.has_more:
             return Results(_hits(visit, query, page.rows), page.next, is_later)
-        first, place = page.rows, None
+        first, cursor = page.rows, None
     others = scope.matching(negation(begins)).matching(_has_words(visit, query.words))
     try:
         with tenant_scope(storage, timeout=PATIENCE):
-            page = read_by_name(others, place, PAGE - len(first))
+            page = read_by_name(others, cursor, PAGE - len(first))
     except OperationalError as problem:
         if not isinstance(problem.__cause__, QueryCanceled):
             raise
@@ -104,7 +104,7 @@ def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
     return compiler.compile(read_filter(text, vocabulary))
 
 
-def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
+def _hits(visit: Visit, query: SearchQuery, found: Sequence[VersionRow]) -> list[Hit]:
     names = read_version_names([row.version for row in found])
     links = visit.links(found, names)
     return [
@@ -112,13 +112,13 @@ def _hits(visit: Visit, query: Query, found: Sequence[VersionRow]) -> list[Hit]:
     ]
 
 
-def _otherwise(query: Query, link: Named, names: ByCulture) -> Text | None:
+def _otherwise(query: SearchQuery, link: Named, names: ByCulture) -> Text | None:
     if _matches(query, link.name):
         return None
     others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)
     return next((other for other in others if _matches(query, other)), None)
 
 
-def _matches(query: Query, name: str) -> bool:
+def _matches(query: SearchQuery, name: str) -> bool:
     folded = fold_case(name)
     return all(fold_case(word) in folded for word in query.words)

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from elements.pages.diagrams import read_asked
-from elements.pages.element_pages import ElementPage
+from elements.pages.element_pages import ElementReaderPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
 from elements.pages.navigation import FacetEntry, languages, read_facets
-from elements.pages.search import Query, Results, search
+from elements.pages.search import Results, SearchQuery, search
 from elements.pages.visits import Visit, reader_page
 from elements.presentation.search_texts import clean_text
 from elements.reading.rows import VersionRow, find_version
@@ -83,7 +83,7 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
         return redirect(_with_query(request, f"{visit.facet_address(own)}{identity}"))
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
-    page = ElementPage(visit, row, _number(given.get("children", "")), asked)
+    page = ElementReaderPage(visit, row, _number(given.get("children", "")), asked)
     edits = works_in_office(caller_of(request))
     edit_address = reverse("admin:elements_element_change", args=[row.element]) if edits else ""
     context = {"page": page, "current": own, "edit_address": edit_address}
@@ -96,7 +96,9 @@ def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     if (found := _find(visit, text)) is not None:
         return redirect(visit.address(found))
     named = request.GET.get("facet", "")
-    query = Query(text, visit.configuration.facet(named).facet.name if named else "", request.GET.get("after", ""))
+    query = SearchQuery(
+        text, visit.configuration.facet(named).facet.name if named else "", request.GET.get("after", "")
+    )
     results = search(visit, storage_of(request), query) if text else Results([])
     given = {"q": text, "facet": query.facet, "after": results.next}
     following = urlencode({name: value for name, value in given.items() if value}) if results.next else ""

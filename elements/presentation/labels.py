@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +69,15 @@ class Named:
     @property
     def type_name(self) -> str:
         return self.kind.text
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A read-only fact about a version, with the people it names."""
+
+    label: str
+    text: str
+    links: Sequence[Named] = ()
 
 
 def version_number(major: int | None, minor: int | None) -> str:

@@ -16,7 +16,7 @@ from repository_site.core.database.statements import fetch
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class AddableType:
     name: str
     color: str
     address: str
@@ -32,11 +32,11 @@ class Branch:
     is_open: bool
     below: Sequence[Branch]
     has_more: bool
-    offers: Sequence[Offer] = ()
+    offers: Sequence[AddableType] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePlace:
     element: str
     parent: str
     is_open: bool
@@ -67,8 +67,8 @@ class Tree:
         self,
         roots: Sequence[Identity],
         opened: Sequence[str],
-        toggle: Callable[[Place], str],
-        offers: Callable[[Named], Sequence[Offer]] = lambda link: (),
+        toggle: Callable[[TreePlace], str],
+        offers: Callable[[Named], Sequence[AddableType]] = lambda link: (),
     ) -> list[Branch]:
         below = _read_below(self.audience, opened, self.types, self.siblings + 1)
         shown = [*roots, *(each for some in below.values() for each in some)]
@@ -86,8 +86,8 @@ class _Growing:
     links: Mapping[str, Named]
     opened: Collection[str]
     siblings: int
-    toggle: Callable[[Place], str]
-    offers: Callable[[Named], Sequence[Offer]]
+    toggle: Callable[[TreePlace], str]
+    offers: Callable[[Named], Sequence[AddableType]]
 
     def branch(self, of: Identity, parent: str) -> Branch:
         element = of.element
@@ -95,7 +95,7 @@ class _Growing:
         link, is_open = self.links[element], element in self.opened and bool(children)
         return Branch(
             link,
-            self.toggle(Place(element, parent, is_open)) if element in self.parents else "",
+            self.toggle(TreePlace(element, parent, is_open)) if element in self.parents else "",
             is_open,
             [self.branch(child, element) for child in children[: self.siblings]],
             len(children) > self.siblings,

@@ -17,7 +17,7 @@ from elements.presentation.labels import Labels
 from elements.reading.names import choose
 from elements.values.html import XML_DECLARATION
 from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
-from elements.writing.updating import NO_END
+from elements.writing.writers import NO_END
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Property
 from repository_site.core.rest.rendering import to_json

@@ -16,11 +16,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
-from elements.transfer.checking import Survey
+from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
+from elements.transfer.file_checks import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
-from elements.transfer.problems import problem_count
-from elements.transfer.rows import ImportRows, RowMaker, write_elements
+from elements.transfer.problem_summary import problem_count
 from elements.writing.statements import execute
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration

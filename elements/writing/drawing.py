@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
 from elements.writing import statements
 from elements.writing.deciding.drawings import DiagramState, DrawingPlan, decide_drawing, diagram_refusals
-from elements.writing.drawing_inputs import MAX_INDEX, ItemInput, ItemReader
+from elements.writing.drawing_inputs import ItemInput
 from elements.writing.findings import Findings, conflict, no_element
 from elements.writing.history import Action, HistoryEntry, deletion_entry, record
 from elements.writing.obstacles import find_obstacles
@@ -21,8 +21,6 @@ from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
-
-__all__ = ["MAX_INDEX", "ItemInput", "ItemReader", "draw", "erase_shape"]
 
 
 def draw(

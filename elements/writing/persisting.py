@@ -7,9 +7,9 @@ from typing import Any
 
 from elements.naming import sort_name
 from elements.writing import statements
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.making import first_state
 from elements.writing.history import Action, HistoryEntry, record
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
 from repository_site.core.rest.rendering import to_json
 

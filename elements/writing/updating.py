@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from elements.reading.rows import VersionRow
-from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.deciding.updates import decide_update
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput
 from elements.writing.persisting import write_changes
 from elements.writing.stored import CurrentState, ReferenceTarget, Stored, lock_ancestry, lock_elements, lock_targets
-from elements.writing.writers import NO_END, Writer
+from elements.writing.writers import Writer
 from facets.configuration import CompiledView
-
-__all__ = ["AUTHOR", "NO_END", "OnLocked", "Writer", "has_author", "update_elements"]
 
 # Called with the stored versions that a request names, once they are locked; None for each new or unknown one. It may
 # raise a problem to refuse the change.

@@ -18,9 +18,9 @@ from facets.admin.comparison_words import place_in_words
 from facets.admin.drafting.admin_mixin import may_edit
 from facets.admin.drafting.row_links import change_address
 from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
-from facets.blueprint.differences import Difference, find_differences
+from facets.blueprint.differences import BlueprintDifference, find_differences
+from facets.changing.blueprint_checks import check_blueprint
 from facets.changing.changes import find_obstacles, rewrite_configuration
-from facets.changing.checking import check_blueprint
 from facets.changing.comparing import ComparedEntry, entries, take_over, template_of
 from facets.models.base import ConfigurationModel
 from facets.template_format.exporting import export_template
@@ -83,7 +83,7 @@ def _shown(snapshot: ConfigurationSnapshot, entry: ComparedEntry) -> dict[str, A
     }
 
 
-def _line(difference: Difference) -> dict[str, Any]:
+def _line(difference: BlueprintDifference) -> dict[str, Any]:
     before, after = _value(difference.before), _value(difference.after)
     shared = set(before) & set(after)
     return {

@@ -15,7 +15,7 @@ from repository_site.core.problems import placed
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class BlueprintDifference:
     """An addition (`+`), removal (`-`) or change (`~`). A change without values is a change of order."""
 
     sign: str
@@ -40,11 +40,11 @@ def describe_differences(old: Blueprint, new: Blueprint) -> list[str]:
     return [str(each) for each in find_differences(old, new)]
 
 
-def find_differences(old: Blueprint, new: Blueprint) -> list[Difference]:
+def find_differences(old: Blueprint, new: Blueprint) -> list[BlueprintDifference]:
     return list(_compare(old, new, ()))
 
 
-def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
+def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[BlueprintDifference]:
     for field in fields(old):
         before, after = getattr(old, field.name), getattr(new, field.name)
         if before == after:
@@ -56,25 +56,25 @@ def _compare(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
             yield from _compare(before, after, here)
         elif is_dataclass(before) or is_dataclass(after):
             # An attribute becomes a related context, or the other way round.
-            yield Difference("-" if after is None else "+", here)
+            yield BlueprintDifference("-" if after is None else "+", here)
         else:
             # Two values of None would mean a change of order, so a missing value becomes an empty text.
-            yield Difference("~", here, "" if before is None else before, "" if after is None else after)
+            yield BlueprintDifference("~", here, "" if before is None else before, "" if after is None else after)
 
 
-def _compare_lists(old: tuple[Any, ...], new: tuple[Any, ...], path: tuple[str, ...]) -> Iterator[Difference]:
+def _compare_lists(old: tuple[Any, ...], new: tuple[Any, ...], path: tuple[str, ...]) -> Iterator[BlueprintDifference]:
     before, after = {_name(item): item for item in old}, {_name(item): item for item in new}
     for name in before:
         if name not in after:
-            yield Difference("-", (*path, name))
+            yield BlueprintDifference("-", (*path, name))
     for name, item in after.items():
         if name not in before:
-            yield Difference("+", (*path, name))
+            yield BlueprintDifference("+", (*path, name))
         elif before[name] != item:
             yield from _compare(before[name], item, (*path, name))
     kept = [name for name in before if name in after]
     if kept != [name for name in after if name in before]:
-        yield Difference("~", path)
+        yield BlueprintDifference("~", path)
 
 
 def _is_named_list(value: Any) -> bool:

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from psycopg.errors import QueryCanceled
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference, describe_differences, find_differences, hazards
-from facets.changing.checking import check_blueprint
+from facets.blueprint.differences import BlueprintDifference, describe_differences, find_differences, hazards
+from facets.changing.blueprint_checks import check_blueprint
 from facets.extension import facets_extensions
 from facets.rows.drafts import Draft
 from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_rows
@@ -47,7 +47,7 @@ class EditPlan:
     before: Blueprint
     rows: Rows
     after: Blueprint | None
-    differences: list[Difference]
+    differences: list[BlueprintDifference]
     problems: list[str]
     """Rules that the edit would break, each with its place."""
     obstacles: list[str]

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference
+from facets.blueprint.differences import BlueprintDifference
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Invalid, NotFound
 from storage.models import Storage
@@ -26,7 +26,7 @@ class ComparedEntry:
     section: str
     name: str
     sign: str
-    differences: tuple[Difference, ...]
+    differences: tuple[BlueprintDifference, ...]
 
 
 def template_of(storage: Storage) -> Blueprint:
@@ -38,14 +38,14 @@ def template_of(storage: Storage) -> Blueprint:
     return read_template(load_template(storage.template).sections)
 
 
-def entries(differences: Iterable[Difference]) -> list[ComparedEntry]:
-    found: dict[tuple[str, str], list[Difference]] = {}
+def entries(differences: Iterable[BlueprintDifference]) -> list[ComparedEntry]:
+    found: dict[tuple[str, str], list[BlueprintDifference]] = {}
     for each in differences:
         found.setdefault((each.path[0], each.path[1] if len(each.path) > 1 else ""), []).append(each)
     return [_entry(section, name, parts) for (section, name), parts in found.items()]
 
 
-def _entry(section: str, name: str, parts: list[Difference]) -> ComparedEntry:
+def _entry(section: str, name: str, parts: list[BlueprintDifference]) -> ComparedEntry:
     whole = next((each for each in parts if len(each.path) == 2 and each.sign != "~"), None)
     return ComparedEntry(section, name, whole.sign if whole else "~", () if whole else tuple(parts))
 

@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                     "takes_effect",
                     models.CharField(
                         blank=True,
-                        help_text="The state that a version in the first published state enters by itself when its validFrom has come.",
+                        help_text="State that a version in the first published state enters on its validFrom.",
                         max_length=100,
                     ),
                 ),
@@ -131,7 +131,7 @@ class Migration(migrations.Migration):
                     "ends_version",
                     models.BooleanField(
                         default=False,
-                        help_text="With a task: who accepts it ends the version, on the day that was asked for.",
+                        help_text="With a task: accepting the task ends the version on the requested day.",
                     ),
                 ),
             ],
@@ -166,7 +166,7 @@ class Migration(migrations.Migration):
                 ("is_versioned", models.BooleanField(default=False)),
                 (
                     "is_architectural",
-                    models.BooleanField(default=False, help_text="Only architects may change such elements."),
+                    models.BooleanField(default=False, help_text="Only architects can change elements of this type."),
                 ),
                 ("has_diagram", models.BooleanField(default=False)),
                 (
@@ -425,9 +425,9 @@ class Migration(migrations.Migration):
                 ("type", link("facets.elementtype", "views")),
                 (
                     "shows_all",
-                    models.BooleanField(default=False, help_text="Every property of the type, also ones added later."),
+                    models.BooleanField(default=False, help_text="Shows all properties, including future ones."),
                 ),
-                ("is_root", models.BooleanField(default=False, help_text="May stand at the root of the view's tree.")),
+                ("is_root", models.BooleanField(default=False, help_text="Can be a root of the view's tree.")),
             ],
             options={
                 "ordering": ["position", "id"],

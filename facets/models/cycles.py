@@ -17,7 +17,7 @@ class ReleaseCycle(ConfigurationModel):
     takes_effect = models.CharField(
         max_length=100,
         blank=True,
-        help_text="The state that a version in the first published state enters by itself when its validFrom has come.",
+        help_text="State that a version in the first published state enters on its validFrom.",
     )
 
     class Meta:
@@ -50,7 +50,7 @@ class Transition(ConfigurationModel):
         max_length=100, blank=True, help_text="Type of the task that must be accepted before the state changes."
     )
     ends_version = models.BooleanField(
-        default=False, help_text="With a task: who accepts it ends the version, on the day that was asked for."
+        default=False, help_text="With a task: accepting the task ends the version on the requested day."
     )
 
     class Meta:

@@ -18,7 +18,7 @@ class ElementType(ConfigurationModel):
     descriptions = Texts()
     color = models.CharField(max_length=7, validators=[RegexValidator(r"^#[0-9A-F]{6}$")])
     is_versioned = models.BooleanField(default=False)
-    is_architectural = models.BooleanField(default=False, help_text="Only architects may change such elements.")
+    is_architectural = models.BooleanField(default=False, help_text="Only architects can change elements of this type.")
     has_diagram = models.BooleanField(default=False)
     lives_in_diagrams = models.BooleanField(default=False, help_text="Exists only as a shape of a diagram.")
     element_type_name = models.CharField(max_length=100, help_text="elementTypeName of ElementInfo.")

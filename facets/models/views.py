@@ -22,8 +22,8 @@ class Layout(ConfigurationModel):
 class ViewType(ConfigurationModel):
     view = tenant_link("facets.FacetView", "types")
     type = tenant_link("facets.ElementType", "views")
-    shows_all = models.BooleanField(default=False, help_text="Every property of the type, also ones added later.")
-    is_root = models.BooleanField(default=False, help_text="May stand at the root of the view's tree.")
+    shows_all = models.BooleanField(default=False, help_text="Shows all properties, including future ones.")
+    is_root = models.BooleanField(default=False, help_text="Can be a root of the view's tree.")
 
     class Meta:
         ordering = ["position", "id"]

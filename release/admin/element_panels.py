@@ -49,7 +49,7 @@ PAGE_SIZE = 50
 WITHOUT_SECONDS = len("2026-12-31T00:00")
 
 
-class TaskFilter(ElementFilter):
+class ElementTaskFilter(ElementFilter):
     """Filter elements by their tasks. Stuck tasks are computed from the open tasks, which are few (D115)."""
 
     title = gettext_lazy("task")
@@ -70,7 +70,7 @@ class TaskFilter(ElementFilter):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTransition:
     """A transition that the caller can apply now; one that makes a request has a page of its own."""
 
     key: str
@@ -85,7 +85,7 @@ def lifecycle_version_of(page: ElementPage) -> LifecycleVersion:
     return LifecycleVersion(page.labels.configuration, page.caller, page.row, page.related)
 
 
-def offers_of(page: ElementPage) -> list[Offer]:
+def offers_of(page: ElementPage) -> list[OfferedTransition]:
     """Return the transitions of operation 17, in the same order."""
     offered = offered_transitions(lifecycle_version_of(page))
     cycle = page.labels.configuration.cycles.get(page.type.key)
@@ -94,8 +94,8 @@ def offers_of(page: ElementPage) -> list[Offer]:
     return [_offer(page, each, is_usual=each is release) for each in offered]
 
 
-def _offer(page: ElementPage, transition: Transition, *, is_usual: bool) -> Offer:
-    return Offer(
+def _offer(page: ElementPage, transition: Transition, *, is_usual: bool) -> OfferedTransition:
+    return OfferedTransition(
         transition.key,
         page.labels.transition(transition),
         page.labels.state(page.type, transition.target),

@@ -11,7 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.labels import Labels, Named, labels_of
+from elements.admin.labels import OfficeLabels, labels_of
+from elements.presentation.labels import Named
 from release.admin.task_rows import Directory, PersonLink, transition_text
 from release.models import LifecycleEntry
 
@@ -63,7 +64,7 @@ def log_rows(request: HttpRequest, entries: Sequence[LifecycleEntry]) -> list[Lo
     return [_row(each, elements.get(str(each.element_id)), labels, directory) for each in entries]
 
 
-def _row(entry: LifecycleEntry, what: Named | None, labels: Labels, directory: Directory) -> LogRow:
+def _row(entry: LifecycleEntry, what: Named | None, labels: OfficeLabels, directory: Directory) -> LogRow:
     return LogRow(
         entry,
         what,
@@ -76,7 +77,7 @@ def _row(entry: LifecycleEntry, what: Named | None, labels: Labels, directory: D
     )
 
 
-def _state(labels: Labels, what: Named | None, state: str) -> str:
+def _state(labels: OfficeLabels, what: Named | None, state: str) -> str:
     return labels.state(what.type, state) if what else state
 
 

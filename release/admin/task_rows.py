@@ -11,8 +11,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Labels, Named, element_address, labels_of
+from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.models.people import GROUP_TYPE
+from elements.presentation.labels import Named
 from elements.users import USER_TYPE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
@@ -67,7 +68,7 @@ class TaskRow:
 class Directory:
     """Names of people and callers; any number is read with two statements."""
 
-    def __init__(self, labels: Labels, elements: Iterable[UUID | None], callers: Iterable[str]) -> None:
+    def __init__(self, labels: OfficeLabels, elements: Iterable[UUID | None], callers: Iterable[str]) -> None:
         self._elements: Mapping[str, Named] = labels.elements(str(each) for each in elements if each)
         self._staff = staff_names(callers)
 
@@ -96,7 +97,7 @@ def task_rows(request: HttpRequest, tasks: Sequence[Task]) -> list[TaskRow]:
     return [_row(status, versions.get(str(status.task.version_id)), labels, directory) for status in statuses]
 
 
-def _row(status: TaskStatus, what: Named | None, labels: Labels, directory: Directory) -> TaskRow:
+def _row(status: TaskStatus, what: Named | None, labels: OfficeLabels, directory: Directory) -> TaskRow:
     task = status.task
     return TaskRow(
         status,
@@ -109,7 +110,7 @@ def _row(status: TaskStatus, what: Named | None, labels: Labels, directory: Dire
     )
 
 
-def transition_text(labels: Labels, what: Named | None, key: str) -> str:
+def transition_text(labels: OfficeLabels, what: Named | None, key: str) -> str:
     """Return the name of a transition, or its key if the release cycle no longer has it."""
     cycle = labels.configuration.cycles.get(what.type.key) if what else None
     found = next((each for each in cycle.cycle.transitions if each.key == key), None) if cycle else None

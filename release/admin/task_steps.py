@@ -28,7 +28,7 @@ from release.admin.task_rows import TaskRow, task_rows
 from release.models import Task
 from release.steps.log import MAX_COMMENT
 from release.tasks.approvers import read_approving_users
-from release.tasks.bulk import TaskStepResult, step_each
+from release.tasks.bulk_steps import TaskStepResult, step_each
 from release.tasks.decisions import accept_task, delegate_task, reject_task, remind_task, withdraw_task
 from repository_site.core.problems import Forbidden, Invalid, NotFound
 from repository_site.core.rest.errors import status_of

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from elements.api import query_parameters
 from elements.api.element_serializers import ELEMENT_LIST
-from elements.api.query import Query
+from elements.api.query import QueryParameters
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import require_lifecycle
 from elements.reading.rows import VersionRow
@@ -114,11 +114,9 @@ class ReleaseViewSet(ElementWritingViewSet):
             raise Warned(f"{problem.message} {IGNORE_HINT}", problem.details) from problem
         return self.answer_versions(self._detail_of(found), [version])
 
-    def _ignores_warnings(self, query: Query, segment: str | None) -> bool:
+    def _ignores_warnings(self, query: QueryParameters, segment: str | None) -> bool:
         """Read `ignoreWarnings` from the query string and the last segment of the path."""
         given = query.given.getlist(IGNORE_WARNINGS)
-        if len(given) > 1:
-            query.problems.append(f"{IGNORE_WARNINGS}: is given more than once.")
         found = {flag(query, IGNORE_WARNINGS, text) for text in (*given[:1], segment)} - {None}
         if len(found) > 1:
             query.problems.append(f"{IGNORE_WARNINGS}: the path and the query string contradict each other.")

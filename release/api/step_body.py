@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from rest_framework.request import Request
 
-from elements.api.query import Query
+from elements.api.query import QueryParameters
 from elements.values.checking import NoInstant, instant_of, read_date_time
 from release.steps.log import MAX_COMMENT
 from repository_site.core.problems import Invalid, Unreadable
@@ -73,7 +73,7 @@ class StepBody:
             raise Invalid(self.invalid[0], self.invalid)
 
 
-def flag(query: Query, name: str, text: str | None) -> bool | None:
+def flag(query: QueryParameters, name: str, text: str | None) -> bool | None:
     """Return the value of a boolean parameter, None if it is absent."""
     if text is None:
         return None

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from elements.api.query import PAGE, PAGE_SIZE
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import require_lifecycle
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from release.api import release_serializers
 from release.api.step_body import ASSIGNEE, COMMENT, StepBody
 from release.api.task_filter import TaskFilter
@@ -49,10 +49,8 @@ class TaskViewSet(ElementWritingViewSet):
         given = request._request.GET
         known = [*TaskFilter.base_filters]
         for name in given:
-            if name not in known and name not in OTHERS and not query.is_dollar_name(name):
+            if name not in known and name not in OTHERS and not query.misspelling(name):
                 query.problems.append(f"{printable(name, 40)}: unknown parameter; use {listed(known, 'or')}.")
-            if name in known and len(given.getlist(name)) > 1:
-                query.problems.append(f"{name}: is given more than once.")
         found = TaskFilter(given, Task.objects.all(), caller=self.caller)
         for name, problems in found.errors.items():
             query.problems += [f"{name}: {str(each).rstrip('.')}." for each in problems]

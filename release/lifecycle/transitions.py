@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from elements.reading.rows import VersionRow
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category, Transition
 from facets.configuration import CompiledCycle
 from release.lifecycle.validation import check
@@ -67,7 +67,9 @@ def apply_transition(
     current = lock_version(writer, found, named=named, on_locked=on_locked)
     cycle = current.cycle
     if cycle is None:
-        raise NotFound(_("A %(type)s has no versions and therefore no transitions.") % {"type": current.type.key})
+        raise NotFound(
+            _("Elements of type %(type)s have no versions and therefore no transitions.") % {"type": current.type.key}
+        )
     transition = cycle.transition(request.transition)
     require_transition(current, cycle, transition)
     _require_offered(current, cycle, transition)

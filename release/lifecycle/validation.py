@@ -29,7 +29,7 @@ from storage.localisation.cultures import (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ValidationFinding:
     severity: Severity
     text: str
 
@@ -59,7 +59,9 @@ def _warnings(texts: list[str]) -> str:
     return ngettext("%(count)d warning", "%(count)d warnings", len(texts)) % {"count": len(texts)}
 
 
-def find(current: LifecycleVersion, transition: Transition, now: datetime, languages: str = "") -> Iterator[Finding]:
+def find(
+    current: LifecycleVersion, transition: Transition, now: datetime, languages: str = ""
+) -> Iterator[ValidationFinding]:
     properties = {each.key: each for each in current.type.properties}
     attributes = read_exactly(current.row.attributes)
     for rule in current.configuration.blueprint.rules:
@@ -67,18 +69,18 @@ def find(current: LifecycleVersion, transition: Transition, now: datetime, langu
         if guards and rule.property in properties:
             message = _message(rule.messages, current.configuration.cultures, languages)
             for place in _missing(current, rule, properties[rule.property], attributes):
-                yield Finding(rule.severity, f"{current.label}: {message} ({place}).")
+                yield ValidationFinding(rule.severity, f"{current.label}: {message} ({place}).")
     cycle = current.cycle
     if cycle is not None and cycle.categories[transition.target] is Category.PUBLISHED and not transition.task:
         yield from _ended(current, now)
 
 
-def _ended(current: LifecycleVersion, now: datetime) -> Iterator[Finding]:
+def _ended(current: LifecycleVersion, now: datetime) -> Iterator[ValidationFinding]:
     """Find a version that the scheduled jobs would expire at once. This needs no configured rule."""
     begin, end = current.row.valid_from or now, current.row.valid_until
     if end is not None and end <= max(begin, now):
         text = _("the end of its validity has passed") if end <= now else _("its validity ends before it begins")
-        yield Finding(Severity.ERROR, f"{current.label}: {text} (validUntil).")
+        yield ValidationFinding(Severity.ERROR, f"{current.label}: {text} (validUntil).")
 
 
 def _missing(

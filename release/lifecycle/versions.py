@@ -13,8 +13,9 @@ from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
 from elements.writing import statements
+from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.history import Action, HistoryEntry, record
-from elements.writing.updating import AUTHOR, Writer, has_author
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import OPEN, Category
 from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers, read_unlocked
 from release.steps.log import Step, StepTaken, log_steps
@@ -47,7 +48,7 @@ def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersi
         current = read_unlocked(current.configuration, current.caller, other)
     require(current, Permission.EDIT, _("A new version"))
     if current.cycle is None:
-        raise Conflict(_("A %(type)s has no versions.") % {"type": current.type.key})
+        raise Conflict(_("Elements of type %(type)s have no versions.") % {"type": current.type.key})
     _refuse_second(current, known)
     if current.row.version not in sources:
         text = _("%(label)s is neither the published nor the newest expired version; copy one of these.")

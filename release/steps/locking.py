@@ -14,7 +14,7 @@ from elements.permissions import Permission, authors_in, permissions, sees_draft
 from elements.reading.rows import VersionRow, read_references
 from elements.writing.findings import no_element
 from elements.writing.stored import lock_elements
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledCycle, Configuration
 from repository_site.core.database.statements import fetch

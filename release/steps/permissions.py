@@ -44,4 +44,4 @@ def require(current: LifecycleVersion, permission: Permission, what: str) -> Non
 
 def _lacking(what: str, current: LifecycleVersion, needed: str) -> str:
     words = {"what": what, "label": current.label, "permission": needed}
-    return _("%(what)s of %(label)s needs the permission %(permission)s.") % words
+    return _("%(what)s of %(label)s requires the permission %(permission)s.") % words

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from elements.permissions import Permission
 from elements.reading.rows import read_versions
 from elements.users import USER_TYPE
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category, Transition
 from release.models import Task
 from release.steps.days import start_of_day
@@ -23,12 +23,11 @@ from release.steps.permissions import require
 from release.tasks.approvers import Person, administers, choose_approver, find_person, is_for, is_requester
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
 
-State = Task.State
 ALREADY = {
-    State.ACCEPTED: gettext_noop("The task has already been accepted."),
-    State.REJECTED: gettext_noop("The task has already been rejected."),
-    State.WITHDRAWN: gettext_noop("The task has already been withdrawn."),
-    State.OBSOLETE: gettext_noop("The task is already obsolete."),
+    Task.State.ACCEPTED: gettext_noop("The task has already been accepted."),
+    Task.State.REJECTED: gettext_noop("The task has already been rejected."),
+    Task.State.WITHDRAWN: gettext_noop("The task has already been withdrawn."),
+    Task.State.OBSOLETE: gettext_noop("The task is already obsolete."),
 }
 
 
@@ -76,8 +75,8 @@ class Decision:
         self.change = LifecycleChange(writer.configuration, writer.zone, writer.author)
 
     def require_open(self) -> None:
-        if self.task.state != State.OPEN:
-            raise Conflict(_(ALREADY[State(self.task.state)]))
+        if self.task.state != Task.State.OPEN:
+            raise Conflict(_(ALREADY[Task.State(self.task.state)]))
 
     def require_approver(self, what: str) -> None:
         require(self.current, Permission.APPROVE, what)
@@ -120,7 +119,7 @@ class Decision:
             raise Conflict(text % {"key": task.transition})
         return found
 
-    def close(self, state: State, comment: str) -> None:
+    def close(self, state: Task.State, comment: str) -> None:
         author, task = self.writer.author, self.task
         task.state, task.decision = state, comment
         task.decided_on, task.decider_id, task.decider_label = author.now, author.element, author.label
@@ -150,7 +149,7 @@ def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     decision.require_approver(_("Accepting a task"))
     decision.require_open()
     transition = decision.transition()
-    decision.close(State.ACCEPTED, comment)
+    decision.close(Task.State.ACCEPTED, comment)
     write_steps(decision.change, _steps(decision, transition, comment))
     return task
 
@@ -183,7 +182,7 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     decision = Decision(writer, task_id)
     decision.require_approver(_("Rejecting a task"))
     decision.require_open()
-    decision.close(State.REJECTED, comment)
+    decision.close(Task.State.REJECTED, comment)
     decision.log(Step.REJECTION, comment, decision.behalf)
     return decision.task
 
@@ -193,7 +192,7 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     decision = Decision(writer, task_id)
     decision.require_requester(_("Only the requester or an administrator can withdraw this."))
     decision.require_open()
-    decision.close(State.WITHDRAWN, comment)
+    decision.close(Task.State.WITHDRAWN, comment)
     decision.log(Step.WITHDRAWAL, comment)
     return decision.task
 

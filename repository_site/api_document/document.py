@@ -10,7 +10,7 @@ from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
 from repository_site.api_document.examples import add_examples
-from repository_site.api_document.links import add_links
+from repository_site.api_document.operation_links import add_links
 from repository_site.core.rest.rendering import to_json
 
 SNAPSHOT = settings.PROJECT_DIR / "docs/reference/openapi.json"

@@ -14,7 +14,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from repository_site.api_document.document import document_bytes
-from repository_site.api_document.pages import POLICY, page_of
+from repository_site.api_document.document_page import POLICY, page_of
 from repository_site.core.problems import Unauthenticated
 from repository_site.core.rest.negotiation import weights
 from repository_site.core.rest.operation import Operation

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from typing import Any
 
-from django.core.management import call_command
+from django.core.management import ManagementUtility, call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error, connection
-from psycopg.errors import UndefinedTable
 
-from repository_site.core.embedded_postgres import EmbeddedPostgresError
+from repository_site import __version__
 from repository_site.core.problems import Problem
 
 
-class RepositoryCommand(BaseCommand):
-    """Exit codes: 0 success, 1 refused or failed (one line on stderr says why), 2 wrong arguments."""
+class BriefCommand(BaseCommand):
+    """Explains wrong arguments in a few lines, where Django prints the whole usage."""
 
     examples: str = ""
     """Shown at the end of `--help`, and after wrong arguments."""
-    migrates_empty_database: bool = False
-    """Whether the command creates the tables of an empty database. Other commands say how to create them."""
-    # System checks load all addresses and the back office; `check`, `migrate` and `serve` run them.
-    requires_system_checks = []
+
+    def get_version(self) -> str:
+        return __version__
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        epilog = f"Examples:\n{self.examples.rstrip()}" if self.examples else None
-        parser = super().create_parser(
-            prog_name, subcommand, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs
-        )
+        if self.examples:
+            kwargs["epilog"] = f"Examples:\n{self.examples.rstrip()}"
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
         # The parser then raises CommandError for a wrong call, which `run_from_argv` explains.
         parser.called_from_command_line = False
         return parser
@@ -46,7 +44,29 @@ class RepositoryCommand(BaseCommand):
             self.stderr.write(f"{name}: {text}\n{examples}All options: {name} --help")
             sys.exit(2)
 
+
+class RepositoryCommand(BriefCommand):
+    """Exit codes: 0 success, 1 refused or failed (one line on stderr says why), 2 wrong arguments.
+
+    Modules of commands import no models, only the methods that run a command do: `manage.py COMMAND --help` is answered
+    before Django has loaded them (D176).
+    """
+
+    migrates_empty_database: bool = False
+    """Whether the command creates the tables of an empty database. Other commands say how to create them."""
+    # System checks load all addresses and the back office; `check`, `migrate` and `serve` run them.
+    requires_system_checks = []
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        return super().create_parser(
+            prog_name, subcommand, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs
+        )
+
     def execute(self, *args: Any, **options: Any) -> str | None:
+        from psycopg.errors import UndefinedTable
+
+        from repository_site.core.embedded_postgres import EmbeddedPostgresError
+
         try:
             if self.migrates_empty_database:
                 self._migrate_if_empty()
@@ -69,6 +89,20 @@ class RepositoryCommand(BaseCommand):
         if not connection.introspection.table_names():
             self.stderr.write("The database is empty. Creating its tables ...")
             call_command("migrate", interactive=False, verbosity=0)
+
+
+class RepositoryCommandLine(ManagementUtility):
+    """Runs our commands and Django's; wrong arguments of either are explained in a few lines."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        # Django has started. What it has loaded stays, so the garbage collector need not look at it, now or at the end.
+        gc.freeze()
+        gc.enable()
+        command = super().fetch_command(subcommand)
+        if not isinstance(command, BriefCommand):
+            kind = type(command)
+            command.__class__ = type(kind.__name__, (BriefCommand, kind), {"__module__": kind.__module__})
+        return command
 
 
 def one_line(problem: Problem) -> str:

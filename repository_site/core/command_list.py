@@ -1,4 +1,4 @@
-"""The list of commands that `manage.py` prints without arguments. It needs no Django, so it appears at once."""
+"""The commands of the project, and the list that `manage.py` prints without arguments. It needs no Django."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def command_list() -> str:
             "",
         ]
     )
+
+
+def command_module(name: str) -> str | None:
+    """Return the module of a command of ours, such as storage.management.commands.issue_token."""
+    if not name.isidentifier():
+        return None
+    found = next(PROJECT_DIR.glob(f"*/management/commands/{name}.py"), None)
+    return ".".join(found.relative_to(PROJECT_DIR).with_suffix("").parts) if found else None
 
 
 def _commands() -> Iterator[tuple[str, str]]:

@@ -15,9 +15,6 @@ from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-
 T = TypeVar("T")
 Network = IPv4Network | IPv6Network
 
@@ -92,6 +89,9 @@ def _database(text: str) -> dict[str, str]:
         return {}
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("expected an address such as postgresql://user:password@host:5432/name")
+    from psycopg import ProgrammingError  # takes 100 ms, which `COMMAND --help` need not wait for
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(text).items()}
     except ProgrammingError as problem:

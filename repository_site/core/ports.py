@@ -1,14 +1,39 @@
-"""Check of the port before anything else is done. Needs nothing but Python: `make demo` calls it before it installs."""
+"""Addresses that a server listens on. Needs nothing but Python: `make demo` checks its port before it installs."""
 
 from __future__ import annotations
 
+import argparse
 import errno
 import socket
 import sys
+from dataclasses import dataclass
+
+SUGGESTED_PORT = 8080
 
 
 class PortProblem(Exception):
     """The port cannot be used; the message has no next step, which depends on the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    host: str
+    port: int
+
+    @classmethod
+    def argument(cls, text: str) -> Bind:
+        """Parse an argument of the command line."""
+        host, separator, port = text.rpartition(":")
+        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
+        return cls(host.strip("[]"), int(port))
+
+    def __str__(self) -> str:
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self}"
 
 
 def check_port(host: str, port: int) -> None:
@@ -30,13 +55,27 @@ def check_port(host: str, port: int) -> None:
             raise PortProblem(f"Cannot listen on {host}:{port} ({problem.strerror}). Choose another") from None
 
 
+def suggest_port(host: str) -> int:
+    """Return a free port for an example: 8080, or the next one up. Without a free one nearby, 8080."""
+    for port in range(SUGGESTED_PORT, SUGGESTED_PORT + 100):
+        try:
+            check_port(host, port)
+        except PortProblem:
+            continue
+        return port
+    return SUGGESTED_PORT
+
+
 def main(port: str, example: str) -> None:
+    """Check PORT of the Makefile. `example` is a call with another port, which is written as {port}."""
+    host = "127.0.0.1"
     if not port.isdecimal() or not 0 < int(port) < 65536:
-        sys.exit(f"error: PORT={port}: expected a number from 1 to 65535, such as: {example}")
+        shown = example.format(port=suggest_port(host))
+        sys.exit(f"error: PORT={port}: expected a number from 1 to 65535, such as: {shown}")
     try:
-        check_port("127.0.0.1", int(port))
+        check_port(host, int(port))
     except PortProblem as problem:
-        sys.exit(f"error: {problem}: {example}")
+        sys.exit(f"error: {problem}: {example.format(port=suggest_port(host))}")
 
 
 if __name__ == "__main__":

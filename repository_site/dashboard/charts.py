@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import formats
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Labels
+from elements.admin.labels import OfficeLabels
 from elements.counting import ElementCounts
 from facets.blueprint.cycles import Category
 from facets.state_categories import CATEGORY_COLORS, CATEGORY_NAMES
@@ -24,7 +24,7 @@ TEXT = "#7b8494"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ChartCell:
     text: str
     address: str = ""
 
@@ -32,7 +32,7 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Table:
     headers: Sequence[str]
-    rows: Sequence[tuple[Cell, Sequence[Cell]]]
+    rows: Sequence[tuple[ChartCell, Sequence[ChartCell]]]
     """Row header and numbers of each row."""
 
 
@@ -51,7 +51,7 @@ class Chart:
     """Text that is shown instead of an empty chart."""
 
 
-def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., str]) -> Chart:
+def facet_chart(labels: OfficeLabels, counts: ElementCounts, address: Callable[..., str]) -> Chart:
     """Return elements by facet and by category of state, without empty facets and categories."""
     facets = [facet for facet, found in counts.by_facet.items() if any(found.values())]
     stages = [each for each in Category if counts.of(each)]
@@ -69,7 +69,7 @@ def facet_chart(labels: Labels, counts: ElementCounts, address: Callable[..., st
     }
     rows = [
         (
-            Cell(names[each], address(facet=each)),
+            ChartCell(names[each], address(facet=each)),
             [
                 *(
                     _number(counts.by_facet[each].get(stage, 0), address(facet=each, stage=stage.value))
@@ -109,7 +109,7 @@ def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     }
     rows = [
         (
-            Cell(day),
+            ChartCell(day),
             [_number(each.releases, address("release_lifecycleentry", step="release", week=each.monday.isoformat()))],
         )
         for each, day in zip(weeks, days, strict=True)
@@ -126,9 +126,9 @@ def week_chart(weeks: Sequence[Week], address: Callable[..., str]) -> Chart:
     )
 
 
-def _number(value: int, address: str) -> Cell:
+def _number(value: int, address: str) -> ChartCell:
     """Link a number to its list, except zero."""
-    return Cell(number(value), address if value else "")
+    return ChartCell(number(value), address if value else "")
 
 
 def _options(*, lying: bool, with_legend: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from repository_site.dashboard.overview import dashboard
-from storage.admin.overview import site_overview
+from storage.admin.site_overview import site_overview
 from storage.back_office import storage_office
 from storage.pages import page_caller, storage_of
 

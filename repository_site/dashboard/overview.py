@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.comparison.record import ACTIONS
-from elements.admin.labels import Labels, element_address, labels_of
+from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.counting import ElementCounts, count_elements
 from elements.models import ElementChange
 from elements.permissions import Permission, role_permissions
@@ -147,14 +147,14 @@ def _stuck(request: HttpRequest) -> list[StuckTask]:
     return [StuckTask(row, due_text(row), [each.text for each in why_stuck(row)]) for row in rows]
 
 
-def _changes(labels: Labels) -> list[ShownChange]:
+def _changes(labels: OfficeLabels) -> list[ShownChange]:
     changes = read_latest_changes(labels.configuration, NUMBER_OF_CHANGES)
     elements = labels.elements({str(each.element) for each in changes})
     directory = Directory(labels, (each.caller for each in changes), [each.label for each in changes])
     return [_change(each, labels, elements, directory) for each in changes]
 
 
-def _change(change: LatestChange, labels: Labels, elements: dict[str, Any], directory: Directory) -> ShownChange:
+def _change(change: LatestChange, labels: OfficeLabels, elements: dict[str, Any], directory: Directory) -> ShownChange:
     named = elements.get(str(change.element))
     action = str(ACTIONS[ElementChange.Action(change.action)])
     if change.state and named:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import copy
 import ctypes
 import gc
@@ -14,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +26,7 @@ from repository_site.core.fairness import admission  # noqa: F401  workers share
 from repository_site.core.fairness.cost import start_measuring_statements
 from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
+from repository_site.core.ports import Bind
 from repository_site.operations.unread import close_unread_connections
 
 if TYPE_CHECKING:
@@ -47,25 +46,6 @@ IDLE_MILLISECONDS = 75_000
 SWITCH_SECONDS = 0.0005
 # A worker that has not loaded by then has failed, and the log says why.
 ANNOUNCE_SECONDS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Bind:
-    host: str
-    port: int
-
-    @classmethod
-    def argument(cls, text: str) -> Bind:
-        """Parse an argument of the command line."""
-        host, separator, port = text.rpartition(":")
-        if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
-        return cls(host.strip("[]"), int(port))
-
-    @property
-    def url(self) -> str:
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
-
 
 SERVICE = "repository_site.operations.server:worker_application"
 # Set before the workers are forked.

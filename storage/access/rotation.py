@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.tokens import IssuedToken, new_value, token_digest
 from storage.models import ApiToken, TokenState
+from storage.options import DEFAULT_OVERLAP
 
-DEFAULT_OVERLAP = timedelta(days=1)
 LONGEST_OVERLAP = timedelta(days=30)
 
 

@@ -29,7 +29,7 @@ from storage.localisation.cultures import locale_name
 from storage.localisation.regions import region_codes
 from storage.localisation.time_zones import time_zone_names
 from storage.models import AnonymousAccess, Storage, StorageCollection
-from storage.models.storages import STUCK_AFTER_DAYS
+from storage.options import STUCK_AFTER_DAYS
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.provisioning.templates import TemplateDocument, read_template, template_names
 

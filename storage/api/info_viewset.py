@@ -10,7 +10,7 @@ from repository_site.core.rest.rendering import answer
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.storage_serializers import StorageInfoSerializer
 from storage.api.viewset import EVERYWHERE, ApiViewSet
-from storage.provisioning.info import storage_info
+from storage.provisioning.storage_info import storage_info
 
 
 class StorageInfoViewSet(ApiViewSet):

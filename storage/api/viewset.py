@@ -122,7 +122,7 @@ class ApiViewSet(ViewSet):
             credential_was_accepted(request._request)
         throttle_caller(self.caller)
         if not self.caller.roles:
-            raise Forbidden("This needs the permission ShowElement, which no role of the caller grants.")
+            raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")
         return self._answer(request, **names)
 
     def _operation_of(self, action: str) -> Operation:

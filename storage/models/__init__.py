@@ -4,9 +4,10 @@ from storage.models.answered_requests import AnsweredRequest
 from storage.models.measurements import LifecycleRun, RequestCount, StorageSize
 from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
-from storage.models.storages import AnonymousAccess, Culture, Storage, StorageCollection
+from storage.models.storages import Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
 from storage.models.tokens import ApiToken, TokenState
+from storage.options import AnonymousAccess
 
 __all__ = [
     "AnonymousAccess",

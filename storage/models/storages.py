@@ -12,8 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
-
-STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
+from storage.options import MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
 
 
 class StorageCollection(models.Model):
@@ -36,11 +35,6 @@ class StorageCollection(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-
-class AnonymousAccess(models.TextChoices):
-    NONE = "none", _("no access")
-    READ = "read", _("read released content")
 
 
 class Storage(models.Model):
@@ -83,7 +77,7 @@ class Storage(models.Model):
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,
-        help_text="Renewed by the database with every change of the type configuration; read-only for code.",
+        help_text="The database increments it with every change of the type configuration; read-only for code.",
     )
     created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 

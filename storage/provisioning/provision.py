@@ -15,7 +15,7 @@ from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
-from storage.models.storages import STUCK_AFTER_DAYS
+from storage.options import STUCK_AFTER_DAYS
 from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.templates import TemplateDocument, load_template
 from storage.tenancy.addresses import key_problem

@@ -11,7 +11,7 @@ from repository_site.core.problems import placed
 from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
-from storage.models.storages import MAX_STUCK_AFTER_DAYS
+from storage.options import MAX_STUCK_AFTER_DAYS
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.

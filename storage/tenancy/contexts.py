@@ -9,6 +9,7 @@ from django.db import connection
 
 from repository_site.core.database.statements import look_up
 from repository_site.core.problems import NotFound
+from repository_site.core.wording import similar_hint
 from storage.models import ApiToken, Storage, StorageCollection
 from storage.tenancy.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
 
@@ -57,12 +58,29 @@ def find_context(collection_key: str, storage_key: str, digest: bytes = b"") -> 
     return Context(ContextType.COLLECTION, collection)
 
 
+def context_at(collection_key: str, storage_key: str) -> Context:
+    """Return the context of an address, for commands; raise NotFound for an unknown one, with similar addresses."""
+    try:
+        return find_context(collection_key, storage_key)
+    except NotFound as problem:
+        raise _unknown(problem.message, collection_key, storage_key) from None
+
+
 def storage_at(collection_key: str, storage_key: str) -> Storage:
-    """Return the storage at an address, for commands; raise NotFound for an unknown one."""
+    """Return the storage at an address, for commands; raise NotFound for an unknown one, with similar addresses."""
     storage = read_storage(collection_key, storage_key)
     if storage is None:
-        raise NotFound(f"There is no storage {collection_key}/{storage_key}. List storages: manage.py list_storages")
+        raise _unknown(f"There is no storage {collection_key}/{storage_key}.", collection_key, storage_key)
     return storage
+
+
+def _unknown(text: str, collection_key: str, storage_key: str) -> NotFound:
+    if storage_key == ADMINISTRATION_KEY:
+        hint = similar_hint(collection_key, StorageCollection.objects.values_list("key", flat=True))
+    else:
+        addresses = Storage.objects.values_list("collection__key", "key")
+        hint = similar_hint(f"{collection_key}/{storage_key}", map("/".join, addresses))
+    return NotFound(f"{text.removesuffix('.')}{hint}. List storages: manage.py list_storages")
 
 
 _STORAGE_FIELDS = [field.attname for field in Storage._meta.concrete_fields]

@@ -41,9 +41,9 @@ tokens["collection"] = issue_token(find_context("acme", "_admin"), "collection",
 print(json.dumps(tokens), flush=True)
 """
 CALLERS = (
-    "nobody", "stranger", "collection", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
+    "anonymous", "stranger", "collection", "viewer", "analyzer", "editor", "approver", "architect", "administrator",
 )  # fmt: skip
-OUTSIDERS = ("nobody", "stranger", "collection")
+OUTSIDERS = ("anonymous", "stranger", "collection")
 """Callers without access to the attacked storage. The token of its collection sees the storage, but no content."""
 ADMINISTRATION = "_admin"
 
@@ -144,7 +144,7 @@ class Battlefield:
         )
 
     def _credential(self, caller: str) -> str:
-        return "" if caller == "nobody" else f"Bearer {self.tokens[caller]}"
+        return "" if caller == "anonymous" else f"Bearer {self.tokens[caller]}"
 
     def _document_of(self, storage: str) -> dict[str, Any]:
         """Return the document with existing names and ids as values; otherwise most requests would be 404."""

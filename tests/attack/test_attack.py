@@ -32,6 +32,6 @@ def test_requests_at_random_and_those_that_follow_from_others(battlefield: Battl
 def test_an_id_that_must_not_be_there_is_noticed(battlefield: Battlefield) -> None:
     """Swap the storages: the lists then contain ids that must be reported."""
     only = ("--include-operation-id", "listElements", "--seed", "1")
-    outcome = battlefield.attack(["nobody", "viewer"], "fuzzing", 30, *only, forbidden=OWN)
+    outcome = battlefield.attack(["anonymous", "viewer"], "fuzzing", 30, *only, forbidden=OWN)
     assert f"{OWN} of another storage stands in the answer." in outcome.told
     assert outcome.wrong > 0

@@ -41,6 +41,23 @@ def test_it_leads_to_the_sign_in_page_and_back_without_scripts(visit: NewVisitor
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_leads_everybody_to_the_api_reference(visit: NewVisitor, scheme: str) -> None:
+    visitor = visit(viewport=NARROW, color_scheme=scheme)
+    visitor.open("/")
+    visitor.page.get_by_role("link", name="API reference").click()
+    assert visitor.page.url.endswith("/api/")
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    visitor.check_accessibility()
+    visitor.page.locator("#getStorageInfo > summary").click()
+    form = visitor.page.locator("#getStorageInfo form")
+    collection, storage = DEMO.strip("/").split("/")
+    form.locator("[data-name=collectionId]").fill(collection)
+    form.locator("[data-name=storageId]").fill(storage)
+    form.get_by_role("button", name="Try it").click()
+    form.get_by_text("200 OK").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_badges_of_states_can_be_read(visit: NewVisitor, scheme: str) -> None:
     rita = visit("rita", color_scheme=scheme)
     rita.open(f"{DEMO}/1033/search?q=a")

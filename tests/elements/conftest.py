@@ -1,4 +1,4 @@
-"""Storages with elements, created once for each module of tests that only read."""
+"""Storages with elements; changes of a test are rolled back."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elements.reading.state import content_state
+from elements.reading.content_state import content_state
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 

@@ -18,7 +18,8 @@ from django.db import connection, transaction
 
 from elements.filters import read_filter
 from elements.filters.binding import BoundExpression, Vocabulary
-from elements.filters.compiling import Condition, FilterCompiler
+from elements.filters.compiling import FilterCompiler
+from elements.filters.conditions import Condition
 from elements.models import Element
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property

@@ -53,7 +53,7 @@ class Office:
         return form_data(response)
 
 
-class _Reader(HTMLParser):
+class _ContentParser(HTMLParser):
     """Extracts the text of `#content`, without scripts, pictures and icons."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class _Reader(HTMLParser):
 def main_text(response: Any) -> str:
     """Return the visible text of a page with single blanks."""
     text = response.content.decode()
-    reader = _Reader()
+    reader = _ContentParser()
     reader.feed(text)
     return " ".join(" ".join(reader.parts or [re.sub(r"<[^>]+>", " ", text)]).split())
 
@@ -92,7 +92,7 @@ def names_of(response: Any) -> list[str]:
     return [html.unescape(each) for each in re.findall(r'class="el-name">([^<]*)<', response.content.decode())]
 
 
-class _Form(HTMLParser):
+class _ElementFormParser(HTMLParser):
     """Extracts fields and values of an element form."""
 
     def __init__(self) -> None:
@@ -136,6 +136,6 @@ class _Form(HTMLParser):
 
 
 def form_data(response: Any) -> dict[str, Any]:
-    form = _Form()
+    form = _ElementFormParser()
     form.feed(response.content.decode())
     return form.data

@@ -34,7 +34,7 @@ Attributes = dict[str, str]
 
 
 @dataclass
-class Page:
+class ParsedReaderPage:
     """`lines` are those of the main part, without diagrams, which have their own tests."""
 
     lines: list[str] = field(default_factory=list)
@@ -63,10 +63,10 @@ class Page:
         return self.lines[start + 1 : next(following, len(self.lines))]
 
 
-class _Reading(HTMLParser):
+class _ReaderPageParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.page = Page()
+        self.page = ParsedReaderPage()
         self.open: list[str] = []
         self.text: list[str] = []
         self.link: tuple[str, list[str]] | None = None
@@ -120,9 +120,9 @@ def found_in(html: str, *texts: str) -> list[str]:
     return [text for text in texts if text in html]
 
 
-def read_page(html: str) -> Page:
+def read_page(html: str) -> ParsedReaderPage:
     """Refuse markup with wrongly nested tags."""
-    reading = _Reading()
+    reading = _ReaderPageParser()
     reading.feed(html)
     reading.close()
     assert reading.open == [], reading.open

@@ -10,7 +10,7 @@ from django.db.models import F, Model
 from django.test.utils import CaptureQueriesContext
 
 from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow
-from elements.reading.state import content_state
+from elements.reading.content_state import content_state
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.provisioning.provision import remove_storage

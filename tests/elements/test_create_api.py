@@ -131,7 +131,7 @@ def test_allowed_and_refused_fields(desk: UpdateDesk) -> None:
     # Anna is no longer the author.
     place = f"elements[0] {found['id']}"
     desk.refuse(403, [{"id": found["id"]}],
-                f"{place}: only its authors and architects can change it; this needs the permission EditElement.")  # fmt: skip
+                f"{place}: only its authors and architects can change it; this requires the permission EditElement.")  # fmt: skip
 
 
 def test_a_token_is_the_author_of_its_elements(desk: UpdateDesk) -> None:
@@ -150,10 +150,10 @@ def test_a_token_is_the_author_of_its_elements(desk: UpdateDesk) -> None:
         (422, new("nothing"), ": the view list has no type nothing; it has mainProcess and subProcess."),
         (422, new("processHouse"), ": the view list has no type processHouse; it has mainProcess and subProcess."),
         (422, new("system"), ": the view list has no type system; it has mainProcess and subProcess."),
-        (422, new("mainProcess", facetName="it"), ": a mainProcess is in the facet processes."),
+        (422, new("mainProcess", facetName="it"), ": elements of type mainProcess are in the facet processes."),
         (409, new("mainProcess", state="released"), ": a new mainProcess starts in the state inProcess; leave out state."),
         (422, new("mainProcess", rootPath=[{"id": ID["sales"]}]),
-         ": rootPath: a mainProcess cannot be placed below a mainProcess; possible parents: processHouse."),
+         ": rootPath: elements of type mainProcess cannot be placed below elements of type mainProcess; possible parents: processHouse."),
         (422, new("mainProcess", rootPath=[{"id": UNKNOWN}]), f": rootPath[0]: there is no element {UNKNOWN}."),
         (422, new("mainProcess", rootPath=[{}]), ": rootPath[0]: expected the id of an element."),
         (422, new("mainProcess", attributes={"nam": {}}),
@@ -166,19 +166,21 @@ def test_invalid_new_elements_are_refused(desk: UpdateDesk, status: int, element
 
 
 def test_elements_of_diagrams_are_created_by_drawing(desk: UpdateDesk) -> None:
-    text = "elements[0]: a task is created by drawing it: post it to the content of a diagram."
+    text = "elements[0]: elements of type task are created by drawing them: post them to the content of a diagram."
     desk.refuse(422, [new("task", rootPath=[{"id": ID["order"]}])], text)
     desk.refuse(
         409,
         [new("userGroup", state="inProcess")],
-        "elements[0]: a userGroup has no states; leave out state.",
+        "elements[0]: elements of type userGroup have no states; leave out state.",
         facet="users",
     )
 
 
 def test_making_needs_the_permission(desk: UpdateDesk) -> None:
     house, step = new("processHouse"), new("mainProcess", rootPath=[{"id": ID["house"]}])
-    desk.refuse(403, [step, house], "elements[1]: creating a processHouse needs the permission NewElement.")
+    desk.refuse(
+        403, [step, house], "elements[1]: creating an element of type processHouse requires the permission NewElement."
+    )
     for role in (Role.VIEWER, Role.ANALYZER, Role.APPROVER):
         assert desk.send({"elements": [step]}, token=token_for(desk.storage, role)).status_code == 403
     assert [each["type"] for each in desk.update(house, step, token=desk.architect)] == ["processHouse", "mainProcess"]
@@ -246,9 +248,9 @@ def test_a_reference_makes_its_target(desk: UpdateDesk) -> None:
          ["watchers[0]: expected an id, or the type of a new element: user or userGroup."]),
         (422, {"watchers": [new("user"), new("user"), {"id": ID["ben"]}]}, ["watchers: 3 references; at most 2 are allowed."]),
         (422, {"systems": [new("system")]}, ["systems[0]: expected the id of an existing element; this context cannot create elements."]),
-        (422, {"nextSteps": [new("task")]}, ["nextSteps[0]: a task is created by drawing it: post it to the content of a diagram."]),
+        (422, {"nextSteps": [new("task")]}, ["nextSteps[0]: elements of type task are created by drawing them: post them to the content of a diagram."]),
         (403, {"nextSteps": [new("processHouse")]},
-         ["nextSteps[0]: creating a processHouse needs the permission NewElement."]),
+         ["nextSteps[0]: creating an element of type processHouse requires the permission NewElement."]),
     ],
 )  # fmt: skip
 def test_targets_that_cannot_be_made_are_refused(

@@ -318,7 +318,7 @@ def test_addresses_are_those_of_the_request(handbook: Storage, api: ApiClient, s
         ("processes/views/tree/elements?$select=Name", 400, "$select: 'Name' is not an attribute or related context of this view's types; similar: name."),
         ("processes/views/tree/elements?$expandRelated=name", 400, "$expandRelated: 'name' is not a related context of this view's types."),
         ("processes/views/tree/elements?$orderby=name", 400, "$orderby: this operation takes $filter, $resources, $select, $expandRelated, $page, $pageSize and $pageSelectionKey."),
-        ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select: is given more than once."),
+        ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select is given more than once; send it once."),
         ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is invalid at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
         (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select and $expandRelated."),
     ],
@@ -336,12 +336,17 @@ def test_bad_addresses_and_parameters(
     ("query", "messages"),
     [
         ("pageSize=2", ["pageSize: the $ is missing; write $pageSize."]),
+        ("PageSize=2", ["PageSize: the $ is missing; write $pageSize."]),
+        ("$PAGESIZE=2&$Select=name", ["$PAGESIZE: upper and lower case matter in names; write $pageSize.", "$Select: upper and lower case matter in names; write $select."]),
+        ("Api-Version=4.0", ["Api-Version: upper and lower case matter in names; write api-version."]),
         ("select=name&api-version=4.0", ["select: the $ is missing; write $select."]),
         ("page=1&filter=", ["page: the $ is missing; write $page.", "filter: the $ is missing; write $filter."]),
         ("page=1&$page=0", ["page: the $ is missing; write $page.", "$page: expected a whole number from 1 to 1000000000, not '0'."]),
     ],
 )  # fmt: skip
-def test_a_forgotten_dollar_is_an_error(handbook: Storage, client: Client, query: str, messages: list[str]) -> None:
+def test_a_misspelled_parameter_name_is_an_error(
+    handbook: Storage, client: Client, query: str, messages: list[str]
+) -> None:
     answer = client.get(f"{PROCESSES}/tree/elements?{query}")
     message = messages[0] if len(messages) == 1 else f"{len(messages)} parameters are invalid."
     data = [{"error": each} for each in messages]
@@ -368,7 +373,7 @@ def test_a_parameter_without_a_name_is_an_error(handbook: Storage, client: Clien
 def test_other_unknown_parameters_are_ignored(handbook: Storage, client: Client) -> None:
     """`page` is a parameter of the list, not of a single element."""
     address = f"{PROCESSES}/tree/elements"
-    assert client.get(f"{address}?colour=red&&Select=name").json() == client.get(address).json()
+    assert client.get(f"{address}?colour=red&&selection=name").json() == client.get(address).json()
     element = f"{PROCESSES}/detail/elements/{ID['order']}"
     assert client.get(f"{element}?page=1").json() == client.get(element).json()
 

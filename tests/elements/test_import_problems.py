@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elements.models import Element
-from elements.transfer.problems import MAX_KINDS, summarize
+from elements.transfer.problem_summary import MAX_KINDS, summarize
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.elements.transfer_files import DEMO, before, drawn, guid, html, line, reference, run, version, write
@@ -44,15 +44,15 @@ BAD: list[tuple[Any, str]] = [
     (line(1, attributes={"gotoUrl": {"1033": "x"}}), "gotoUrl: is derived and cannot be imported"),
     (line(1, related={"nothing": []}), "nothing: the type tag has no such related context"),
     (line(1, related={"createdBy": [reference(99)]}), "createdBy: there is no element 00000000-0000-0000-0000-000000000099"),
-    (version(2, 3, "released", "1.0", related={"owner": [reference(1)]}), "is a tag, expected"),
+    (version(2, 3, "released", "1.0", related={"owner": [reference(1)]}), "has the type tag; expected"),
     (version(2, 3, "released", "1.0", related={"owner": [reference(4, "user", "users")] * 2}), "owner: 2 references; at most 1"),
-    (version(2, 3, "released", "1.0", children=[reference(1)]), "children: a tag cannot be placed below a subProcess"),
+    (version(2, 3, "released", "1.0", children=[reference(1)]), "children: elements of type tag cannot be placed below elements of type subProcess"),
     (version(2, 3, "released", "1.0", children=[reference(2, "subProcess", "processes")]), "its parents form a cycle"),
     (line(1, content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "content: the type tag has no diagram"),
-    (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "a tag cannot be drawn in this diagram"),
-    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(4)]}), "is a user, not a tag"),
+    (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}]), "elements of type tag cannot be drawn in this diagram"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(4)]}), "has the type user, not tag"),
     (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1, "tag", "risks")]}), "there is no type 'tag' in the facet 'risks'"),
-    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)], "owner": [reference(1, "user", "users")]}), "owner: 00000000-0000-0000-0000-000000000001 is a tag, not a user"),
+    (version(2, 3, "released", "1.0", related={"tagFilters": [reference(1)], "owner": [reference(1, "user", "users")]}), "owner: 00000000-0000-0000-0000-000000000001 has the type tag, not user"),
     (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5), "predecessors": [{"properties": {"shapeId": guid(6)}}]}, **reference(1)}]), "is not a shape of this diagram"),
     (version(2, 3, "released", "1.0", content=[{"properties": {"shapeId": guid(5)}, **reference(1)}] * 2), "content: two shapes have the same id"),
     (line(1, id=5), "id: '5' is not a GUID"),
@@ -66,7 +66,7 @@ BAD: list[tuple[Any, str]] = [
     (line(1, related={"createdBy": [4]}), "createdBy[0]: expected a reference"),
     (line(1, related={"releaseHistory": []}), "releaseHistory: is derived"),
     (version(2, 3, ["released"], "1.0"), "unknown state"),
-    (version(2, 3, "released", "1.0", children=[reference(1, "user", "users")]), "children: 00000000-0000-0000-0000-000000000001 is a tag, not a user"),
+    (version(2, 3, "released", "1.0", children=[reference(1, "user", "users")]), "children: 00000000-0000-0000-0000-000000000001 has the type tag, not user"),
     (version(2, 3, "released", "1.0", content=[drawn(5, 5)]), "content[0].predecessors must be a list"),
     (version(2, 3, "released", "1.0", content=[drawn(5, [5])]), "content[0].predecessors: expected shapes with properties"),
     (version(2, 3, "released", "1.0", content=[drawn(5, [{"properties": 5}])]), "content[0].predecessors: expected shapes with properties"),
@@ -118,7 +118,7 @@ CONTRADICTIONS: list[tuple[list[Any], str]] = [
     ([version(2, 3, "released", "1.0"), version(3, 4, "released", "1.0")], "the versionId is the id of an element"),
     (
         [line(1, related={"createdBy": [reference(7)]}), line(7)],
-        f"createdBy: {guid(7)} is a tag, expected a type of the facet users",
+        f"createdBy: {guid(7)} has the type tag; expected a type of the facet users",
     ),
     (
         [

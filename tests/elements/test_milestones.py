@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elements.reading import selection, state
+from elements.reading import content_state, selection
 from elements.reading.rows import Audience
 from storage.models import Storage
 from storage.models.roles import Role
@@ -30,7 +30,7 @@ def architect(handbook: Storage) -> str:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "STEP", 3)
+    monkeypatch.setattr(content_state, "STEP", 3)
 
 
 def make(api: ApiClient, token: str, *names: str) -> None:

@@ -11,7 +11,7 @@ from storage.models import Storage, StorageMembership
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import AUTHOR_NOTE, BASE, ID
-from tests.elements.reader_page import Page, found_in, read_page
+from tests.elements.reader_page import ParsedReaderPage, found_in, read_page
 from tests.factories import StaffAccountFactory
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ ROOT = "/acme/handbook"
 FRAME = ["handbook"]
 
 
-def page_of(client: Client, path: str, **headers: str) -> Page:
+def page_of(client: Client, path: str, **headers: str) -> ParsedReaderPage:
     response = client.get(f"{ROOT}{path}", headers=headers)
     assert response.status_code == 200, (path, response.status_code, response.get("Location"))
     assert response["Content-Type"] == "text/html; charset=utf-8"

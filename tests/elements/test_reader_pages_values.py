@@ -16,7 +16,7 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES
-from tests.elements.reader_page import Page, read_page
+from tests.elements.reader_page import ParsedReaderPage, read_page
 
 ITEM = "00000000-0000-4000-8000-0000000000aa"
 PICTURE = {"address": "1", "fullAddress": "https://x.example/a.png", "mimeType": "image/png", "protocol": "https"}
@@ -90,7 +90,7 @@ def museum(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
-def thing(lcid: int = 1033) -> Page:
+def thing(lcid: int = 1033) -> ParsedReaderPage:
     response = Client().get(f"/acme/museum/{lcid}/things/{ITEM}")
     assert response.status_code == 200
     return read_page(response.content.decode())

@@ -15,7 +15,7 @@ from elements.api import reading_viewset
 from elements.pages import views
 from elements.pages.navigation import read_facets
 from elements.reading import selection
-from elements.reading.state import content_state
+from elements.reading.content_state import content_state
 from repository_site.core.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
 from storage.models import Storage
 from storage.models.roles import Role

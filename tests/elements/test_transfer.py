@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elements.models import Element, ElementVersion, Reference, Shape
-from elements.transfer.checking import Survey
+from elements.transfer.copy_rows import ImportRows, RowMaker
+from elements.transfer.file_checks import Survey
 from elements.transfer.lines import LineReader
-from elements.transfer.rows import ImportRows, RowMaker
 from facets.configuration import configuration_of
 from storage.models import Storage
 from storage.models.roles import Role

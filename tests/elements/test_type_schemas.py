@@ -333,5 +333,7 @@ def test_refusals(desk: SchemaClient, api: ApiClient, other_storage: Storage) ->
     assert api.get(SCHEMAS, token=token_for(other_storage)).status_code == 401
     response = api.get(f"{SCHEMAS}/none", token=desk.token)
     assert (response.status_code, response.json()["message"]) == (404, "There is no type none.")
+    response = api.get(f"{SCHEMAS}/parts", token=desk.token)
+    assert (response.status_code, response.json()["message"]) == (404, "There is no type parts; similar: part.")
     assert api.get(f"{SCHEMAS}?$select=name", token=desk.token).status_code == 400
     assert api.put(SCHEMAS, token=desk.token).status_code == 405

@@ -262,10 +262,10 @@ WRONG = [
     ("systems", {}, "systems", "the type subProcess has no such attribute"),
     ("systems", [{"id": ID["erp"]}, {"id": UNKNOWN}], "systems[1]", f"there is no element {UNKNOWN}"),
     ("systems", [{"versionId": UNKNOWN}], "systems[0]", f"there is no element {UNKNOWN}"),
-    ("systems", [{"id": ID["anna"]}], "systems[0]", f"{ID['anna']} is a user; expected a type of the facet it"),
-    ("author", [{"id": ID["crew"]}], "author[0]", f"{ID['crew']} is a userGroup; expected user"),
-    ("watchers", [{"id": ID["erp"]}], "watchers[0]", f"{ID['erp']} is a system; expected user or userGroup"),
-    ("systems", [{"id": ID["erp"], "type": "user"}], "systems[0]", f"{ID['erp']} is a system, not a user"),
+    ("systems", [{"id": ID["anna"]}], "systems[0]", f"{ID['anna']} has the type user; expected a type of the facet it"),
+    ("author", [{"id": ID["crew"]}], "author[0]", f"{ID['crew']} has the type userGroup; expected user"),
+    ("watchers", [{"id": ID["erp"]}], "watchers[0]", f"{ID['erp']} has the type system; expected user or userGroup"),
+    ("systems", [{"id": ID["erp"], "type": "user"}], "systems[0]", f"{ID['erp']} has the type system, not user"),
     ("systems", [{"id": ID["erp"], "facetName": "x"}], "systems[0]", f"{ID['erp']} is in the facet it, not x"),
     ("systems", [{}], "systems[0]", NONE_HERE),
     ("systems", [{"type": "system", "attributes": {}}], "systems[0]", NONE_HERE),
@@ -295,12 +295,12 @@ def test_read_only_fields_are_ignored(desk: UpdateDesk) -> None:
 
 
 def test_type_facet_and_state_do_not_change(desk: UpdateDesk) -> None:
-    desk.refuse(422, [order(type="task")], at("", "the element is a subProcess; its type cannot change"))
+    desk.refuse(422, [order(type="task")], at("", "the element has the type subProcess, which cannot change"))
     desk.refuse(422, [order(facetName="it")], at("", "the element is in the facet processes; its facet cannot change"))
     moved = "the element is in the state inProcess; apply a transition to change its state"
     desk.refuse(409, [order(state="released")], at("", moved))
     desk.refuse(409, [{"id": ID["check-3"], "state": "show"}],
-                at("", "a task has no states; leave out state", "check-3"))  # fmt: skip
+                at("", "elements of type task have no states; leave out state", "check-3"))  # fmt: skip
     assert desk.update(order(state="inProcess", facetName="processes"))[0]["state"] == "inProcess"
 
 
@@ -329,7 +329,12 @@ def test_all_problems_are_reported_and_nothing_is_changed(desk: UpdateDesk) -> N
         at("", "scope cannot be changed in the state released; create a new version", "order-2", 2),
     ]
     desk.refuse(409, [good, bad, released], *problems)
-    house = at("", "only architects can change a processHouse; this needs the permission EditElement", "house", 3)
+    house = at(
+        "",
+        "only architects can change elements of type processHouse; this requires the permission EditElement",
+        "house",
+        3,
+    )
     desk.refuse(403, [good, bad, released, {"id": ID["house"]}], *problems, house)
     missing = at("", "there is no such element in the view detail of the facet processes", UNKNOWN, 4)
     desk.refuse(404, [good, bad, released, {"id": ID["house"]}, {"id": UNKNOWN}], *problems, house, missing)

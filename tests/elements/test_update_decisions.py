@@ -108,14 +108,14 @@ def test_a_new_element_has_the_caller_as_its_author() -> None:
     [
         (NotFound, {"id": ID["old"]}, "there is no such element in the view detail of the facet processes"),
         (Invalid, {"id": ID["invoice"], "attributes": {"nmae": {}}}, "nmae: the type subProcess has no such attribute;"),
-        (Invalid, {"id": ID["invoice"], "related": {"systems": [{"id": ID["sales"]}]}}, "is a mainProcess; expected"),
+        (Invalid, {"id": ID["invoice"], "related": {"systems": [{"id": ID["sales"]}]}}, "has the type mainProcess; expected"),
         (Invalid, {"id": ID["invoice"], "rootPath": [{"id": ID["house"]}]}, "possible parents: mainProcess or subProcess"),
         (Invalid, {"id": ID["invoice"], "rootPath": [{"id": ID["invoice"]}]}, "is the element itself or below it"),
         (Conflict, {"id": ID["ship"], "attributes": {"scope": {"1033": "x"}}}, "scope cannot be changed in the state released"),
         (Conflict, {"id": ID["invoice"], "state": "released"}, "apply a transition to change its state"),
         (Invalid, {"attributes": {}}, "a new element needs a type; the view detail has"),
-        (Invalid, {"type": "task"}, "a task is created by drawing it"),
-        (Forbidden, {"type": "processHouse", "attributes": {}}, "creating a processHouse needs the permission NewElement"),
+        (Invalid, {"type": "task"}, "elements of type task are created by drawing them"),
+        (Forbidden, {"type": "processHouse", "attributes": {}}, "creating an element of type processHouse requires the permission NewElement"),
     ],
 )  # fmt: skip
 def test_a_wrong_change_is_refused(problem: type[Problem], element: Any, text: str) -> None:

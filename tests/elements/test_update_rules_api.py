@@ -69,7 +69,7 @@ def test_an_unchanged_path_changes_nothing(desk: UpdateDesk) -> None:
 
 def test_moves_against_the_tree_are_refused(desk: UpdateDesk) -> None:
     invoice, inside = {"id": ID["invoice"]}, "{} is the element itself or below it; choose another parent"
-    under = "a subProcess cannot be placed below a {}; possible parents: mainProcess or subProcess"
+    under = "elements of type subProcess cannot be placed below elements of type {}; possible parents: mainProcess or subProcess"
     for parent, type in (("house", "processHouse"), ("anna", "user"), ("check-3", "task")):
         desk.refuse(422, [order(rootPath=[{"id": ID[parent]}])], at("rootPath", under.format(type)))
     desk.refuse(422, [order(rootPath=[{"id": UNKNOWN}])], at("rootPath[0]", f"there is no element {UNKNOWN}"))
@@ -85,22 +85,22 @@ def test_moves_against_the_tree_are_refused(desk: UpdateDesk) -> None:
     desk.refuse(422, [order(rootPath=[invoice])], at("rootPath", inside.format(ID["invoice"])))
     for path in ([], [invoice]):
         desk.refuse(422, [{"id": ID["check-3"], "rootPath": path}],
-                    at("rootPath", "a task has its place in a diagram and cannot be moved", "check-3"))  # fmt: skip
+                    at("rootPath", "elements of type task have their place in a diagram and cannot be moved", "check-3"))  # fmt: skip
     desk.refuse(409, [{"id": ID["ship"], "rootPath": []}],
                 at("", "rootPath cannot be changed in the state inEffect; create a new version", "ship"))  # fmt: skip
     desk.refuse(422, [{"id": ID["customer-view"], "rootPath": [{"id": ID["house"]}]}],
-                at("rootPath", "a view cannot be placed below a processHouse; possible parents: nothing", "customer-view"),
+                at("rootPath", "elements of type view cannot be placed below elements of type processHouse; possible parents: nothing", "customer-view"),
                 token=desk.architect)  # fmt: skip
 
 
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.ANALYZER, Role.APPROVER])
 def test_changing_needs_a_permission(desk: UpdateDesk, role: Role | None) -> None:
     token, status = (token_for(desk.storage, role), 403) if role else (None, 401)
-    desk.refuse(status, [{"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
+    desk.refuse(status, [{"id": ID["invoice"]}], "This requires the permission EditElement.", token=token)
     new: Body = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}}
-    desk.refuse(status, [new], "This needs the permission NewElement.", token=token)
-    desk.refuse(status, [new, {"id": ID["invoice"]}], "This needs the permission EditElement.", token=token)
-    desk.refuse(status, "{", "This needs the permission EditElement.", token=token)
+    desk.refuse(status, [new], "This requires the permission NewElement.", token=token)
+    desk.refuse(status, [new, {"id": ID["invoice"]}], "This requires the permission EditElement.", token=token)
+    desk.refuse(status, "{", "This requires the permission EditElement.", token=token)
 
 
 def test_posting_to_the_address_of_an_element_names_the_right_address(desk: UpdateDesk) -> None:
@@ -124,7 +124,7 @@ def test_only_authors_and_architects_change_elements_with_authors(desk: UpdateDe
     named = {"attributes": {"name": {"1033": "By another"}}}
     task, other = {"id": ID["check-3"], **named}, token_for(desk.storage, Role.EDITOR)
     assert desk.update({"id": ID["invoice"], **named}, token=other)[0]["attributes"]["name"] == {"1033": "By another"}
-    mine = "only its authors and architects can change it; this needs the permission EditElement"
+    mine = "only its authors and architects can change it; this requires the permission EditElement"
     desk.refuse(403, [order(**named), task], at("", mine), at("", mine, "check-3", 1), token=other)
     administrator = token_for(desk.storage, Role.ADMINISTRATOR)
     desk.update({"id": ID["ben"], "attributes": {"roleEditor": {"127": True}}}, facet="users", token=administrator)
@@ -133,7 +133,11 @@ def test_only_authors_and_architects_change_elements_with_authors(desk: UpdateDe
     desk.update(order(related={"secondaryAuthors": [{"id": ID["ben"]}]}))
     for token in (desk.anna, ben, desk.architect):
         assert len(desk.update(order(), task, token=token)) == 2
-    architectural = at("", "only architects can change a processHouse; this needs the permission EditElement", "house")
+    architectural = at(
+        "",
+        "only architects can change elements of type processHouse; this requires the permission EditElement",
+        "house",
+    )
     desk.refuse(403, [{"id": ID["house"], **named}], architectural)
     assert (
         desk.update({"id": ID["house"], **named}, token=desk.architect)[0]["attributes"]["name"]["1033"] == "By another"

@@ -80,7 +80,7 @@ def test_the_element_of_a_token_keeps_its_own_attributes(handbook: Storage, api:
     made = post(api, architect, {"elements": [{"type": "authToken"}]}, "automation")
     assert (made.status_code, made.json()["message"]) == (
         422,
-        "elements[0]: an authToken is created by issuing a token.",
+        "elements[0]: elements of type authToken are created by issuing a token.",
     )
     revoke_token(issued.token)
     address = f"{VIEWS.format('automation', 'detail')}/{issued.token.id}"

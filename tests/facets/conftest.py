@@ -10,7 +10,7 @@ from facets.blueprint.differences import Hazard
 from facets.extension import FacetsExtension, facets_extensions
 from storage.models import Storage
 from storage.models.roles import Role
-from tests.facets.office_forms import OLD, Office, stored
+from tests.facets.office_forms import OLD, ConfigurationOffice, stored
 from tests.facets.small_template import SMALL
 from tests.factories import StorageFactory
 
@@ -34,9 +34,9 @@ def twin(small: Storage, small_file: Path) -> Storage:
 
 
 @pytest.fixture
-def office(small: Storage, twin: Storage) -> Iterator[Office]:
+def office(small: Storage, twin: Storage) -> Iterator[ConfigurationOffice]:
     """The back office of the storage; the other storage must stay unchanged."""
-    yield Office(small, Role.ADMINISTRATOR)
+    yield ConfigurationOffice(small, Role.ADMINISTRATOR)
     assert stored(twin) == OLD
 
 

@@ -20,7 +20,7 @@ Values = dict[str, list[str]]
 OLD = read_template(SMALL)
 
 
-class _Form(HTMLParser):
+class _ConfigurationFormParser(HTMLParser):
     """Collects the fields of a form as a browser would post them, without buttons."""
 
     def __init__(self, form_id: str) -> None:
@@ -74,12 +74,12 @@ class _Form(HTMLParser):
 
 
 def form_of(page: str, form_id: str) -> Values:
-    parser = _Form(form_id)
+    parser = _ConfigurationFormParser(form_id)
     parser.feed(page)
     return {name: values for name, values in parser.values.items() if "__prefix__" not in name}
 
 
-class Office:
+class ConfigurationOffice:
     """The configuration pages of a storage for a user with these roles."""
 
     def __init__(self, storage: Storage, *roles: Role) -> None:

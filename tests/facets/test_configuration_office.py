@@ -17,16 +17,16 @@ from facets.template_format.reading import read_template
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.facets.office_forms import OLD, Office, added, address, changed, revision, row_number, stored
+from tests.facets.office_forms import OLD, ConfigurationOffice, added, address, changed, revision, row_number, stored
 from tests.facets.small_template import small_template
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 THINGS = "/acme/small/_api/rest/facets/things%2C%20%C3%A9tc./views"
 PEOPLE = "/acme/small/_api/rest/facets/people/views/all%20of%20it/config"
 TREE = f"{THINGS}/Tree/config"
 
 
-def test_the_api_answers_a_saved_name(small: Storage, office: Office, api: ApiClient) -> None:
+def test_the_api_answers_a_saved_name(small: Storage, office: ConfigurationOffice, api: ApiClient) -> None:
     before = api.get(PEOPLE).json()
     path = address(small, models.Property, type__key="person", key="age")
     form = office.form(path)
@@ -37,7 +37,7 @@ def test_the_api_answers_a_saved_name(small: Storage, office: Office, api: ApiCl
     assert api.get(PEOPLE).json() == expected
 
 
-def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: Office) -> None:
+def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: ConfigurationOffice) -> None:
     """Posting a form without changes does not change the revision."""
     before = revision(small)
     paths = [
@@ -61,7 +61,7 @@ def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: O
 
 
 def test_the_preview_writes_nothing_and_matches_the_later_answer(
-    small: Storage, office: Office, api: ApiClient
+    small: Storage, office: ConfigurationOffice, api: ApiClient
 ) -> None:
     path = address(small, models.ElementType, key="Thing")
     values = changed(office.form(path), descriptions__1033="A thing.", properties__0__display_names__1033="Title")
@@ -83,7 +83,7 @@ def test_the_preview_writes_nothing_and_matches_the_later_answer(
         assert api.get(f"/acme/small/_api/{place}").json() == body
 
 
-def test_the_preview_of_a_facet_has_its_lists(small: Storage, office: Office, api: ApiClient) -> None:
+def test_the_preview_of_a_facet_has_its_lists(small: Storage, office: ConfigurationOffice, api: ApiClient) -> None:
     path = address(small, models.Facet, name="people")
     preview = office.save(path, changed(office.form(path), display_names__1031="Leute"), "_preview").json()
     office.save(path, changed(office.form(path), display_names__1031="Leute"))
@@ -92,7 +92,7 @@ def test_the_preview_of_a_facet_has_its_lists(small: Storage, office: Office, ap
         assert response.json() == each["body"]
 
 
-def test_the_preview_without_a_script(small: Storage, office: Office) -> None:
+def test_the_preview_without_a_script(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ElementType, key="box")
     response = office.save(path, changed(office.form(path), color="#ffffff"), "_check")
     page = response.content.decode()
@@ -102,7 +102,7 @@ def test_the_preview_without_a_script(small: Storage, office: Office) -> None:
     assert stored(small) == OLD
 
 
-def test_unused_entries_can_be_renamed_and_keep_their_rows(small: Storage, office: Office) -> None:
+def test_unused_entries_can_be_renamed_and_keep_their_rows(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ElementType, key="box")
     assert office.save(path, changed(office.form(path), key="crate")).status_code == 302
     assert address(small, models.ElementType, key="crate") == path
@@ -112,7 +112,7 @@ def test_unused_entries_can_be_renamed_and_keep_their_rows(small: Storage, offic
     assert stored(small) == read_template(document)
 
 
-def test_names_can_be_swapped(small: Storage, office: Office) -> None:
+def test_names_can_be_swapped(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ReleaseCycle, key="quick")
     response = office.save(path, changed(office.form(path), states__1__key="gone", states__2__key="out"))
     assert response.status_code == 302
@@ -130,7 +130,7 @@ def test_names_can_be_swapped(small: Storage, office: Office) -> None:
     assert address(small, models.Property, type__key="person", key="friends") == path
 
 
-def test_properties_can_be_ordered(small: Storage, office: Office, api: ApiClient) -> None:
+def test_properties_can_be_ordered(small: Storage, office: ConfigurationOffice, api: ApiClient) -> None:
     path = address(small, models.ElementType, key="person")
     values = changed(
         office.form(path), properties__0__position="2", properties__1__position="0", properties__2__position="1"
@@ -139,7 +139,7 @@ def test_properties_can_be_ordered(small: Storage, office: Office, api: ApiClien
     assert [each["key"] for each in api.get(PEOPLE).json()["values"][0]["properties"]] == ["age", "friends", "name"]
 
 
-def test_a_filtered_list_can_be_ordered(small: Storage, office: Office, api: ApiClient) -> None:
+def test_a_filtered_list_can_be_ordered(small: Storage, office: ConfigurationOffice, api: ApiClient) -> None:
     with tenant_scope(small):
         ids = {row.key: str(row.pk) for row in models.ElementType.objects.all()}
     # The list filtered by a facet shows Thing, box and dot, but not person.
@@ -163,7 +163,9 @@ def test_a_filtered_list_can_be_ordered(small: Storage, office: Office, api: Api
     assert names == ["people", "things, étc."]
 
 
-def test_creating_a_facet_with_a_view_a_type_and_attributes(small: Storage, office: Office, api: ApiClient) -> None:
+def test_creating_a_facet_with_a_view_a_type_and_attributes(
+    small: Storage, office: ConfigurationOffice, api: ApiClient
+) -> None:
     form = changed(office.form("facet/add/"), name="machines", type_name="Machines", display_names__1033="Machines")
     form = added(form, "views", name="list", key="List", display_names__1033="List")
     assert office.save("facet/add/", form).status_code == 302
@@ -212,7 +214,7 @@ def test_creating_a_facet_with_a_view_a_type_and_attributes(small: Storage, offi
     assert [each.key for each in stored(small).types] == ["Thing", "box", "dot", "person", "press"]
 
 
-def test_adding_a_state_and_a_transition_to_it_in_one_form(small: Storage, office: Office) -> None:
+def test_adding_a_state_and_a_transition_to_it_in_one_form(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ReleaseCycle, key="quick")
     form = office.form(path)
     form = added(form, "states", key="proof", display_names__1033="Proof", category="review")
@@ -239,7 +241,9 @@ def test_adding_a_state_and_a_transition_to_it_in_one_form(small: Storage, offic
     ]
 
 
-def test_properties_and_layouts_of_a_type_in_a_view(small: Storage, office: Office, api: ApiClient) -> None:
+def test_properties_and_layouts_of_a_type_in_a_view(
+    small: Storage, office: ConfigurationOffice, api: ApiClient
+) -> None:
     path = address(small, models.FacetView, name="Tree")
     form = office.form(path)
     thing = row_number(form, "types", "shown", form["types-1-shown"][0])
@@ -261,7 +265,7 @@ def test_properties_and_layouts_of_a_type_in_a_view(small: Storage, office: Offi
     ]  # fmt: skip
 
 
-def test_properties_of_the_same_definition_can_be_changed_together(small: Storage, office: Office) -> None:
+def test_properties_of_the_same_definition_can_be_changed_together(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.Property, type__key="Thing", key="name")
     assert "3 other types have a property with the same definition: box, dot, person." in office.page(f"facets/{path}")
     form = changed(office.form(path), display_names__1031="Bezeichnung")
@@ -279,7 +283,7 @@ def test_properties_of_the_same_definition_can_be_changed_together(small: Storag
     assert stored(small) == read_template(small_template(**{"properties.name.displayNames": german}))
 
 
-def test_a_selection_with_its_values_is_copied_together(small: Storage, office: Office) -> None:
+def test_a_selection_with_its_values_is_copied_together(small: Storage, office: ConfigurationOffice) -> None:
     document = small_template()
     document["types"]["box"]["properties"].append("größe")
     change_configuration(small, read_template(document))
@@ -292,7 +296,9 @@ def test_a_selection_with_its_values_is_copied_together(small: Storage, office: 
     assert stored(small) == read_template(document)
 
 
-def test_an_attribute_that_becomes_a_related_context_loses_its_values(small: Storage, office: Office) -> None:
+def test_an_attribute_that_becomes_a_related_context_loses_its_values(
+    small: Storage, office: ConfigurationOffice
+) -> None:
     path = address(small, models.Property, type__key="Thing", key="größe")
     with tenant_scope(small):
         people = str(models.Facet.objects.get(name="people").pk)
@@ -307,7 +313,9 @@ def test_an_attribute_that_becomes_a_related_context_loses_its_values(small: Sto
     assert (found.related.facet, found.related.types, found.related.max_occurrence) == ("people", ("person",), 3)
 
 
-def test_mandatory_cultures_are_marked_and_texts_of_other_cultures_survive(small: Storage, office: Office) -> None:
+def test_mandatory_cultures_are_marked_and_texts_of_other_cultures_survive(
+    small: Storage, office: ConfigurationOffice
+) -> None:
     french = {"1031": "Ding", "1033": "Thing", "1036": "Chose"}
     change_configuration(small, read_template(small_template(**{"types.Thing.displayNames": french})))
     path = address(small, models.ElementType, key="Thing")
@@ -321,14 +329,14 @@ def test_mandatory_cultures_are_marked_and_texts_of_other_cultures_survive(small
     assert names == {"1031": "Gegenstand", "1033": "Thing", "1036": "Chose"}
 
 
-def test_names_show_in_the_language_of_the_page(small: Storage, office: Office) -> None:
+def test_names_show_in_the_language_of_the_page(small: Storage, office: ConfigurationOffice) -> None:
     """Types without a German name are shown in the default culture."""
     german = office.client.get(f"{office.base}facets/elementtype/", headers={"Accept-Language": "de"}).content.decode()
     english = office.page("facets/elementtype/")
     assert (">Ding<" in german, ">Thing<" in english, ">Box<" in german) == (True, True, True)
 
 
-def test_lists_are_searched_by_keys_and_names(small: Storage, office: Office) -> None:
+def test_lists_are_searched_by_keys_and_names(small: Storage, office: ConfigurationOffice) -> None:
     def found(path: str) -> list[str]:
         page = office.page(f"facets/{path}")
         return re.findall(r'/change/[^"]*" class="text-font-important-light', page)

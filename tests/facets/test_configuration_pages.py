@@ -19,7 +19,7 @@ from facets.template_format.reading import read_template
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
-from tests.facets.office_forms import Office, changed
+from tests.facets.office_forms import ConfigurationOffice, changed
 from tests.facets.small_template import SMALL, small_template
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +27,13 @@ OLD = read_template(SMALL)
 
 
 @pytest.fixture
-def office(small: Storage, small_file: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
+def office(small: Storage, small_file: Path, monkeypatch: pytest.MonkeyPatch) -> ConfigurationOffice:
     """The back office of a storage whose template is installed."""
     monkeypatch.setattr("storage.provisioning.templates.TEMPLATE_DIR", small_file.parent)
-    return Office(small, Role.ADMINISTRATOR)
+    return ConfigurationOffice(small, Role.ADMINISTRATOR)
 
 
-def test_the_export_equals_the_output_of_the_command(small: Storage, office: Office) -> None:
+def test_the_export_equals_the_output_of_the_command(small: Storage, office: ConfigurationOffice) -> None:
     printed = StringIO()
     call_command("export_template", "acme", "small", stdout=printed)
     response = office.get("configuration/export/")
@@ -42,11 +42,11 @@ def test_the_export_equals_the_output_of_the_command(small: Storage, office: Off
     assert read_template(json.loads(response.content)) == OLD
 
 
-def test_a_storage_that_matches_its_template(office: Office) -> None:
+def test_a_storage_that_matches_its_template(office: ConfigurationOffice) -> None:
     assert "The configuration of the storage equals its template." in office.page("configuration/compare/")
 
 
-def test_differences_from_the_template(small: Storage, office: Office) -> None:
+def test_differences_from_the_template(small: Storage, office: ConfigurationOffice) -> None:
     document = small_template(
         **{
             "types.box.displayNames": {"1031": "Kiste", "1033": "Box"},
@@ -69,7 +69,7 @@ def test_differences_from_the_template(small: Storage, office: Office) -> None:
     assert "only in this storage" in page
 
 
-def test_restoring_one_entry_from_the_template(small: Storage, office: Office) -> None:
+def test_restoring_one_entry_from_the_template(small: Storage, office: ConfigurationOffice) -> None:
     document = small_template(**{"types.box.color": "#FFFFFF", "types.dot.color": "#FFFFFF"})
     change_configuration(small, read_template(document))
     path = "configuration/compare/take/?section=types&name=box"
@@ -81,7 +81,7 @@ def test_restoring_one_entry_from_the_template(small: Storage, office: Office) -
     assert office.get("configuration/compare/take/?section=secrets&name=box").status_code == 404
 
 
-def test_restoring_an_entry_that_breaks_a_rule_is_refused(small: Storage, office: Office) -> None:
+def test_restoring_an_entry_that_breaks_a_rule_is_refused(small: Storage, office: ConfigurationOffice) -> None:
     """The type of the template has a parent that the storage no longer has."""
     document = small_template(**{"types.Thing.parents": None, "types.box": None})
     document["facets"]["things, étc."]["views"]["Tree"].update(types=["Thing"], rootTypes=["Thing"])
@@ -94,20 +94,20 @@ def test_restoring_an_entry_that_breaks_a_rule_is_refused(small: Storage, office
         assert read_blueprint() == read_template(document)
 
 
-def test_a_missing_template_is_reported(small_file: Path, office: Office) -> None:
+def test_a_missing_template_is_reported(small_file: Path, office: ConfigurationOffice) -> None:
     small_file.rename(small_file.with_name("other.json"))
     page = office.page("configuration/compare/")
     assert "The template cannot be read, so a comparison is not possible." in page
     assert "This installation has no template &#x27;small&#x27;. Its templates are: other." in page
 
 
-def counted(office: Office, path: str) -> int:
+def counted(office: ConfigurationOffice, path: str) -> int:
     with CaptureQueriesContext(connection) as queries:
         assert office.get(path).status_code == 200
     return len(queries)
 
 
-def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage, office: Office) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage, office: ConfigurationOffice) -> None:
     with tenant_scope(small):
         person = models.ElementType.objects.get(key="person").pk
         cycle = models.ReleaseCycle.objects.get(key="quick").pk
@@ -139,7 +139,7 @@ def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage,
     assert {path: counted(office, path) for path in paths} == before
 
 
-def test_saving_many_properties_needs_no_statement_per_property(small: Storage, office: Office) -> None:
+def test_saving_many_properties_needs_no_statement_per_property(small: Storage, office: ConfigurationOffice) -> None:
     with tenant_scope(small):
         path = f"elementtype/{models.ElementType.objects.get(key='person').pk}/change/"
 

@@ -14,7 +14,7 @@ from repository_site.core.problems import Busy
 from storage.models import Storage
 from storage.models.roles import Role
 from storage.tenancy.scope import tenant_scope
-from tests.facets.office_forms import OLD, Office, address, changed, form_of, revision, row_number, stored
+from tests.facets.office_forms import OLD, ConfigurationOffice, address, changed, form_of, revision, row_number, stored
 from tests.facets.small_template import small_template
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -47,7 +47,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
     ],
 )
 def test_a_broken_rule_is_shown_at_its_field_and_nothing_is_written(
-    small: Storage, office: Office, model: Any, wanted: dict[str, str], new: dict[str, Any], problem: str | None
+    small: Storage,
+    office: ConfigurationOffice,
+    model: Any,
+    wanted: dict[str, str],
+    new: dict[str, Any],
+    problem: str | None,
 ) -> None:
     path = address(small, model, **wanted)
     before = revision(small)
@@ -62,7 +67,9 @@ def test_a_broken_rule_is_shown_at_its_field_and_nothing_is_written(
     assert 'value="Typed"' in page
 
 
-def test_orphaning_content_is_refused_and_the_input_is_kept(small: Storage, office: Office, in_use: None) -> None:
+def test_orphaning_content_is_refused_and_the_input_is_kept(
+    small: Storage, office: ConfigurationOffice, in_use: None
+) -> None:
     path = address(small, models.Property, type__key="Thing", key="größe")
     values = office.form(path)
     gone = row_number(values, "selectable_values", "key", "s")
@@ -110,7 +117,7 @@ def test_orphaning_content_is_refused_and_the_input_is_kept(small: Storage, offi
     ],
 )
 def test_renaming_entries_in_use_is_refused(
-    small: Storage, office: Office, in_use: None, model: Any, wanted: Any, new: Any, refusal: str
+    small: Storage, office: ConfigurationOffice, in_use: None, model: Any, wanted: Any, new: Any, refusal: str
 ) -> None:
     """Rules that name the old state are reported first."""
     path = address(small, model, **wanted)
@@ -122,7 +129,7 @@ def test_renaming_entries_in_use_is_refused(
     assert stored(small) == before
 
 
-def test_a_state_cannot_be_removed_while_a_transition_needs_it(small: Storage, office: Office) -> None:
+def test_a_state_cannot_be_removed_while_a_transition_needs_it(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ReleaseCycle, key="slow")
     form = changed(office.form(path), takes_effect="", states__3__DELETE="on")
     page = office.save(path, form).content.decode()
@@ -133,13 +140,13 @@ def test_a_state_cannot_be_removed_while_a_transition_needs_it(small: Storage, o
     assert [each.key for each in cycle.transitions] == ["Check", "Publish"]
 
 
-def test_a_tree_needs_a_root(small: Storage, office: Office) -> None:
+def test_a_tree_needs_a_root(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.FacetView, name="Tree")
     page = office.save(path, changed(office.form(path), types__0__is_root=None)).content.decode()
     assert "A hierarchical view needs at least one root type" in page
 
 
-def test_someone_else_has_changed_the_entry(small: Storage, office: Office) -> None:
+def test_someone_else_has_changed_the_entry(small: Storage, office: ConfigurationOffice) -> None:
     """The input is kept, and the page shows what saving again would change."""
     path = address(small, models.ElementType, key="box")
     mine, theirs = office.form(path), office.form(path)
@@ -156,7 +163,7 @@ def test_someone_else_has_changed_the_entry(small: Storage, office: Office) -> N
     assert stored(small) == read_template(small_template(**{"types.box.color": "#FFFFFF"}))
 
 
-def test_someone_else_has_removed_a_row(small: Storage, office: Office) -> None:
+def test_someone_else_has_removed_a_row(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ElementType, key="person")
     form = changed(office.form(path), color="#FFFFFF")
     document = small_template(**{"types.person.properties.2": None})
@@ -167,8 +174,8 @@ def test_someone_else_has_removed_a_row(small: Storage, office: Office) -> None:
 
 
 @pytest.mark.parametrize("role", [Role.ANALYZER, Role.ARCHITECT])
-def test_other_roles_have_read_only_access(small: Storage, office: Office, role: Role) -> None:
-    other = Office(small, role)
+def test_other_roles_have_read_only_access(small: Storage, office: ConfigurationOffice, role: Role) -> None:
+    other = ConfigurationOffice(small, role)
     path = address(small, models.ElementType, key="box")
     page = other.page(f"facets/{path}")
     assert "Only administrators of the storage can change the configuration." in page
@@ -188,7 +195,7 @@ def test_other_roles_have_read_only_access(small: Storage, office: Office, role:
     assert stored(small) == OLD
 
 
-def test_rows_of_another_storage_do_not_exist(small: Storage, twin: Storage, office: Office) -> None:
+def test_rows_of_another_storage_do_not_exist(small: Storage, twin: Storage, office: ConfigurationOffice) -> None:
     with tenant_scope(twin):
         made = models.Layout.objects.create(key="secret", display_names={"1033": "Secret"}, position=9)
     for page in ("change", "delete"):
@@ -204,7 +211,7 @@ def test_rows_of_another_storage_do_not_exist(small: Storage, twin: Storage, off
         models.Layout.objects.filter(pk=made.pk).delete()
 
 
-def test_deleting_lists_the_parts_that_are_removed_too(small: Storage, office: Office) -> None:
+def test_deleting_lists_the_parts_that_are_removed_too(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ElementType, "delete", key="dot")
     page = office.page(f"facets/{path}")
     assert "Delete “dot”?" in page
@@ -232,7 +239,7 @@ def test_deleting_lists_the_parts_that_are_removed_too(small: Storage, office: O
     ],
 )
 def test_obstacles_to_deleting(
-    small: Storage, office: Office, in_use: None, model: Any, wanted: Any, reason: str
+    small: Storage, office: ConfigurationOffice, in_use: None, model: Any, wanted: Any, reason: str
 ) -> None:
     path = address(small, model, "delete", **wanted)
     assert reason in office.page(f"facets/{path}")
@@ -241,7 +248,7 @@ def test_obstacles_to_deleting(
     assert stored(small) == OLD
 
 
-def test_whole_parts_can_be_deleted(small: Storage, office: Office) -> None:
+def test_whole_parts_can_be_deleted(small: Storage, office: ConfigurationOffice) -> None:
     for model, wanted in (
         (models.ValidationRule, {"key": "held"}),
         (models.Property, {"key": "holder"}),
@@ -262,7 +269,9 @@ def test_whole_parts_can_be_deleted(small: Storage, office: Office) -> None:
     assert stored(small) == read_template(document)
 
 
-def test_a_busy_storage_keeps_the_input(small: Storage, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_storage_keeps_the_input(
+    small: Storage, office: ConfigurationOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def busy(*args: Any) -> None:
         raise Busy("The storage is being written to. Try again in a moment.", retry_after=5)
 
@@ -274,7 +283,7 @@ def test_a_busy_storage_keeps_the_input(small: Storage, office: Office, monkeypa
     assert 'value="Typed"' in page
 
 
-def test_a_manipulated_form_is_not_a_server_error(small: Storage, office: Office) -> None:
+def test_a_manipulated_form_is_not_a_server_error(small: Storage, office: ConfigurationOffice) -> None:
     path = address(small, models.ElementType, key="box")
     form = office.form(path)
     for values in (

@@ -14,7 +14,7 @@ from repository_site.core.environment import PROJECT_DIR
 DATA = Path(__file__).with_name("matrix.json")
 PAGE = PROJECT_DIR / "docs/reference/permissions.md"
 CALLERS: Mapping[str, str] = {
-    "nobody": "an anonymous caller without a token; the storage does not allow anonymous access",
+    "anonymous": "a caller without a token; the storage does not allow anonymous access",
     "stranger": "an administrator of another storage, with a token of that storage",
     "viewer": "",
     "analyzer": "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +90,14 @@ def subjects() -> dict[str, Subject]:
 
 
 def status(client: Client, request: Request, subject: Subject) -> int:
-    """Send a request, roll back its changes, and return the status."""
-    with transaction.atomic():
+    """Send a request, roll back what it has written, and return the status."""
+    is_read = request.method == "GET"
+    with nullcontext() if is_read else transaction.atomic():
         path, content = f"/acme/house/_api/{request.path(subject)}", request.content(subject)
         answer = client.generic(request.method, path, content, content_type="application/json")
         b"".join(answer.streaming_content) if answer.streaming else None  # type: ignore[attr-defined]
-        transaction.set_rollback(True)
+        if not is_read:
+            transaction.set_rollback(True)
     return int(answer.status_code)
 
 
@@ -147,7 +150,7 @@ def cells() -> Iterator[tuple[str, str, str, int]]:
 
 
 def test_unauthenticated_callers_get_401() -> None:
-    assert {code for _, _, caller, code in cells() if caller in ("nobody", "stranger")} == {401}
+    assert {code for _, _, caller, code in cells() if caller in ("anonymous", "stranger")} == {401}
 
 
 def test_elements_of_another_storage_look_unknown() -> None:

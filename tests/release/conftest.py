@@ -1,10 +1,8 @@
-"""The storage of the release tests, created once per module; changes of a test are rolled back."""
+"""The storage of the release tests; changes of a test are rolled back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,20 +14,15 @@ from tests.release.house import HouseClient, MakeClient, write_lines
 from tests.release.stored_contents import contents, first_contents
 
 
-@contextmanager
-def filled_house(fill: StorageMaker, folder: Path) -> Iterator[Storage]:
-    """Create acme/house (see `house.py`), and rival/house with the same ids and other names to detect leaks."""
-    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
-    with (
-        fill(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
-        fill(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
-    ):
-        yield storage
-
-
 @pytest.fixture(scope="module")
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    with filled_house(filled_storage, tmp_path_factory.mktemp("house")) as storage:
+    """acme/house (see `house.py`), and rival/house with the same ids and other names to detect leaks."""
+    folder = tmp_path_factory.mktemp("house")
+    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
+    with (
+        filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
+        filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
+    ):
         yield storage
 
 

@@ -52,7 +52,7 @@ class ModelClock:
 
 
 @dataclass
-class Drawn:
+class ModelDiagramElement:
     """An element that lives in a diagram."""
 
     id: str
@@ -74,7 +74,7 @@ class ModelVersion:
     maturity: str | None = None
     valid_from: datetime | None = None
     valid_until: datetime = NO_END
-    diagram: list[Drawn] = field(default_factory=list)
+    diagram: list[ModelDiagramElement] = field(default_factory=list)
     changes: int = 0
 
     @property
@@ -135,7 +135,7 @@ class ModelStorage:
         self.tasks: dict[str, ModelTask] = {}
 
     def initial(self, version: str, parts: str, state: str, number: tuple[int, int]) -> ModelVersion:
-        drawn = [Drawn(id, id, "") for id in (ID[f"{parts}-{part}"] for part in ("start", "task", "end"))]
+        drawn = [ModelDiagramElement(id, id, "") for id in (ID[f"{parts}-{part}"] for part in ("start", "task", "end"))]
         found = ModelVersion(ID[version], state, number, ID["anna"], "Old", "Because.", ID["ben"], diagram=drawn)
         if state == "expired":
             found.valid_until = datetime(2026, 2, 1, tzinfo=ZONE)

@@ -30,8 +30,8 @@ from tests.release.release_model import (
     ROLES,
     TRANSITIONS,
     ZONE,
-    Drawn,
     ModelClock,
+    ModelDiagramElement,
     ModelStorage,
     ModelTask,
     ModelVersion,
@@ -194,7 +194,7 @@ class ReleaseSteps(RuleBasedStateMachine):
             return
         shown = world.call("GET", f"{ELEMENTS}/{key.version}/content")[1]["elements"][-1]
         assert shown["properties"]["shapeId"] == answer["values"][0]["id"]
-        version.diagram.append(Drawn(shown["id"], shown["id"], "drawn"))
+        version.diagram.append(ModelDiagramElement(shown["id"], shown["id"], "drawn"))
         version.changes += 1
         self.check(world, key.element, by)
 
@@ -309,7 +309,8 @@ class ReleaseSteps(RuleBasedStateMachine):
         assert [each["creationId"] for each in content] == [each.creation for each in source.diagram]
         assert not {each["id"] for each in content} & {each.id for each in source.diagram}
         diagram = [
-            Drawn(each["id"], known.creation, known.name) for each, known in zip(content, source.diagram, strict=True)
+            ModelDiagramElement(each["id"], known.creation, known.name)
+            for each, known in zip(content, source.diagram, strict=True)
         ]
         return replace(
             source, id=id, state="inProcess", author=world.people[by], reason=None, valid_from=None,

@@ -146,7 +146,7 @@ class Story(DraftStory):
         text = f"subProcess {self.second} has an open task Approve expiry; decide or withdraw it first."
         assert self.anna.refused(path) == (409, refusal(text))
         accept = f"rest/tasks/{task['id']}/accept"
-        text = f"Accepting a task of subProcess {self.second} needs the permission ApproveElement."
+        text = f"Accepting a task of subProcess {self.second} requires the permission ApproveElement."
         assert self.anna.refused(accept) == (403, refusal(text, "unauthorized", "volatile"))
         text = "The task is assigned to another approver; only that approver or an administrator can decide it."
         assert self.people["dora"].refused(accept) == (403, refusal(text, "unauthorized", "volatile"))

@@ -75,7 +75,7 @@ class DraftStory(Witness):
         """Release the draft: an editor is refused, an approver is warned and ignores the warnings."""
         before, content = self.read(self.first), self.anna.elements(part(self.first, "content"))
         path = f"{self.prefix}/{self.element}/transitions/InProcessToReleased"
-        text = f"InProcessToReleased of subProcess {self.first} needs the permission ApproveElement."
+        text = f"InProcessToReleased of subProcess {self.first} requires the permission ApproveElement."
         assert self.anna.refused(path) == (403, refusal(text, "unauthorized", "volatile"))
         warnings = [
             f"subProcess {self.first}: no owner is set (owner).",
@@ -131,7 +131,7 @@ class DraftStory(Witness):
         before = self.read(self.first)
         self.pages_before = self.pages(self.first)
         old = self.anna.elements(part(self.first, "content"))
-        text = f"A new version of subProcess {self.first} needs the permission EditElement."
+        text = f"A new version of subProcess {self.first} requires the permission EditElement."
         path = f"{self.prefix}/{self.element}/createversion"
         assert self.ben.refused(path) == (403, refusal(text, "unauthorized", "volatile"))
         new = self.anna.post(path, request="version")

@@ -27,7 +27,7 @@ from tests.release.house import ID, write_lines
 from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
 from tests.release.story import Story
 from tests.release.story import tell as tell_story
-from tests.release.witness import Person, Reply
+from tests.release.witness import Reply, WireCaller
 from tests.scale import IS_FULL, only_at_full_scale
 from tests.server_process import DataFolders, Server, free_port
 
@@ -73,7 +73,7 @@ def test_the_life_of_a_sub_process(house: ServedHouse) -> None:
         response = connection.getresponse()
         return Reply.of(response.status, response.read(), response.getheader("ETag"))
 
-    people = {name: Person(send, *token) for name, token in house.tokens.items()}
+    people = {name: WireCaller(send, *token) for name, token in house.tokens.items()}
     people["rival"].storage = "rival/house"
     base = f"http://127.0.0.1:{house.server.port}{API}"
     try:

@@ -88,9 +88,18 @@ class TestOneStorage:
         ("words", "text"),
         [
             (["acme"], "Give both collection and storage, or neither: manage.py run_lifecycle acme handbook"),
-            (["acme", "nowhere"], "There is no storage acme/nowhere. List storages: manage.py list_storages"),
-            (["nowhere", "house"], "There is no storage nowhere/house. List storages: manage.py list_storages"),
-            (["acme", "House"], "There is no storage acme/House. List storages: manage.py list_storages"),
+            (
+                ["acme", "nowhere"],
+                "There is no storage acme/nowhere; similar: acme/house. List storages: manage.py list_storages",
+            ),
+            (
+                ["nowhere", "house"],
+                "There is no storage nowhere/house; similar: acme/house. List storages: manage.py list_storages",
+            ),
+            (
+                ["acme", "House"],
+                "There is no storage acme/House; similar: acme/house, rival/house. List storages: manage.py list_storages",
+            ),
         ],
     )
     def test_wrong_arguments(self, house: Storage, words: list[str], text: str) -> None:

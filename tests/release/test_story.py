@@ -20,7 +20,7 @@ from tests.factories import storage_context
 from tests.release.house import ID, PEOPLE
 from tests.release.log_check import check_lifecycles
 from tests.release.story import Story, tell
-from tests.release.witness import Person, Reply, Send
+from tests.release.witness import Reply, Send, WireCaller
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -40,10 +40,10 @@ def test_the_life_of_a_sub_process(house: Storage, api: ApiClient, monkeypatch: 
     monkeypatch.setattr(timezone, "now", lambda: evening + timedelta(milliseconds=next(moments)))
     rival = Storage.objects.get(collection__key="rival", key="house")
 
-    def person(client: Client, storage: Storage, *roles: Role, name: str | None = None) -> Person:
+    def person(client: Client, storage: Storage, *roles: Role, name: str | None = None) -> WireCaller:
         issued = issue_token(storage_context(storage), "story", roles, user_id=UUID(ID[name]) if name else None)
         key = f"{storage.collection.key}/{storage.key}"
-        return Person(send_by(client), issued.value, f"token:{issued.token.id}", key)
+        return WireCaller(send_by(client), issued.value, f"token:{issued.token.id}", key)
 
     people = {name: person(api, house, *roles, name=name) for name, roles in PEOPLE.items() if name != "eve"}
     # These callers only read, and their responses are compared as bytes, without validation.

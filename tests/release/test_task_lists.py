@@ -277,7 +277,14 @@ class TestFilters:
         ben = desk(user="ben")
         for name, given in values.items():
             query = "&".join(f"{name}={quote(each)}" for each in given)
-            self.refuse(ben.get(f"rest/tasks?{query}"), [f"{name}: is given more than once."])
+            self.refuse(ben.get(f"rest/tasks?{query}"), [f"{name} is given more than once; send it once."])
+
+    def test_upper_and_lower_case_of_parameters_matter(self, desk: MakeClient) -> None:
+        case = "upper and lower case matter in names; write"
+        self.refuse(
+            desk(user="ben").get("rest/tasks?State=open&PAGESIZE=2"),
+            [f"State: {case} state.", "PAGESIZE: the $ is missing; write $pageSize."],
+        )
 
     def test_ids_must_be_guids(self, desk: MakeClient) -> None:
         ben, plain = desk(user="ben"), ID["released"]

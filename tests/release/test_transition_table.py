@@ -15,7 +15,7 @@ from django.utils import timezone
 from elements.models import ElementVersion
 from elements.reading.rows import read_versions
 from elements.writing.history import Author
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.configuration import configuration_of
 from release.lifecycle.transitions import TransitionRequest, apply_transition
 from release.models import Task
@@ -87,7 +87,7 @@ def refusal(who: RoleRow, state: str, key: str) -> tuple[int, str] | None:
         return 404, f"There is no transition {key!r} in the release cycle standard; it has {', '.join(BY_KEY)}."
     row = BY_KEY[key]
     if not set(row.needs) & set(who.may):
-        return 403, f"{key} of {label} needs the permission {' or '.join(row.needs)}."
+        return 403, f"{key} of {label} requires the permission {' or '.join(row.needs)}."
     if row.source != state:
         *others, last = [row.key for row in accepted(who.may, state)] or [""]
         now = f"Available transitions: {', '.join(others)} and {last}" if others else f"Available transitions: {last}"
@@ -299,7 +299,7 @@ def test_an_editor_who_is_not_the_author_can_apply_nothing(desk: MakeClient, hou
         assert other.offered(state) == []
     for row in TABLE:
         response = other.apply(row.source, row.key)
-        message = f"{row.key} of subProcess {ID[f'{row.source}-1']} needs the permission {' or '.join(row.needs)}."
+        message = f"{row.key} of subProcess {ID[f'{row.source}-1']} requires the permission {' or '.join(row.needs)}."
         assert (response.status_code, response.json()) == (403, error_body(403, message))
     assert other.apply("inProcess", UNKNOWN).status_code == 404
     assert fingerprints(house) == stored
@@ -311,7 +311,7 @@ def test_two_roles_together_allow_what_either_does(desk: MakeClient) -> None:
     for state in STATES:
         assert other.offered(state) == [row.key for row in accepted((APPROVE,), state)]
     response = other.apply("inReview", "InReviewToReadyForQA")
-    message = f"InReviewToReadyForQA of subProcess {ID['inReview-1']} needs the permission EditElement."
+    message = f"InReviewToReadyForQA of subProcess {ID['inReview-1']} requires the permission EditElement."
     assert (response.status_code, response.json()) == (403, error_body(403, message))
     assert other.applied("inReview", "InReviewToInProcess")["state"] == "inProcess"
 
@@ -326,7 +326,7 @@ def test_secondary_authors_are_authors(desk: MakeClient) -> None:
 
     assert has(author=[user("ben")]) == []
     response = anna.apply("inProcess", "InProcessToInReview")
-    message = f"InProcessToInReview of subProcess {ID['inProcess-1']} needs the permission EditElement."
+    message = f"InProcessToInReview of subProcess {ID['inProcess-1']} requires the permission EditElement."
     assert (response.status_code, response.json()) == (403, error_body(403, message))
     assert has(secondaryAuthors=[user("dora"), user("anna")]) == editing
     with undone():

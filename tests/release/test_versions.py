@@ -216,7 +216,7 @@ def test_only_the_published_and_the_newest_expired_version_can_be_copied(desk: M
 
 def test_elements_without_versions(desk: MakeClient) -> None:
     found = desk(user="cora").post(f"release/{ID['anna']}/createversion")
-    assert error(found) == (409, "error", "dialog", ["A user has no versions."])
+    assert error(found) == (409, "error", "dialog", ["Elements of type user have no versions."])
 
 
 def test_missing_permission_is_reported_first(desk: MakeClient, house: Storage) -> None:
@@ -230,7 +230,7 @@ def test_missing_permission_is_reported_first(desk: MakeClient, house: Storage) 
         ("inReview-1", f"subProcess {ID['inReview-1']}"),
         ("anna", f"user {ID['anna']}"),
     ):
-        text = f"A new version of {label} needs the permission EditElement."
+        text = f"A new version of {label} requires the permission EditElement."
         caller = desk(user="vera") if named == "anna" else other
         assert error(caller.post(f"release/{ID[named]}/createversion")) == (403, "unauthorized", "volatile", [text])
     with tenant_scope(house):
@@ -254,7 +254,7 @@ def test_permissions(desk: MakeClient, roles: tuple[Role, ...], name: str | None
     found = caller.post(f"release/{ID['order']}/createversion")
     assert found.status_code == status
     if status == 403:
-        text = f"A new version of subProcess {ID['order-2']} needs the permission EditElement."
+        text = f"A new version of subProcess {ID['order-2']} requires the permission EditElement."
         assert error(found) == (403, "unauthorized", "volatile", [text])
     else:
         versions = caller.get(f"rest/facets/processes/views/detail/elements/{ID['order']}/versions").json()

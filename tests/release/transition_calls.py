@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from elements.models import Element, ElementVersion
 from elements.writing.history import Author
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from facets.configuration import configuration_of
 from release.models import LifecycleEntry
 from storage.access.tokens import recognise_token

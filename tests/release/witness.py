@@ -40,7 +40,7 @@ Send = Callable[[str, str, bytes, dict[str, str]], Reply]
 
 
 @dataclass
-class Person:
+class WireCaller:
     """A caller, and its name in the log."""
 
     send: Send
@@ -113,7 +113,7 @@ def day(stamp: str) -> str:
 
 @dataclass
 class Witness:
-    people: dict[str, Person]
+    people: dict[str, WireCaller]
     """The people of the house, the readers `analyzer` and `viewer`, and `rival`, a reader of another storage."""
     base: str
     """Prefix of addresses in responses."""

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from repository_site.api_document.document import openapi_document
-from repository_site.api_document.pages import POLICY
+from repository_site.api_document.document_page import POLICY
 from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
 from storage.models.roles import Role
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-class Page(HTMLParser):
+class DocumentPage(HTMLParser):
     """Ids, links and loaded files of a page."""
 
     def __init__(self, text: str) -> None:
@@ -50,7 +50,7 @@ def test_the_page_of_a_storage(api: ApiClient, open_storage: Storage) -> None:
     assert "unsafe" not in POLICY
     assert response["Vary"] == "Accept-Language, Cookie, Accept-Encoding"
     text = response.content.decode()
-    page = Page(text)
+    page = DocumentPage(text)
     assert page.inline == []
     assert page.loaded == ["/static/icon.svg", "/static/api_docs/document.css", "/static/api_docs/document.js"]
     for name in page.loaded:
@@ -106,8 +106,8 @@ def test_a_browser_is_led_from_the_index_to_the_page(api: ApiClient, open_storag
 
 
 def test_every_operation_is_on_one_of_the_two_pages(api: ApiClient, open_storage: Storage) -> None:
-    inside = Page(api.get("/acme/open/_api/docs").content.decode()).ids
-    above = Page(api.get("/acme/_admin/_api/docs", token=collection_token(open_storage)).content.decode()).ids
+    inside = DocumentPage(api.get("/acme/open/_api/docs").content.decode()).ids
+    above = DocumentPage(api.get("/acme/_admin/_api/docs", token=collection_token(open_storage)).content.decode()).ids
     shown = {*inside, *above}
     for path in openapi_document()["paths"].values():
         for operation in path.values():

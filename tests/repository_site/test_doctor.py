@@ -23,9 +23,9 @@ from django.utils import timezone
 from pytest_django import Settings as ChangedSettings
 
 from repository_site.operations.doctor import CHECKS, examine, growth, worst
-from repository_site.operations.doctor.configuration import entropy, judge_disk
 from repository_site.operations.doctor.database import judge_clock, judge_connections
-from repository_site.operations.doctor.findings import Finding, Level, Look
+from repository_site.operations.doctor.findings import HealthFinding, Level, Look
+from repository_site.operations.doctor.installation import entropy, judge_disk
 from storage.models import LifecycleRun, Storage, StorageSize
 from tests.server_process import free_port, manage
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 MIGRATE = "Run: manage.py migrate"
 
 
-def found(name: str, look: Look | None = None) -> list[Finding]:
+def found(name: str, look: Look | None = None) -> list[HealthFinding]:
     findings = list(examine(look or Look(), [check for check in CHECKS if check.name == name]))
     assert all(bool(each.advice) is (each.level is not Level.OK) for each in findings)
     return findings
@@ -131,7 +131,7 @@ def test_nothing_is_made_on_a_machine_where_there_is_nothing(tmp_path: Path) -> 
 def test_tables_that_are_not_there_yet() -> None:
     sql("DROP TABLE storage_lifecyclerun")
     assert found("tasks") == [
-        Finding("tasks", Level.WARNING, "not checked: the database has no tables yet", MIGRATE),
+        HealthFinding("tasks", Level.WARNING, "not checked: the database has no tables yet", MIGRATE),
     ]
 
 
@@ -141,7 +141,7 @@ def test_a_check_that_cannot_be_made() -> None:
 
 
 def test_the_worst_counts() -> None:
-    assert [worst([Finding("x", level, "") for level in given]) for given in ([], list(Level), list(Level)[:2])] == [
+    assert [worst([HealthFinding("x", level, "") for level in given]) for given in ([], list(Level), list(Level)[:2])] == [
         Level.OK, Level.ERROR, Level.WARNING,
     ]  # fmt: skip
 
@@ -239,7 +239,7 @@ class TestDatabase:
         problem = Error("The database role boss is superuser.", hint="Use a role of its own.", id="storage.E010")
         with mock.patch("storage.tenancy.checks._role_problems", return_value=iter([problem])):
             assert found("role") == [
-                Finding("role", Level.ERROR, "The database role boss is superuser.", "Use a role of its own.")
+                HealthFinding("role", Level.ERROR, "The database role boss is superuser.", "Use a role of its own.")
             ]
 
     @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ class TestDatabase:
             "INSERT INTO django_migrations (app, name, applied) VALUES ('storage', '0999_later', now()), ('gone', 'x', now())"
         )
         assert found("migrations") == [
-            Finding("migrations", Level.ERROR, "1 not applied: release.0001_initial", MIGRATE),
-            Finding(
+            HealthFinding("migrations", Level.ERROR, "1 not applied: release.0001_initial", MIGRATE),
+            HealthFinding(
                 "migrations",
                 Level.ERROR,
                 "1 applied migrations are unknown to this release: storage.0999_later",
@@ -322,7 +322,7 @@ class TestDatabase:
         if is_interrupted:
             sql("DELETE FROM django_migrations WHERE app = 'release' AND name = '0001_initial'")
         assert found("indexes") == [
-            Finding("indexes", Level.ERROR, f"{name} on tried is invalid", f"Run in psql: {advice}")
+            HealthFinding("indexes", Level.ERROR, f"{name} on tried is invalid", f"Run in psql: {advice}")
         ]
         outside("DELETE FROM tried")
         outside(advice.partition(";")[0])

@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from repository_site.api_document.document import openapi_document
+from repository_site.api_document.document_page import POLICY
 from repository_site.dashboard import landing
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.models.roles import Role
@@ -39,7 +41,8 @@ class TestAnonymousVisitors:
         assert response["Vary"] == "Accept-Language, Cookie"
         page = response.content.decode()
         assert '<html lang="en">' in page
-        assert "Open" not in page
+        assert ">Open<" not in page
+        assert "acme/" not in page
         assert "Handbook" not in page
         assert 'href="/admin/login/?next=/"' in page
         assert cards(client) == {}
@@ -65,6 +68,50 @@ class TestAnonymousVisitors:
     def test_only_reading_is_possible(self, client: Client, db: None) -> None:
         assert client.head("/").status_code == 200
         assert client.post("/").status_code == 405
+
+
+class TestApiReference:
+    """`/api/` has the whole OpenAPI document for everybody, and nothing of any storage (D177)."""
+
+    def test_the_landing_page_leads_to_it(self, client: Client, db: None) -> None:
+        assert '<a href="/api/">API reference</a>' in client.get("/").content.decode()
+
+    def test_anonymous_visitors_read_every_operation(
+        self, client: Client, storage: Storage, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        with django_assert_num_queries(0):
+            response = client.get("/api/")
+        page = response.content.decode()
+        paths = openapi_document()["paths"].values()
+        ids = {operation["operationId"] for operations in paths for operation in operations.values()}
+        # A read by POST is shown with its GET.
+        repeated = {f"{operations['get']['operationId']}ByPost" for operations in paths if "get" in operations}
+        assert set(re.findall(r'<details class="operation" id="([^"]+)"', page)) == ids - repeated
+        assert (response.status_code, response["Content-Security-Policy"]) == (200, POLICY)
+        assert response["Cache-Control"] == "private, no-cache"
+        assert response["Vary"] == "Accept-Language, Cookie"
+        assert 'href="/api/openapi.json"' in page
+        assert 'data-name="collectionId"' in page
+        assert "data-collection" not in page
+        assert "handbook" not in page.lower().replace("process handbook", "")
+
+    def test_the_document_is_that_of_every_storage(
+        self, client: Client, open_storage: Storage, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        with django_assert_num_queries(0):
+            response = client.get("/api/openapi.json")
+        assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+        assert response["Cache-Control"] == "no-cache"
+        assert response.content == client.get("/acme/open/_api/schema").content
+
+    def test_the_page_speaks_german(self, client: Client) -> None:
+        page = client.get("/api/", headers={"Accept-Language": "de"}).content.decode()
+        assert "<h1>API-Referenz</h1>" in page
+
+    @pytest.mark.parametrize("address", ["/api/", "/api/openapi.json"])
+    def test_only_reading_is_possible(self, client: Client, address: str) -> None:
+        assert client.head(address).status_code == 200
+        assert client.post(address).status_code == 405
 
 
 class TestStaff:

@@ -19,7 +19,7 @@ from repository_site.core.database.revival import Revival
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
 
-class Clock:
+class PoolClock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         for module in (pool, revival):
@@ -27,8 +27,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+def clock(monkeypatch: pytest.MonkeyPatch) -> PoolClock:
+    return PoolClock(monkeypatch)
 
 
 class Pool:
@@ -40,12 +40,12 @@ class Pool:
 
 
 class TestTurnstile:
-    def test_all_requests_pass_while_connections_are_available(self, clock: Clock) -> None:
+    def test_all_requests_pass_while_connections_are_available(self, clock: PoolClock) -> None:
         turnstile = Turnstile()
         for _ in range(3):
             turnstile.pass_to(Pool(0))
 
-    def test_one_request_at_a_time_tries_after_a_timeout(self, clock: Clock) -> None:
+    def test_one_request_at_a_time_tries_after_a_timeout(self, clock: PoolClock) -> None:
         turnstile = Turnstile()
         turnstile.close()
         with pytest.raises(PoolTimeout):
@@ -55,7 +55,7 @@ class TestTurnstile:
         with pytest.raises(PoolTimeout):
             turnstile.pass_to(Pool(0))
 
-    def test_a_request_that_gets_a_connection_opens_the_turnstile(self, clock: Clock) -> None:
+    def test_a_request_that_gets_a_connection_opens_the_turnstile(self, clock: PoolClock) -> None:
         turnstile = Turnstile()
         turnstile.close()
         turnstile.pass_to(Pool(1))
@@ -123,7 +123,7 @@ class TestRevival:
     def see(self, subject: Revival, embedded: Any) -> None:
         subject.see_that_it_runs(embedded)
 
-    def test_it_is_started_when_it_is_down(self, clock: Clock) -> None:
+    def test_it_is_started_when_it_is_down(self, clock: PoolClock) -> None:
         subject, embedded = Revival(), Embedded()
         self.see(subject, embedded)
         assert embedded.starts == 1
@@ -136,7 +136,7 @@ class TestRevival:
         self.see(subject, embedded)
         assert embedded.starts == 2
 
-    def test_it_is_not_bound_to_the_core_of_the_worker_that_starts_it(self, clock: Clock) -> None:
+    def test_it_is_not_bound_to_the_core_of_the_worker_that_starts_it(self, clock: PoolClock) -> None:
         subject, embedded = Revival(), Embedded()
 
         def ask_as_a_worker() -> None:
@@ -149,7 +149,7 @@ class TestRevival:
         assert embedded.cores == ALLOWED
 
     def test_requests_do_not_wait_for_a_long_start_which_happens_once(
-        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
+        self, clock: PoolClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(revival, "PATIENCE", 0.01)
         subject, embedded = Revival(), Embedded()
@@ -163,7 +163,7 @@ class TestRevival:
         self.see(subject, embedded)
         assert embedded.starts == 1
 
-    def test_a_failed_start_is_reported_and_retried_later(self, clock: Clock) -> None:
+    def test_a_failed_start_is_reported_and_retried_later(self, clock: PoolClock) -> None:
         subject, embedded = Revival(), Embedded()
         embedded.problem = EmbeddedPostgresError("no room")
         for _ in range(3):

@@ -18,8 +18,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from repository_site.core.cores import cores_for, free_core, keep_to
+from repository_site.core.ports import Bind, suggest_port
 from repository_site.management.commands.serve import default_workers
-from repository_site.operations.server import Bind
 from tests.faults.installation import wait_for
 from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
@@ -175,7 +175,7 @@ def test_a_port_in_use_gives_one_line(server: Server) -> None:
     assert result.returncode == 1
     assert result.stderr == (
         f"CommandError: Port {port} is in use. Stop the process that uses this port, or choose another:"
-        " --bind 127.0.0.1:8080\n"
+        f" --bind 127.0.0.1:{suggest_port('127.0.0.1')}\n"
     )
 
 

@@ -10,7 +10,7 @@ from repository_site.core.rest import throttling
 from repository_site.core.rest.throttling import Throttle
 
 
-class Clock:
+class ThrottleClock:
     now = 100.0
 
     def __call__(self) -> float:
@@ -26,7 +26,7 @@ def passes(throttle: Throttle, key: str) -> bool:
 
 
 def test_a_burst_then_the_rate() -> None:
-    clock = Clock()
+    clock = ThrottleClock()
     throttle = Throttle(Rate(2, 5), clock)
     assert [passes(throttle, "a") for _ in range(6)] == [True] * 5 + [False]
     clock.now += 1
@@ -36,12 +36,12 @@ def test_a_burst_then_the_rate() -> None:
 
 
 def test_keys_do_not_touch_each_other() -> None:
-    throttle = Throttle(Rate(1, 1), Clock())
+    throttle = Throttle(Rate(1, 1), ThrottleClock())
     assert [passes(throttle, key) for key in "abab"] == [True, True, False, False]
 
 
 def test_refused_requests_do_not_count() -> None:
-    clock = Clock()
+    clock = ThrottleClock()
     throttle = Throttle(Rate(1, 1), clock)
     assert [passes(throttle, "a") for _ in range(50)].count(True) == 1
     clock.now += 1
@@ -49,7 +49,7 @@ def test_refused_requests_do_not_count() -> None:
 
 
 def test_the_error_has_the_seconds_to_wait() -> None:
-    throttle = Throttle(Rate(0.25, 1), Clock())
+    throttle = Throttle(Rate(0.25, 1), ThrottleClock())
     throttle.take("a")
     with pytest.raises(TooManyRequests) as caught:
         throttle.take("a")
@@ -63,7 +63,7 @@ def test_off() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "MAX_BUCKETS", 3)
-    throttle = Throttle(Rate(1, 1), Clock())
+    throttle = Throttle(Rate(1, 1), ThrottleClock())
     for key in "abcd":
         throttle.take(key)
     assert not passes(throttle, "d")

@@ -260,7 +260,7 @@ def test_an_interrupt_is_reported_in_one_line(storage: Storage, monkeypatch: pyt
 
 def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([None, storage])
-    monkeypatch.setattr("storage.management.commands.provision_storage.read_storage", lambda *address: next(answers))
+    monkeypatch.setattr("storage.tenancy.contexts.read_storage", lambda *address: next(answers))
     out, err = run("provision_storage", "acme", "handbook", "--exist-ok")
     assert (out, err) == (f"{storage.id}\n", "acme/handbook already exists.\n")
 
@@ -280,8 +280,14 @@ def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, mon
         ("serve --bind nonsense", "'nonsense': expected HOST:PORT"),
         ("serve --workers 0", "expected a number from 1 up"),
         ("demo --bind 127.0.0.1:abc", "expected HOST:PORT"),
-        ("issue_token acme nowhere --name t --role viewer", "There is no storage acme/nowhere."),
-        ("issue_token nowhere _admin --name t --role administrator", "There is no collection nowhere."),
+        (
+            "issue_token acme handbok --name t --role viewer",
+            "There is no storage acme/handbok; similar: acme/handbook, rival/handbook. List storages: manage.py list_storages",
+        ),
+        (
+            "issue_token acm _admin --name t --role administrator",
+            "There is no collection acm; similar: acme. List storages: manage.py list_storages",
+        ),
         ("issue_token acme _admin --name t --role viewer", "needs the role administrator"),
         ("issue_token acme handbook --name t --role viewer --valid-until 2001-01-01", "in the past"),
         ("issue_token acme handbook --name t --role emperor", "invalid choice: 'emperor'"),

@@ -31,7 +31,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TextDifference:
     """The pieces of `old` and of `new` each make up the whole text of that side."""
 
     mark: Mark
@@ -43,13 +43,13 @@ class Difference:
         return self.mark is not Mark.SAME
 
 
-def compare_texts(old: str, new: str) -> Difference:
+def compare_texts(old: str, new: str) -> TextDifference:
     if old == new:
         same = (Piece(old),) if old else ()
-        return Difference(Mark.SAME, same, same)
+        return TextDifference(Mark.SAME, same, same)
     if not old or not new:
         mark = Mark.ADDED if new else Mark.REMOVED
-        return Difference(
+        return TextDifference(
             mark,
             (Piece(old, Mark.REMOVED),) if old else (),
             (Piece(new, Mark.ADDED),) if new else (),
@@ -64,7 +64,7 @@ def compare_texts(old: str, new: str) -> Difference:
         is_same = tag == "equal" and not is_between
         _add(left, "".join(before[first:last]), Mark.SAME if is_same else Mark.REMOVED)
         _add(right, "".join(after[start:stop]), Mark.SAME if is_same else Mark.ADDED)
-    return Difference(Mark.CHANGED, tuple(left), tuple(right))
+    return TextDifference(Mark.CHANGED, tuple(left), tuple(right))
 
 
 def _split(old: str, new: str) -> tuple[list[str], list[str]]:
@@ -144,7 +144,7 @@ def _marked(items: Sequence[Item], others: Counter[str], in_order: Counter[str],
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
     label: str
-    difference: Difference | ListDifference
+    difference: TextDifference | ListDifference
 
 
 @dataclass(frozen=True, slots=True)

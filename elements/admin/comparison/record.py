@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.comparison.differences import ComparedRow, compare_texts
-from elements.admin.labels import Labels, Named
+from elements.admin.labels import OfficeLabels
 from elements.admin.panels import ElementPage, Panel
 from elements.models import ElementChange
+from elements.presentation.labels import Named
 from elements.presentation.values import plain_value
 from elements.reading.history import read_changes
 from facets.blueprint.definitions import ElementType
@@ -92,7 +93,7 @@ def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    labels: Labels
+    labels: OfficeLabels
     type: ElementType
     named: Mapping[str, Named]
     staff: Mapping[str, str]

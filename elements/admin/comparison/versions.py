@@ -20,8 +20,9 @@ from elements.admin.comparison.differences import (
     compare_lists,
     compare_texts,
 )
-from elements.admin.labels import Badge, Labels, Named, element_address, version_number
+from elements.admin.labels import OfficeLabels, element_address
 from elements.admin.panels import ElementPage, Panel
+from elements.presentation.labels import Badge, Named, version_number
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
@@ -54,7 +55,7 @@ class KnownVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VersionComparison:
     old: KnownVersion
     new: KnownVersion
     texts: list[ComparedRow]
@@ -107,14 +108,14 @@ def _picked(page: ElementPage, known: Sequence[KnownVersion]) -> tuple[KnownVers
     return (picked[0], picked[-1]) if picked else (None, None)
 
 
-def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> Comparison:
+def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> VersionComparison:
     """Read both versions in a fixed number of statements and return the differences only."""
     rows = read_versions([old.id, new.id])
     if len(rows) < 2:
         raise NotFound(_("One of these versions has just been deleted."))
     pair = rows[old.id], rows[new.id]
     texts = [each for each in _texts(page, *pair) if each.difference.differs]
-    return Comparison(old, new, texts, *_lists_and_shapes(page, *pair))
+    return VersionComparison(old, new, texts, *_lists_and_shapes(page, *pair))
 
 
 def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[ComparedRow]:
@@ -133,7 +134,7 @@ def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[Comp
                 yield ComparedRow(label, compare_texts(*texts))
 
 
-def _cultures(labels: Labels, property: Property) -> Iterator[tuple[str, str]]:
+def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, str]]:
     label = labels.property(property)
     if property.attribute and property.attribute.is_invariant_culture:
         yield label, str(INVARIANT_CULTURE)

@@ -8,8 +8,9 @@ from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from elements.admin.labels import Labels, Named, labels_of
+from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
+from elements.presentation.labels import Named
 from elements.related_contexts import accepts
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import NotFound
@@ -43,7 +44,7 @@ def _choice(named: Named) -> dict[str, str]:
     }
 
 
-def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
+def _types(labels: OfficeLabels, request: HttpRequest) -> list[UUID]:
     types, given = labels.configuration.types, request.GET
     if "context" in given:
         allowed = context_types(labels, _type(labels, given.get("type", "")), given["context"])
@@ -54,14 +55,14 @@ def _types(labels: Labels, request: HttpRequest) -> list[UUID]:
     return [labels.configuration.type_ids[each.key] for each in allowed]
 
 
-def _type(labels: Labels, key: str) -> ElementType:
+def _type(labels: OfficeLabels, key: str) -> ElementType:
     found = labels.configuration.types.get(key)
     if found is None:
         raise NotFound(_("The type %(key)s does not exist.") % {"key": key[:100]})
     return found
 
 
-def context_types(labels: Labels, type: ElementType, context: str) -> list[ElementType]:
+def context_types(labels: OfficeLabels, type: ElementType, context: str) -> list[ElementType]:
     related = next((each.related for each in type.properties if each.key == context and each.related), None)
     if related is None:
         words = {"key": type.key, "context": context[:100]}

@@ -17,10 +17,11 @@ from django.utils.translation import gettext as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from elements.admin.editing.typed import Typed, posted_text
-from elements.admin.labels import Labels, Named
+from elements.admin.labels import OfficeLabels
+from elements.presentation.labels import Named
 from elements.reading.assembly.projection import DERIVED
-from elements.writing.changes import VALIDITY
 from elements.writing.inputs import SERVER_CONTEXTS
+from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -45,7 +46,7 @@ class Field:
     """Address of the elements to choose from; empty for other fields."""
     most: int = 0
 
-    def widget(self, labels: Labels, value: Typed) -> Widget:
+    def widget(self, labels: OfficeLabels, value: Typed) -> Widget:
         attribute = self.attribute
         if attribute is None:
             return _line("text")
@@ -85,7 +86,7 @@ class Row:
     """The property has one field, not one for each culture."""
 
 
-def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | None) -> list[Row]:
+def build_rows(labels: OfficeLabels, type: ElementType, editable: frozenset[str] | None) -> list[Row]:
     """Return a row for each property that can be set; `editable` is None if all can."""
     found = [_property_row(labels, type, each) for each in type.properties]
     rows = [row for row in found if row is not None and (editable is None or row.key in editable)]
@@ -98,7 +99,7 @@ def build_rows(labels: Labels, type: ElementType, editable: frozenset[str] | Non
     return rows
 
 
-def _property_row(labels: Labels, type: ElementType, property: Property) -> Row | None:
+def _property_row(labels: OfficeLabels, type: ElementType, property: Property) -> Row | None:
     """Return None for derived properties and read-only contexts."""
     key, label, help = property.key, labels.property(property), labels.help(property)
     if property.related is not None:
@@ -128,7 +129,7 @@ def _line(type: str, **attributes: str) -> Input:
     return line
 
 
-def _choices(labels: Labels, attribute: Attribute, chosen: Sequence[str]) -> list[tuple[str, str]]:
+def _choices(labels: OfficeLabels, attribute: Attribute, chosen: Sequence[str]) -> list[tuple[str, str]]:
     """A stored key that is no longer configured stays selectable."""
     known = [
         (each.key, labels.text(each.display_names, each.key))
@@ -146,7 +147,7 @@ _KEYBOARDS = {DataType.INTEGER: "numeric", DataType.DECIMAL: "decimal", DataType
 
 
 def render_field(
-    labels: Labels, field: Field, value: Typed, named: Mapping[str, Named], described_by: Sequence[str]
+    labels: OfficeLabels, field: Field, value: Typed, named: Mapping[str, Named], described_by: Sequence[str]
 ) -> SafeString:
     attributes: dict[str, Any] = {"id": f"id-{field.name}"}
     if described_by:

@@ -18,13 +18,14 @@ from django.utils.translation import gettext as _
 
 from elements.admin.editing.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
 from elements.admin.editing.typed import NoJson, Typed, read_typed, same_typed, typed_value
-from elements.admin.labels import Labels, Named
+from elements.admin.labels import OfficeLabels
+from elements.presentation.labels import Named
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
-from elements.writing.changes import VALIDITY
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
+from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Problem
 from repository_site.core.rest.datetimes import wire_datetime
@@ -72,7 +73,7 @@ class ElementForm:
 
     def __init__(
         self,
-        labels: Labels,
+        labels: OfficeLabels,
         type: ElementType,
         editable: frozenset[str] | None = None,
         row: VersionRow | None = None,
@@ -206,7 +207,7 @@ class ElementForm:
 
 
 def _stored_values(
-    labels: Labels,
+    labels: OfficeLabels,
     fields: Sequence[Field],
     row: VersionRow | None,
     related: Mapping[str, Sequence[str]],

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
 from elements.admin.editing.forms import ElementForm, FormFindings
-from elements.admin.labels import Labels, element_address, labels_of
+from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, find_page, makeable_types
 from elements.locks import Lock
@@ -25,7 +25,8 @@ from elements.permissions import Permission, needs_permission
 from elements.reading.rows import VersionRow
 from elements.writing.deleting import delete_element, plan_deletion
 from elements.writing.findings import Findings
-from elements.writing.updating import Writer, update_elements
+from elements.writing.updating import update_elements
+from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, PreconditionFailed, Problem
 from repository_site.core.rest.errors import status_of
@@ -163,7 +164,7 @@ def add_view(request: HttpRequest) -> HttpResponseBase:
 
 
 def _choose_type(
-    request: HttpRequest, labels: Labels, types: list[ElementType], above: ElementPage | None
+    request: HttpRequest, labels: OfficeLabels, types: list[ElementType], above: ElementPage | None
 ) -> HttpResponseBase:
     parent = above.row.element if above else ""
     facets = []

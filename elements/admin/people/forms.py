@@ -18,7 +18,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from elements.admin.labels import Labels
+from elements.admin.labels import OfficeLabels
 from elements.models import UserGroup
 from elements.naming import NAME
 from elements.people.administration import (
@@ -49,7 +49,7 @@ class PersonForm(DomainForm):
     place: ClassVar[str]
     order: ClassVar[tuple[str, ...]] = TEXTS
 
-    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+    def __init__(self, labels: OfficeLabels, type: ElementType, found: Any, data: Any) -> None:
         super().__init__(data, initial={"revision": found.newest.revision} if found else {})
         self.labels = labels
         self.stored: Mapping[str, Any] = found.newest.attributes if found else {}
@@ -115,7 +115,7 @@ class PersonForm(DomainForm):
 class UserForm(PersonForm):
     place = USER_PLACE
 
-    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+    def __init__(self, labels: OfficeLabels, type: ElementType, found: Any, data: Any) -> None:
         super().__init__(labels, type, found, data)
         grant = grant_of(self.stored)
         groups = groups_of([found.pk]).get(found.pk, []) if found else []
@@ -171,7 +171,7 @@ class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
 
     option_template_name = "django/forms/widgets/select_option.html"
 
-    def __init__(self, labels: Labels) -> None:
+    def __init__(self, labels: OfficeLabels) -> None:
         super().__init__()
         self.labels = labels
 
@@ -198,7 +198,7 @@ class UsersField(forms.Field):
 class GroupForm(PersonForm):
     place = GROUP_PLACE
 
-    def __init__(self, labels: Labels, type: ElementType, found: Any, data: Any) -> None:
+    def __init__(self, labels: OfficeLabels, type: ElementType, found: Any, data: Any) -> None:
         super().__init__(labels, type, found, data)
         members = members_of([found.pk]) if found else []
         self.fields["members"] = UsersField(

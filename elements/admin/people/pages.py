@@ -22,7 +22,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
-from elements.admin.labels import Labels, element_address, labels_of
+from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.people.forms import GroupForm, PersonForm, UserForm, groups_by_name
 from elements.models import Reference, User, UserGroup
 from elements.models.people import GROUP_TYPE, USER_TYPE
@@ -206,7 +206,7 @@ class PeopleAdmin(StorageModelAdmin):
     def save(self, request: HttpRequest, form: Any, element: UUID | None) -> UUID:
         raise NotImplementedError
 
-    def beside(self, request: HttpRequest, labels: Labels, found: Any) -> dict[str, Any]:
+    def beside(self, request: HttpRequest, labels: OfficeLabels, found: Any) -> dict[str, Any]:
         return {}
 
     def saved(self, request: HttpRequest, form: PersonForm, found: Any) -> UUID | None:
@@ -294,7 +294,7 @@ class UserAdmin(PeopleAdmin):
         is_confirmed = bool(form.cleaned_data.get("confirmed"))
         return save_user(content_writer_of(request), form.draft(element), is_confirmed=is_confirmed)
 
-    def beside(self, request: HttpRequest, labels: Labels, found: Any) -> dict[str, Any]:
+    def beside(self, request: HttpRequest, labels: OfficeLabels, found: Any) -> dict[str, Any]:
         held = found.newest.attributes
         known = {each.key for each in labels.configuration.types[self.type_key].properties}
         memberships = StorageMembership.objects.filter(storage=storage_of(request), user_id=found.pk)

@@ -6,11 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from elements.transfer.exporting import count_versions, export_lines
-from elements.transfer.files import writing
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -30,6 +27,10 @@ class Command(RepositoryCommand):
         parser.add_argument("file", help="file to write, or - for standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from elements.transfer.exporting import count_versions, export_lines
+        from elements.transfer.files import writing
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         count = 0
         with writing(options["file"]) as file:

@@ -8,11 +8,8 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from elements.transfer.importing import import_elements
-from elements.transfer.problems import summarize
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Invalid
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -37,6 +34,9 @@ class Command(RepositoryCommand):
         parser.add_argument("--problems", metavar="FILE", help="write all problems to this file, one per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from elements.transfer.importing import import_elements
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         try:
             result = import_elements(storage, options["file"], dry_run=options["dry_run"])
@@ -51,6 +51,8 @@ class Command(RepositoryCommand):
         )
 
     def _refuse(self, problem: Invalid, path: str | None) -> NoReturn:
+        from elements.transfer.problem_summary import summarize
+
         shown = list(summarize(problem.details))
         for text in shown:
             self.stderr.write(text)

@@ -10,13 +10,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from elements.sample import sample_lines
-from elements.transfer.importing import import_elements
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
-from storage.models import AnonymousAccess
-from storage.provisioning.provision import StorageRequest, provision_storage
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -35,6 +30,12 @@ class Command(RepositoryCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
+        from elements.sample import sample_lines
+        from elements.transfer.importing import import_elements
+        from storage.models import AnonymousAccess
+        from storage.provisioning.provision import StorageRequest, provision_storage
+        from storage.tenancy.contexts import storage_at
+
         address = (options["collection"], options["storage"])
         provision_storage(
             StorageRequest(collection=address[0], key=address[1], title="Sample", anonymous=AnonymousAccess.READ)

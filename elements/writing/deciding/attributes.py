@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from elements import derived
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.values.html import html_value
-from elements.writing.changes import VALIDITY, PlannedChange
 from elements.writing.findings import Findings, Refusal, invalid
+from elements.writing.planned_changes import VALIDITY, PlannedChange
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute
 from facets.configuration import Configuration

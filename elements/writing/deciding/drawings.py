@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from elements.locks import Lock
 from elements.reading.rows import ShapeRow, VersionRow
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.deciding.making import described_change
@@ -18,6 +17,7 @@ from elements.writing.deciding.rights import Rights, lock_refusal, way_out
 from elements.writing.drawing_inputs import ItemInput
 from elements.writing.findings import Findings, Refusal, conflict, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget, Stored
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
@@ -47,7 +47,7 @@ def diagram_refusals(writer: Writer, diagram: DiagramState) -> Iterator[Refusal]
     owner = diagram.owner
     type = writer.configuration.types_by_id[owner.type]
     if not type.has_diagram:
-        yield invalid(owner.version, _("a %(type)s has no diagram") % {"type": type.key})
+        yield invalid(owner.version, _("elements of type %(type)s have no diagram") % {"type": type.key})
     lock = Rights(writer, diagram.stored).lock_of(type, owner)
     if lock in (Lock.ALL, Lock.DIAGRAM):
         text = _("the diagram cannot be changed in the state %(state)s; %(way_out)s")
@@ -153,7 +153,10 @@ class _DrawingDecision:
         if reference.attributes is None:
             raise invalid(place, "expected the id of an existing element, or attributes for a new one")
         if not type.lives_in_diagrams and self.type.key not in type.parents:
-            text = f"a new {type.key} cannot be placed below a {self.type.key}; name the id of an existing one"
+            text = (
+                f"a new element of type {type.key} cannot be placed below one of type {self.type.key};"
+                " name the id of an existing element"
+            )
             raise invalid(place, text)
         change = described_change(self.writer, self.attributes, reference, type)
         change.move(self.owner.element)
@@ -165,4 +168,4 @@ class _DrawingDecision:
         if key not in self.type.insertables or key not in self.view.types:
             allowed = [each for each in self.type.insertables if each in self.view.types]
             known = listed(allowed, "or") if allowed else "nothing"
-            raise invalid(place, f"a {key} cannot be drawn here; this diagram accepts {known}")
+            raise invalid(place, f"elements of type {key} cannot be drawn here; this diagram accepts {known}")

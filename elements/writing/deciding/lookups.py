@@ -39,7 +39,7 @@ def named_target(
     type = configuration.types_by_id[target.type]
     if not is_named(type.key, reference.type):
         words = {"id": named, "type": type.key, "wrong": printable(reference.type or "", 100)}
-        raise invalid(reference.place, _("%(id)s is a %(type)s, not a %(wrong)s") % words)
+        raise invalid(reference.place, _("%(id)s has the type %(type)s, not %(wrong)s") % words)
     if not is_named(type.facet, reference.facet):
         words = {"id": named, "facet": type.facet, "wrong": printable(reference.facet or "", 100)}
         raise invalid(reference.place, _("%(id)s is in the facet %(facet)s, not %(wrong)s") % words)

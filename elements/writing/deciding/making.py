@@ -7,10 +7,10 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from elements.permissions import Permission, role_permissions
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.findings import forbidden
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
@@ -21,7 +21,7 @@ AUTHOR = "author"
 def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     """Plan an empty new element; the caller needs the permission to create it."""
     if Permission.NEW not in role_permissions(writer.caller, type):
-        text = _("creating a %(type)s needs the permission %(permission)s")
+        text = _("creating an element of type %(type)s requires the permission %(permission)s")
         raise forbidden(place, text % {"type": type.key, "permission": Permission.NEW})
     element = str(uuid4())
     version = str(uuid4()) if type.is_versioned else element

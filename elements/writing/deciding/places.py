@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Ancestry, ReferenceTarget
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.wording import listed
@@ -38,7 +38,9 @@ class PlaceRules:
             return
         place = f"{change.place}: rootPath"
         if change.type.lives_in_diagrams:
-            text = _("a %(type)s has its place in a diagram and cannot be moved") % {"type": change.type.key}
+            text = _("elements of type %(type)s have their place in a diagram and cannot be moved") % {
+                "type": change.type.key
+            }
             raise invalid(place, text)
         if target is not None:
             self._check_parent(change, target, place)
@@ -60,7 +62,10 @@ class PlaceRules:
         type = self.configuration.types_by_id[parent.type]
         if type.key not in change.type.parents:
             allowed = listed(change.type.parents, _("or")) if change.type.parents else _("nothing")
-            text = _("a %(type)s cannot be placed below a %(parent)s; possible parents: %(allowed)s")
+            text = _(
+                "elements of type %(type)s cannot be placed below elements of type %(parent)s;"
+                " possible parents: %(allowed)s"
+            )
             raise invalid(place, text % {"type": change.type.key, "parent": type.key, "allowed": allowed})
 
     def check_cycles(self, changes: Iterable[PlannedChange], findings: Findings) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from elements.related_contexts import accepts
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget
 from facets.blueprint.definitions import ElementType, Related
 from facets.configuration import Configuration
@@ -80,7 +80,7 @@ class ReferenceRules:
         type = self.configuration.types_by_id[target.type]
         if not accepts(context, related, type):
             words = {"id": target.element, "type": type.key, "expected": _expected(related)}
-            raise invalid(reference.place, _("%(id)s is a %(type)s; expected %(expected)s") % words)
+            raise invalid(reference.place, _("%(id)s has the type %(type)s; expected %(expected)s") % words)
         return target.element
 
     def _new_target(self, reference: ReferenceInput, context: str, related: Related) -> str:

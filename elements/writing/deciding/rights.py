@@ -13,8 +13,8 @@ from elements.permissions import Permission, authors_in
 from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
-from elements.writing.changes import PlannedChange
 from elements.writing.findings import Refusal, conflict, forbidden
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Stored
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category
@@ -81,11 +81,11 @@ class Rights:
 
 def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permission = Permission.EDIT) -> Refusal:
     reasons = {
-        Lock.ARCHITECT: _("only architects can change a %(type)s") % {"type": type.key},
+        Lock.ARCHITECT: _("only architects can change elements of type %(type)s") % {"type": type.key},
         Lock.NOT_CURRENT_USER: _("only its authors and architects can change it"),
     }
     reason = reasons.get(lock, _("the caller cannot change it"))
-    text = _("%(reason)s; this needs the permission %(permission)s")
+    text = _("%(reason)s; this requires the permission %(permission)s")
     return forbidden(place, text % {"reason": reason, "permission": permission})
 
 

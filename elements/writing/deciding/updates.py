@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from elements.reading.assembly.attributes import read_exactly
 from elements.related_contexts import TOKEN_TYPE
-from elements.writing.changes import PlannedChange
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
 from elements.writing.deciding.making import AUTHOR, described_change, first_state, new_change, set_author
@@ -18,6 +17,7 @@ from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
 from elements.writing.findings import Findings, conflict, invalid, not_found
 from elements.writing.inputs import ElementInput, ReferenceInput
+from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import CurrentState
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
@@ -83,7 +83,7 @@ class _UpdateDecision:
             words = {"version": row.version, "element": row.element, "wrong": given.id}
             self._invalid(given, _("%(version)s is a version of %(element)s, not of %(wrong)s") % words)
         if not is_named(type.key, given.type):
-            self._invalid(given, _("the element is a %(type)s; its type cannot change") % {"type": type.key})
+            self._invalid(given, _("the element has the type %(type)s, which cannot change") % {"type": type.key})
         if not is_named(type.facet, given.facet):
             text = _("the element is in the facet %(facet)s; its facet cannot change") % {"facet": type.facet}
             self._invalid(given, text)
@@ -91,7 +91,7 @@ class _UpdateDecision:
             text = (
                 _("the element is in the state %(state)s; apply a transition to change its state")
                 if type.is_versioned
-                else _("a %(type)s has no states; leave out state")
+                else _("elements of type %(type)s have no states; leave out state")
             )
             self.findings.note(conflict(given.place, text % {"state": row.state, "type": type.key}))
         return PlannedChange(
@@ -111,13 +111,13 @@ class _UpdateDecision:
         type = self._new_type(given)
         if not is_named(type.facet, given.facet):
             words = {"type": given.type, "facet": type.facet}
-            self._invalid(given, _("a %(type)s is in the facet %(facet)s") % words)
+            self._invalid(given, _("elements of type %(type)s are in the facet %(facet)s") % words)
         first = first_state(self.configuration, type)
         if given.state is not None and given.state != first:
             text = (
                 _("a new %(type)s starts in the state %(state)s; leave out state")
                 if first
-                else _("a %(type)s has no states; leave out state")
+                else _("elements of type %(type)s have no states; leave out state")
             )
             self.findings.note(conflict(given.place, text % {"type": given.type, "state": first}))
         return new_change(self.writer, type, given.place)
@@ -133,15 +133,17 @@ class _UpdateDecision:
             text = _("the view %(view)s has no type %(wrong)s; it has %(known)s")
             raise invalid(given.place, text % {**words, "wrong": printable(given.type, 100)})
         if shown.type.lives_in_diagrams:
-            text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
+            text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
             raise invalid(given.place, text % {"type": given.type})
         if shown.type.key == TOKEN_TYPE:
-            raise invalid(given.place, _("an %(type)s is created by issuing a token") % {"type": TOKEN_TYPE})
+            raise invalid(
+                given.place, _("elements of type %(type)s are created by issuing a token") % {"type": TOKEN_TYPE}
+            )
         return shown.type
 
     def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
         if type.lives_in_diagrams:
-            text = _("a %(type)s is created by drawing it: post it to the content of a diagram")
+            text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
             raise invalid(reference.place, text % {"type": type.key})
         change = described_change(self.writer, self.attributes, reference, type)
         self.changes.append(change)

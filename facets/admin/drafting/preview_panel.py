@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from facets.blueprint.definitions import Blueprint
-from facets.blueprint.differences import Difference
+from facets.blueprint.differences import BlueprintDifference
 from facets.changing.changes import EditPlan
 from facets.configuration import Configuration, compile_configuration
 from facets.rows.reading import Rows, StoredRows
@@ -50,7 +50,7 @@ class ShownAnswer:
 class PreviewPanel:
     problems: Sequence[str] = ()
     obstacles: Sequence[str] = ()
-    differences: Sequence[Difference] = ()
+    differences: Sequence[BlueprintDifference] = ()
     answers: Sequence[ShownAnswer] = ()
     is_judged: bool = False
     """Whether the panel is about posted input."""

@@ -6,9 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from facets.template_format.exporting import export_template
 from repository_site.core.command_line import RepositoryCommand
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -30,5 +28,8 @@ class Command(RepositoryCommand):
         parser.add_argument("--title", help="title of the template; default: the title of the storage")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from facets.template_format.exporting import export_template
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         self.stdout.write(export_template(storage, options["name"] or "", options["title"] or ""), ending="")

@@ -6,11 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from facets.changing.changes import change_configuration, plan_change
-from facets.template_format.reading import read_template
 from repository_site.core.command_line import RepositoryCommand
-from storage.provisioning.templates import load_template
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -33,6 +29,11 @@ class Command(RepositoryCommand):
         parser.add_argument("--dry-run", action="store_true", help="show the differences, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from facets.changing.changes import change_configuration, plan_change
+        from facets.template_format.reading import read_template
+        from storage.provisioning.templates import load_template
+        from storage.tenancy.contexts import storage_at
+
         new = read_template(load_template(options["template"]).sections)
         storage = storage_at(options["collection"], options["storage"])
         change = plan_change(storage, new) if options["dry_run"] else change_configuration(storage, new)

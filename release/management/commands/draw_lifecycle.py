@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from facets.blueprint.definitions import Blueprint
-from facets.rows.reading import read_blueprint
-from facets.template_format.reading import read_template
-from release.drawing import describe_states, draw_cycle
 from repository_site.core.command_line import RepositoryCommand
 from storage.localisation.culture_arguments import culture_argument
-from storage.provisioning.templates import load_template
-from storage.tenancy.contexts import storage_at
-from storage.tenancy.scope import tenant_scope
+
+if TYPE_CHECKING:
+    from facets.blueprint.definitions import Blueprint
 
 MARKED = re.compile(r"(<!-- lifecycle: begin -->\n).*?(<!-- lifecycle: end -->)", re.DOTALL)
 
@@ -50,6 +46,8 @@ class Command(RepositoryCommand):
         parser.add_argument("--into", metavar="FILE", help="write the diagram between the marks of this page")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from release.cycle_diagrams import describe_states, draw_cycle
+
         blueprint = self._blueprint(options["template"], options["storage"])
         if not blueprint.cycles:
             raise CommandError("The template or storage has no release cycle.")
@@ -65,6 +63,12 @@ class Command(RepositoryCommand):
             self.stdout.write(text, ending="")
 
     def _blueprint(self, template: str, storage: list[str] | None) -> Blueprint:
+        from facets.rows.reading import read_blueprint
+        from facets.template_format.reading import read_template
+        from storage.provisioning.templates import load_template
+        from storage.tenancy.contexts import storage_at
+        from storage.tenancy.scope import tenant_scope
+
         if storage is None:
             return read_template(load_template(template).sections)
         with tenant_scope(storage_at(*storage)):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
-from release.schedule.runs import recorded_run
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import NotFound
 from repository_site.core.progress import with_progress
-from storage.models import Storage
-from storage.tenancy.contexts import storage_at
+
+if TYPE_CHECKING:
+    from release.schedule.lifecycle_jobs import LifecycleJobResult
+    from storage.models import Storage
 
 # Field of the result, its verb, and its verb in a dry run.
 PARTS = (
@@ -43,6 +43,9 @@ class Command(RepositoryCommand):
         parser.add_argument("--dry-run", action="store_true", help="report what is due, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
+        from release.schedule.runs import recorded_run
+
         failed = 0
         storages = self._storages(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
@@ -68,6 +71,9 @@ class Command(RepositoryCommand):
             )
 
     def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
+        from storage.models import Storage
+        from storage.tenancy.contexts import storage_at
+
         if collection is None:
             return list(Storage.objects.select_related("collection"))
         if key is None:

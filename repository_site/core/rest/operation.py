@@ -58,6 +58,6 @@ class Operation:
         return action
 
     @cached_property
-    def dollar_names(self) -> tuple[str, ...]:
-        """Names of the `$` parameters that the operation takes."""
-        return tuple(each.name for each in self.parameters if each.name.startswith("$"))
+    def query_names(self) -> tuple[str, ...]:
+        """Names of the query parameters that the operation takes."""
+        return tuple(each.name for each in self.parameters if each.location == OpenApiParameter.QUERY)

@@ -25,6 +25,9 @@ class ApiVersions:
         return cls(ALL[: ALL.index(newest) + 1], default or newest)
 
     def choose(self, request: HttpRequest) -> str:
+        for name in request.GET:
+            if name.lower() == NAME != name:
+                raise Unreadable(f"{printable(name, 20)}: upper and lower case matter in names; write {NAME}.")
         asked = request.headers.get(NAME) or request.GET.get(NAME) or self.default
         if asked not in self.supported:
             raise Unreadable(

@@ -6,27 +6,24 @@ import json
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from elements.transfer.exporting import count_versions
-from elements.transfer.importing import import_elements
+from repository_site.core import environment
 from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.ports import Bind
 from repository_site.core.problems import Unauthenticated
 from repository_site.management.commands.serve import add_server_arguments, check_bind, prepare_database, serve
-from repository_site.operations.server import Bind
-from storage.access.tokens import issue_token, recognise_token
-from storage.models import AnonymousAccess, StaffAccount, Storage
-from storage.models.roles import Role
-from storage.provisioning.provision import StorageRequest, provision_storage
-from storage.tenancy.contexts import Context, ContextType, read_storage, storage_at
+
+if TYPE_CHECKING:
+    from storage.models import Storage
 
 COLLECTION, STORAGE = "demo", "showcase"
 LOGIN = "admin"
-DEMO_DATA = settings.PROJECT_DIR / "elements/demo/showcase.ndjson"
+DEMO_DATA = environment.PROJECT_DIR / "elements/demo/showcase.ndjson"
 
 
 class Command(RepositoryCommand):
@@ -59,6 +56,12 @@ class Command(RepositoryCommand):
     @transaction.atomic
     def _storage(self) -> Storage:
         """Create storage and content in one transaction, so that an interrupted run leaves nothing behind."""
+        from elements.transfer.exporting import count_versions
+        from elements.transfer.importing import import_elements
+        from storage.models import AnonymousAccess
+        from storage.provisioning.provision import StorageRequest, provision_storage
+        from storage.tenancy.contexts import read_storage, storage_at
+
         if read_storage(COLLECTION, STORAGE) is None:
             provision_storage(
                 StorageRequest(
@@ -113,6 +116,8 @@ class DemoCredentials:
 
     def password(self) -> str | None:
         """Return the password of the back-office login; None if someone has changed it."""
+        from storage.models import StaffAccount
+
         account = StaffAccount.objects.filter(username=LOGIN).first()
         kept = self.kept.get("password", "")
         if account is not None:
@@ -123,6 +128,10 @@ class DemoCredentials:
         return kept
 
     def token(self, storage: Storage) -> str:
+        from storage.access.tokens import issue_token, recognise_token
+        from storage.models.roles import Role
+        from storage.tenancy.contexts import Context, ContextType
+
         context = Context(ContextType.STORAGE, storage.collection, storage)
         kept = self.kept.get("token", "")
         try:

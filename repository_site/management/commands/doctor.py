@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.operations.doctor import CHECKS, examine, worst
-from repository_site.operations.doctor.findings import Finding, Level, Look
+from repository_site.operations.doctor.findings import HealthFinding, Level, Look
 
 SIGNS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
 
@@ -59,13 +59,13 @@ class Command(RepositoryCommand):
             raise CommandError(self._summary(findings))
         self.stderr.write(f"{self._summary(findings)}.")
 
-    def _show(self, finding: Finding) -> None:
+    def _show(self, finding: HealthFinding) -> None:
         style = {Level.OK: self.style.SUCCESS, Level.WARNING: self.style.WARNING, Level.ERROR: self.style.ERROR}
         sign = style[finding.level](f"{SIGNS[finding.level]:<8}")
         self.stdout.write(f"{sign} {finding.check:<12} {finding.text}")
         if finding.advice:
             self.stdout.write(f"{'':<21} -> {finding.advice}")
 
-    def _summary(self, findings: list[Finding]) -> str:
+    def _summary(self, findings: list[HealthFinding]) -> str:
         counts = {level: sum(finding.level is level for finding in findings) for level in Level}
         return f"{counts[Level.ERROR]} errors, {counts[Level.WARNING]} warnings, {counts[Level.OK]} ok"

@@ -9,8 +9,6 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
-from django.db.migrations.recorder import MigrationRecorder
-from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 # Retries for about two minutes while the tables are in use (D155).
 ATTEMPTS = 120
@@ -21,6 +19,9 @@ UNRELEASED = ("release", "0001_lifecycle")
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         """Retry while a migration does not get its locks. It is then rolled back; earlier migrations stay applied."""
+        from django.db.migrations.recorder import MigrationRecorder
+        from psycopg.errors import DeadlockDetected, LockNotAvailable
+
         if UNRELEASED in MigrationRecorder(connections[options["database"]]).applied_migrations():
             raise CommandError(
                 "This database is from before release 0.1.0, which cannot migrate it. Start with an empty one: delete"

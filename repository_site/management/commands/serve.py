@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -13,8 +14,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.ports import PortProblem, check_port
-from repository_site.operations.server import Bind, run_server
+from repository_site.core.ports import Bind, PortProblem, check_port, suggest_port
 
 # A fixed number. Servers that start at the same time on one database migrate one after the other.
 MIGRATION_LOCK = 7_303_014_236
@@ -65,7 +65,7 @@ def check_bind(bind: Bind) -> None:
     try:
         check_port(bind.host, bind.port)
     except PortProblem as problem:
-        raise CommandError(f"{problem}: --bind {bind.host}:8080") from None
+        raise CommandError(f"{problem}: --bind {replace(bind, port=suggest_port(bind.host))}") from None
 
 
 def prepare_database(*, migrate: bool, verbosity: int) -> None:
@@ -82,6 +82,8 @@ def prepare_database(*, migrate: bool, verbosity: int) -> None:
 
 def serve(bind: Bind, workers: int, command: RepositoryCommand) -> None:
     """Run the server; when it ends, wait until the embedded database has stopped, unless others use it."""
+    from repository_site.operations.server import run_server
+
     try:
         check_bind(bind)
         command.stderr.write(f"Starting {workers} worker{'s' if workers > 1 else ''} ...")

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.api_document.document import snapshot
 from repository_site.core.command_line import RepositoryCommand
 
 
@@ -22,6 +21,8 @@ class Command(RepositoryCommand):
         parser.add_argument("--into", metavar="FILE", help="file to write to, instead of standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from repository_site.api_document.document import snapshot
+
         if not options["into"]:
             self.stdout.write(snapshot(), ending="")
             return

@@ -8,36 +8,32 @@ from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error, connection, transaction
-from psycopg.errors import UndefinedColumn, UndefinedTable
-from psycopg_pool import PoolTimeout
 
-from repository_site.core.embedded_postgres import EmbeddedPostgresError
-from repository_site.operations.doctor import configuration, database, growth, indexes, schedule
-from repository_site.operations.doctor.findings import Check, Finding, Level, Look, error, warning
+from repository_site.operations.doctor.findings import Check, HealthFinding, Level, Look, error, warning
 
 CHECKS: tuple[Check, ...] = (
-    Check("versions", "release, Python, Django, and packages as in requirements.txt", configuration.versions, False),
-    Check("settings", "debug mode, public address, hosts, proxies, https", configuration.settings_as_set, False),
-    Check("secret key", "strength, and permissions of its file", configuration.secret_key, False),
-    Check("data folder", "writable, with enough free space", configuration.data_folder, False),
-    Check("server", "a running server is ready (only with --url)", configuration.server, False),
-    Check("database", "reachable, of a supported version, in UTF-8", database.server_version),
-    Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", database.role),
-    Check("tenancy", "row-level security and composite keys on every tenant table", database.tenancy),
-    Check("migrations", "all applied, and none of a newer release", database.migrations),
-    Check("indexes", "none missing, none invalid", indexes.indexes),
-    Check("clock", "same time in the database and on this machine", database.clock),
-    Check("time zones", "known, and the same in Python and PostgreSQL", schedule.time_zones),
-    Check("lifecycle", "run_lifecycle runs regularly and succeeds", schedule.lifecycle),
-    Check("tasks", "stuck release tasks", schedule.tasks),
-    Check("connections", "enough left, and no transaction open for long", database.connections_left),
-    Check("sizes", "sizes of the database, its tables and its storages", growth.sizes),
-    Check("dead rows", "autovacuum keeps up", growth.dead_rows),
-    Check("statistics", "recent statistics for the query planner", growth.statistics),
+    Check("versions", "release, Python, Django, and packages as in requirements.txt", "installation.versions", False),
+    Check("settings", "debug mode, public address, hosts, proxies, https", "installation.settings_as_set", False),
+    Check("secret key", "strength, and permissions of its file", "installation.secret_key", False),
+    Check("data folder", "writable, with enough free space", "installation.data_folder", False),
+    Check("server", "a running server is ready (only with --url)", "installation.server", False),
+    Check("database", "reachable, of a supported version, in UTF-8", "database.server_version"),
+    Check("role", "neither superuser nor BYPASSRLS, and owner of its tables", "database.role"),
+    Check("tenancy", "row-level security and composite keys on every tenant table", "database.tenancy"),
+    Check("migrations", "all applied, and none of a newer release", "database.migrations"),
+    Check("indexes", "none missing, none invalid", "indexes.indexes"),
+    Check("clock", "same time in the database and on this machine", "database.clock"),
+    Check("time zones", "known, and the same in Python and PostgreSQL", "schedule.time_zones"),
+    Check("lifecycle", "run_lifecycle runs regularly and succeeds", "schedule.lifecycle"),
+    Check("tasks", "stuck release tasks", "schedule.tasks"),
+    Check("connections", "enough left, and no transaction open for long", "database.connections_left"),
+    Check("sizes", "sizes of the database, its tables and its storages", "growth.sizes"),
+    Check("dead rows", "autovacuum keeps up", "growth.dead_rows"),
+    Check("statistics", "recent statistics for the query planner", "growth.statistics"),
 )
 
 
-def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[Finding]:
+def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[HealthFinding]:
     """Run the checks one after the other. A check that fails to run becomes an error, and the others still run."""
     reachable: bool | None = None
     for check in checks:
@@ -56,14 +52,20 @@ def examine(look: Look, checks: Iterable[Check] = CHECKS) -> Iterator[Finding]:
         yield from (replace(finding, check=check.name) for finding in found)
 
 
-def _not_possible(problem: Exception) -> Finding:
+def _not_possible(problem: Exception) -> HealthFinding:
+    from psycopg.errors import UndefinedColumn, UndefinedTable
+
     if isinstance(problem.__cause__, UndefinedTable | UndefinedColumn):
         return warning("not checked: the database has no tables yet", "Run: manage.py migrate")
     text = " ".join(str(problem).split()) or type(problem).__name__
     return error(f"the check failed: {text}", "Solve this problem first, then check again.")
 
 
-def _reach() -> Finding | None:
+def _reach() -> HealthFinding | None:
+    from psycopg_pool import PoolTimeout
+
+    from repository_site.core.embedded_postgres import EmbeddedPostgresError
+
     embedded = settings.EMBEDDED_POSTGRES
     if embedded is not None and not embedded.is_made():
         advice = "Run: manage.py migrate, which creates one, or set DATABASE_URL. Its other checks were skipped."
@@ -79,5 +81,5 @@ def _reach() -> Finding | None:
     return None
 
 
-def worst(findings: Iterable[Finding]) -> Level:
+def worst(findings: Iterable[HealthFinding]) -> Level:
     return max((finding.level for finding in findings), key=list(Level).index, default=Level.OK)

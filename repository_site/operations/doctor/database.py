@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from repository_site.core.database.statements import fetch
-from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 
 OLDEST_POSTGRES = 15
 # Validity, tokens and the lifecycle count in seconds, so this much is harmless.
@@ -21,7 +21,7 @@ IDLE_IN_TRANSACTION = 600
 ROLE_CHECK = "storage.E010"
 
 
-def server_version(look: Look) -> Iterator[Finding]:
+def server_version(look: Look) -> Iterator[HealthFinding]:
     number, version, encoding = fetch(
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
         " pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"
@@ -40,7 +40,7 @@ def server_version(look: Look) -> Iterator[Finding]:
         yield ok(f"PostgreSQL {version}, UTF-8")
 
 
-def role(look: Look) -> Iterator[Finding]:
+def role(look: Look) -> Iterator[HealthFinding]:
     problems = [each for each in run_checks(databases=["default"], tags=[Tags.database]) if each.id == ROLE_CHECK]
     name, foreign = fetch(
         "SELECT current_user::text, (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
@@ -57,7 +57,7 @@ def role(look: Look) -> Iterator[Finding]:
         yield ok(f"{name} is neither superuser nor BYPASSRLS and owns its tables")
 
 
-def tenancy(look: Look) -> Iterator[Finding]:
+def tenancy(look: Look) -> Iterator[HealthFinding]:
     problems = [
         each
         for each in (
@@ -77,7 +77,7 @@ def tenancy(look: Look) -> Iterator[Finding]:
         yield ok(f"policies and composite keys isolate {count} tenant tables")
 
 
-def migrations(look: Look) -> Iterator[Finding]:
+def migrations(look: Look) -> Iterator[HealthFinding]:
     executor = MigrationExecutor(connection)
     waiting = pending(executor)
     known = set(executor.loader.graph.nodes) | set(executor.loader.replacements)
@@ -108,14 +108,14 @@ def _some(names: list[str]) -> str:
     return ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])])
 
 
-def clock(look: Look) -> Iterator[Finding]:
+def clock(look: Look) -> Iterator[HealthFinding]:
     before = datetime.now(UTC)
     (there,) = fetch("SELECT clock_timestamp()")[0]
     after = datetime.now(UTC)
     yield judge_clock((there - (before + (after - before) / 2)).total_seconds())
 
 
-def judge_clock(skew: float) -> Finding:
+def judge_clock(skew: float) -> HealthFinding:
     advice = "Synchronise both machines with NTP (chrony, systemd-timesyncd)."
     text = f"the clock of the database is {abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this machine"
     if abs(skew) > SKEW_ERROR:
@@ -125,7 +125,7 @@ def judge_clock(skew: float) -> Finding:
     return ok(f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
 
 
-def connections_left(look: Look) -> Iterator[Finding]:
+def connections_left(look: Look) -> Iterator[HealthFinding]:
     (limit, used, database_limit, in_database, role_limit, of_role) = fetch(
         "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
         " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
@@ -143,7 +143,7 @@ def connections_left(look: Look) -> Iterator[Finding]:
     yield from _open_transactions()
 
 
-def judge_connections(left: int, limit: int, pool: int) -> Finding:
+def judge_connections(left: int, limit: int, pool: int) -> HealthFinding:
     text = f"{left} of {limit} connections are left; each worker process uses up to {pool}"
     advice = (
         "Raise max_connections (or the limit of the role or database), or lower REPOSITORY_POOL_SIZE or the number"
@@ -156,7 +156,7 @@ def judge_connections(left: int, limit: int, pool: int) -> Finding:
     return ok(text)
 
 
-def _open_transactions() -> Iterator[Finding]:
+def _open_transactions() -> Iterator[HealthFinding]:
     rows = fetch(
         "SELECT pid, extract(epoch FROM clock_timestamp() - xact_start)::int, state FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"

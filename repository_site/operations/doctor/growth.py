@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from repository_site.core.database.statements import fetch
-from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 from storage.models import Storage, StorageSize
 
 # Smaller tables are not reported: PostgreSQL reads them as a whole anyway.
@@ -22,7 +22,7 @@ def in_words(size: float) -> str:
     return f"{size:.1f} GB"
 
 
-def sizes(look: Look) -> Iterator[Finding]:
+def sizes(look: Look) -> Iterator[HealthFinding]:
     (total,) = fetch("SELECT pg_database_size(current_database())")[0]
     rows = fetch(
         "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r'"
@@ -34,7 +34,7 @@ def sizes(look: Look) -> Iterator[Finding]:
     yield _storages(look)
 
 
-def _storages(look: Look) -> Finding:
+def _storages(look: Look) -> HealthFinding:
     count, measured = Storage.objects.count(), StorageSize.objects.count()
     if measured < count:
         return warning(
@@ -49,7 +49,7 @@ def _storages(look: Look) -> Finding:
     return ok(f"storages: {count}" + (f"; largest: {' | '.join(shown)}" if shown else ""))
 
 
-def dead_rows(look: Look) -> Iterator[Finding]:
+def dead_rows(look: Look) -> Iterator[HealthFinding]:
     problems = []
     if fetch("SHOW autovacuum")[0] != ("on",) or fetch("SHOW track_counts")[0] != ("on",):
         problems.append(
@@ -81,7 +81,7 @@ def dead_rows(look: Look) -> Iterator[Finding]:
     yield from problems or [ok("autovacuum is on, and no table has many dead rows")]
 
 
-def statistics(look: Look) -> Iterator[Finding]:
+def statistics(look: Look) -> Iterator[HealthFinding]:
     problems = []
     for table, live, changed, never in fetch(
         "SELECT relname, n_live_tup, n_mod_since_analyze, coalesce(last_analyze, last_autoanalyze) IS NULL"

@@ -11,13 +11,13 @@ from django.db import connection, models
 
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.database import pending
-from repository_site.operations.doctor.findings import Finding, Look, error, ok
+from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok
 
 # Copies that an interrupted REINDEX CONCURRENTLY leaves beside the index.
 LEFT_BY_REINDEX = re.compile(r"_cc(new|old)[0-9]*\"?$")
 
 
-def indexes(look: Look) -> Iterator[Finding]:
+def indexes(look: Look) -> Iterator[HealthFinding]:
     invalid, building = _not_valid()
     for name, table in building:
         yield ok(f"{name} on {table} is being built")

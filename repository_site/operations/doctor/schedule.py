@@ -13,14 +13,14 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from repository_site.core.database.statements import fetch
-from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 from storage.models import LifecycleRun, Storage
 
 LATE, MUCH_TOO_LATE = timedelta(hours=1), timedelta(days=1)
 SCHEDULE = "Schedule `manage.py run_lifecycle` every few minutes; docs/how-to/deploy.md contains a timer."
 
 
-def time_zones(look: Look) -> Iterator[Finding]:
+def time_zones(look: Look) -> Iterator[HealthFinding]:
     zones = sorted({settings.DEFAULT_TIME_ZONE, *Storage.objects.values_list("time_zone", flat=True).distinct()})
     problems = []
     for name in zones:
@@ -61,7 +61,7 @@ def _first_difference(name: str, zone: ZoneInfo) -> datetime | None:
     return None
 
 
-def lifecycle(look: Look) -> Iterator[Finding]:
+def lifecycle(look: Look) -> Iterator[HealthFinding]:
     now = timezone.now()
     storages = Storage.objects.filter(created_on__lt=now - LATE)
     for age, judge in ((MUCH_TOO_LATE, error), (LATE, warning)):
@@ -99,7 +99,7 @@ def _names(names: list[str], count: int, look: Look) -> str:
     return f": {', '.join(names)}{', ...' if count > len(names) else ''}"
 
 
-def tasks(look: Look) -> Iterator[Finding]:
+def tasks(look: Look) -> Iterator[HealthFinding]:
     found = LifecycleRun.objects.aggregate(open=Sum("open_tasks"), late=Sum("overdue_tasks"), stuck=Sum("stuck_tasks"))
     text = f"{found['open'] or 0} open, {found['late'] or 0} overdue, {found['stuck'] or 0} stuck at the last runs"
     if found["stuck"]:

@@ -19,11 +19,12 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from storage.access.rotation import DEFAULT_OVERLAP, end_old_value, rotate_token
+from storage.access.rotation import end_old_value, rotate_token
 from storage.access.tokens import IssuedToken
 from storage.back_office.cells import NOTHING, ago, badge, moment
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.models import ApiToken, TokenState
+from storage.options import DEFAULT_OVERLAP
 
 OVERLAPS = {
     timedelta(0): _("None: end it at once"),

@@ -9,8 +9,6 @@ from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
-from storage.backup.writing import back_up_storage
-from storage.tenancy.contexts import storage_at
 
 
 class Command(RepositoryCommand):
@@ -31,6 +29,9 @@ class Command(RepositoryCommand):
         parser.add_argument("file", type=Path, help="file to write; an existing file is replaced")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.backup.writing import back_up_storage
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         contents = back_up_storage(
             storage, options["file"], lambda models: with_progress(models, "Tables", len(models))

@@ -12,9 +12,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
-from storage.access.tokens import issue_token
-from storage.models.roles import Role
-from storage.tenancy.contexts import find_context
+from storage.options import Role
 
 NO_END = date(9999, 12, 31)
 
@@ -66,7 +64,10 @@ class Command(RepositoryCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        context = find_context(options["collection"], options["storage"])
+        from storage.access.tokens import issue_token
+        from storage.tenancy.contexts import context_at
+
+        context = context_at(options["collection"], options["storage"])
         zone = ZoneInfo(context.storage.time_zone if context.storage else settings.DEFAULT_TIME_ZONE)
         end: datetime | None = options["valid_until"]
         if end is not None and end.tzinfo is None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.text_table import text_table
-from storage.models import Storage
 from storage.tenancy.addresses import ADMINISTRATION_KEY
-from storage.tenancy.contexts import find_context
+
+if TYPE_CHECKING:
+    from storage.models import Storage
 
 
 class Command(RepositoryCommand):
@@ -26,9 +27,12 @@ class Command(RepositoryCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.models import Storage
+        from storage.tenancy.contexts import context_at
+
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
-            find_context(options["collection"], ADMINISTRATION_KEY)
+            context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
         rows = [_row(storage) for storage in storages]
         if options["json"]:

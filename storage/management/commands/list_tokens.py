@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.text_table import text_table
-from storage.access.tokens import tokens_of
-from storage.models import ApiToken
-from storage.tenancy.contexts import find_context
+
+if TYPE_CHECKING:
+    from storage.models import ApiToken
 
 
 class Command(RepositoryCommand):
@@ -33,7 +33,10 @@ class Command(RepositoryCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        context = find_context(options["collection"], options["storage"])
+        from storage.access.tokens import tokens_of
+        from storage.tenancy.contexts import context_at
+
+        context = context_at(options["collection"], options["storage"])
         now = timezone.now()
         rows = [_row(token, now) for token in tokens_of(context)]
         if options["json"]:

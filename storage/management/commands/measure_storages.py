@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import NotFound
 from repository_site.core.progress import with_progress
-from storage.models import Storage, StorageSize
-from storage.provisioning.sizes import measure_storage
-from storage.tenancy.contexts import storage_at
-from storage.traffic import KEPT_DAYS, forget_old_hours
+from storage.options import KEPT_DAYS
+
+if TYPE_CHECKING:
+    from storage.models import Storage, StorageSize
 
 
 class Command(RepositoryCommand):
@@ -33,6 +32,11 @@ class Command(RepositoryCommand):
         parser.add_argument("storage", nargs="?", help="id of the storage; required with a collection")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from django.contrib.sessions.backends.db import SessionStore
+
+        from storage.provisioning.sizes import measure_storage
+        from storage.traffic import forget_old_hours
+
         failed = 0
         storages = self._storages(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
@@ -56,6 +60,9 @@ class Command(RepositoryCommand):
             raise CommandError(f"{failed} of {len(storages)} storages failed. Run the command again.")
 
     def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
+        from storage.models import Storage
+        from storage.tenancy.contexts import storage_at
+
         if collection is None:
             return list(Storage.objects.select_related("collection"))
         if key is None:

@@ -11,10 +11,7 @@ from django.core.management.base import CommandParser
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
-from storage.models import AnonymousAccess
-from storage.models.storages import STUCK_AFTER_DAYS
-from storage.provisioning.provision import StorageRequest, provision_storage
-from storage.tenancy.contexts import read_storage
+from storage.options import STUCK_AFTER_DAYS, AnonymousAccess
 
 
 class Command(RepositoryCommand):
@@ -74,6 +71,9 @@ class Command(RepositoryCommand):
         parser.add_argument("--exist-ok", action="store_true", help="succeed without changes if the storage exists")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.provisioning.provision import StorageRequest, provision_storage
+        from storage.tenancy.contexts import read_storage
+
         address = (options["collection"], options["key"])
         existing = read_storage(*address) if options["exist_ok"] else None
         try:

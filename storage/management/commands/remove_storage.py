@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
-from storage.extension import storage_extensions
-from storage.models import Storage
-from storage.provisioning.provision import remove_storage, tenant_row_counts
-from storage.tenancy.contexts import storage_at
+
+if TYPE_CHECKING:
+    from storage.models import Storage
 
 
 class Command(RepositoryCommand):
@@ -33,6 +32,9 @@ class Command(RepositoryCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.provisioning.provision import remove_storage
+        from storage.tenancy.contexts import storage_at
+
         storage = storage_at(options["collection"], options["storage"])
         name = str(storage)
         self.stderr.write(f"This deletes {name} (tenant {storage.id}, {storage.title!r}):")
@@ -47,6 +49,9 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{name} was deleted.")
 
     def _summary(self, storage: Storage, *, with_tables: bool) -> Iterator[tuple[str, int]]:
+        from storage.extension import storage_extensions
+        from storage.provisioning.provision import tenant_row_counts
+
         counts = tenant_row_counts(storage)
         for extension in storage_extensions:
             for label, model in extension.counted_models.items():

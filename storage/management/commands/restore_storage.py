@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
-from storage.backup.restoring import check_backup, read_contents, restore_storage
-from storage.models import TenantModel
+
+if TYPE_CHECKING:
+    from storage.models import TenantModel
 
 
 class Command(RepositoryCommand):
@@ -36,6 +37,8 @@ class Command(RepositoryCommand):
         parser.add_argument("--check", action="store_true", help="restore a copy at an unused address and roll it back")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.backup.restoring import restore_storage
+
         if options["check"]:
             self._check(options["file"])
             return
@@ -48,6 +51,8 @@ class Command(RepositoryCommand):
         self.stdout.write(str(restored.storage.id))
 
     def _check(self, file: Path) -> None:
+        from storage.backup.restoring import check_backup, read_contents
+
         made_on = read_contents(file).made_on
         restored = check_backup(file, progress=_with_bar)
         self.stderr.write(f"The backup of {made_on} is complete: {restored.rows:,} rows can be restored here.")

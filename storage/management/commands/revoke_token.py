@@ -7,8 +7,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
-from storage.access.tokens import find_token, revoke_token
-from storage.tenancy.contexts import find_context
 
 
 class Command(RepositoryCommand):
@@ -27,6 +25,9 @@ class Command(RepositoryCommand):
         parser.add_argument("token", help="id or name of the token")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        token = find_token(find_context(options["collection"], options["storage"]), options["token"])
+        from storage.access.tokens import find_token, revoke_token
+        from storage.tenancy.contexts import context_at
+
+        token = find_token(context_at(options["collection"], options["storage"]), options["token"])
         changed = revoke_token(token)
         self.stderr.write(f"{token.name} ({token.id}) {'is revoked' if changed else 'was already revoked'}.")

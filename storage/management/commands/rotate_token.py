@@ -10,9 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
-from storage.access.rotation import DEFAULT_OVERLAP, end_old_value, rotate_token
-from storage.access.tokens import find_token
-from storage.tenancy.contexts import find_context
+from storage.options import DEFAULT_OVERLAP
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -55,7 +53,11 @@ class Command(RepositoryCommand):
         which.add_argument("--end-old", action="store_true", help="end the old value of an earlier rotation at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        token = find_token(find_context(options["collection"], options["storage"]), options["token"])
+        from storage.access.rotation import end_old_value, rotate_token
+        from storage.access.tokens import find_token
+        from storage.tenancy.contexts import context_at
+
+        token = find_token(context_at(options["collection"], options["storage"]), options["token"])
         named = f"{token.name} ({token.id})"
         if options["end_old"]:
             ended = end_old_value(token)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from repository_site.core.client_network import network_of
 from repository_site.core.command_line import RepositoryCommand
-from storage.access.sign_ins import failures_of, lift_blocks
-from storage.models import FailedSignIn
+
+if TYPE_CHECKING:
+    from storage.models import FailedSignIn
 
 
 class Command(RepositoryCommand):
@@ -35,6 +36,8 @@ class Command(RepositoryCommand):
         parser.add_argument("--all", action="store_true", help="all failed sign-ins")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.access.sign_ins import failures_of, lift_blocks
+
         name, address = options["account"], options["address"]
         if not name and not address and not options["all"]:
             self._list()
@@ -52,6 +55,8 @@ class Command(RepositoryCommand):
             self.stderr.write("The address may be blocked for all names. List those: manage.py unblock_sign_in")
 
     def _list(self) -> None:
+        from storage.models import FailedSignIn
+
         now = timezone.now()
         blocked = [(row, row.blocked_until(now)) for row in FailedSignIn.objects.select_related("account")]
         lines = [

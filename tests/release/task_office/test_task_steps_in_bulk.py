@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from elements.writing.updating import Writer
-from elements.writing.writers import settled_writer
+from elements.writing.writers import Writer, settled_writer
 from release.models import LifecycleEntry, Task
-from release.tasks.bulk import step_each
+from release.tasks.bulk_steps import step_each
 from repository_site.core.problems import Conflict
 from storage.access.callers import Caller, CallerKind
 from storage.models import Storage

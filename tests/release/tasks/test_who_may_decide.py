@@ -38,7 +38,7 @@ class TestWhoMayDecide:
     def test_requesters_cannot_decide_their_own_request(self, house: Storage, desk: MakeClient) -> None:
         """They cannot delegate it either, but they can withdraw it."""
         appoint(house, "released-1", owner=[], author=[])
-        needs = f"a task of subProcess {ID['released-1']} needs the permission ApproveElement."
+        needs = f"a task of subProcess {ID['released-1']} requires the permission ApproveElement."
         for roles in ((Role.EDITOR,), (Role.EDITOR, Role.APPROVER), (Role.ARCHITECT,)):
             caller = desk(*roles)
             task = ask(caller)
@@ -107,7 +107,7 @@ class TestWhoMayDecide:
     def test_other_approvers_cannot_decide(self, house: Storage, desk: MakeClient) -> None:
         anna, dora, vera = desk(user="anna"), desk(user="dora"), desk(user="vera")
         task = open_task(house)
-        needs = f"of subProcess {ID['released-1']} needs the permission ApproveElement."
+        needs = f"of subProcess {ID['released-1']} requires the permission ApproveElement."
         others = [desk(Role.ANALYZER), desk(Role.EDITOR), desk(Role.APPROVER), desk(Role.ARCHITECT)]
         before = fingerprints(house)
         for verb, name in (("accept", "Accepting"), ("reject", "Rejecting"), ("delegate", "Delegating")):

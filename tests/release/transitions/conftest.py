@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from storage.models import Storage
-from tests.conftest import StorageMaker
-from tests.release.conftest import filled_house
 from tests.release.house import HouseClient, MakeClient, Wire, one
 from tests.release.settable_clock import SettableClock
 from tests.release.transition_calls import AFTERNOON, NIGHT
@@ -38,10 +34,3 @@ def warned(caller: HouseClient) -> str:
     """Create a version without a reason for its revision, whose release warns (D89)."""
     found: str = caller.new_version("released")["versionId"]
     return found
-
-
-@pytest.fixture(scope="package")
-def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """One storage for all files of this folder."""
-    with filled_house(filled_storage, tmp_path_factory.mktemp("house")) as storage:
-        yield storage

@@ -66,7 +66,7 @@ def test_the_id_of_an_element_means_its_newest_version(desk: MakeClient, house: 
     refusal(ben.apply("order-1", "InProcessToReleased"), 409, "error", "dialog",
             f"InProcessToReleased is not available for subProcess {ID['order-1']} in the state expired. No transition is available.")  # fmt: skip
     refusal(vera.apply("order", "InProcessToReleased"), 403, "unauthorized", "volatile",
-            f"InProcessToReleased of subProcess {ID['order-2']} needs the permission ApproveElement.")  # fmt: skip
+            f"InProcessToReleased of subProcess {ID['order-2']} requires the permission ApproveElement.")  # fmt: skip
     refusal(vera.apply(own, "InProcessToReleased"), 404, "error", "volatile", f"There is no element {own}.")
     assert one(anna.apply("order-2", "ReleasedToRequestToExpire"))["versionId"] == ID["order-2"]
     assert state(house, own) == "inProcess"
@@ -135,7 +135,7 @@ def test_elements_without_versions_have_no_transitions(
     assert caller.post(f"rest/release/{ID[name]}/transitions").json() == {"count": 0, "transitions": []}
     for key in ("InProcessToReleased", "Whatever"):
         refusal(caller.apply(name, key), 404, "error", "volatile",
-                f"A {type} has no versions and therefore no transitions.")  # fmt: skip
+                f"Elements of type {type} have no versions and therefore no transitions.")  # fmt: skip
     assert contents(house) == stored
 
 

@@ -286,7 +286,7 @@ def test_a_version_retired_without_a_task_ends_today(desk: MakeClient, house: St
     clock.moment = NIGHT
     before = version(house, "released-1")
     refusal(anna.apply("released", "Retire"), 403, "unauthorized", "volatile",
-            f"Retire of subProcess {ID['released-1']} needs the permission ApproveElement.")  # fmt: skip
+            f"Retire of subProcess {ID['released-1']} requires the permission ApproveElement.")  # fmt: skip
     found = ben.applied("released", "Retire", "")
     assert (found["state"], found["attributes"]["validUntil"]) == ("expired", {"127": TODAY})
     assert version(house, "released-1") == before | {

@@ -20,15 +20,19 @@ SAYS_FALSE = (
     "", "?ignoreWarnings=false", "?ignoreWarnings=FALSE", "/false", "/False", "/false?ignoreWarnings=false", "?x=true",
 )  # fmt: skip
 SAYS_NOTHING = {
-    "?ignoreWarnings=yes": ["expected true or false, not 'yes'."],
-    "?ignoreWarnings=1": ["expected true or false, not '1'."],
-    "?ignoreWarnings=": ["expected true or false, not ''."],
-    "?ignoreWarnings=true&ignoreWarnings=true": ["is given more than once."],
-    "?ignoreWarnings=false&ignoreWarnings=true": ["is given more than once."],
-    "/maybe": ["expected true or false, not 'maybe'."],
-    "/true?ignoreWarnings=false": ["the path and the query string contradict each other."],
-    "/false?ignoreWarnings=true": ["the path and the query string contradict each other."],
-    "/maybe?ignoreWarnings=yes": ["expected true or false, not 'maybe'.", "expected true or false, not 'yes'."],
+    "?ignoreWarnings=yes": ["ignoreWarnings: expected true or false, not 'yes'."],
+    "?ignoreWarnings=1": ["ignoreWarnings: expected true or false, not '1'."],
+    "?ignoreWarnings=": ["ignoreWarnings: expected true or false, not ''."],
+    "?ignoreWarnings=true&ignoreWarnings=true": ["ignoreWarnings is given more than once; send it once."],
+    "?ignoreWarnings=false&ignoreWarnings=true": ["ignoreWarnings is given more than once; send it once."],
+    "?ignorewarnings=true": ["ignorewarnings: upper and lower case matter in names; write ignoreWarnings."],
+    "/maybe": ["ignoreWarnings: expected true or false, not 'maybe'."],
+    "/true?ignoreWarnings=false": ["ignoreWarnings: the path and the query string contradict each other."],
+    "/false?ignoreWarnings=true": ["ignoreWarnings: the path and the query string contradict each other."],
+    "/maybe?ignoreWarnings=yes": [
+        "ignoreWarnings: expected true or false, not 'maybe'.",
+        "ignoreWarnings: expected true or false, not 'yes'.",
+    ],
 }
 
 
@@ -50,9 +54,8 @@ def test_ignore_warnings_false(caller: HouseClient, house: Storage, warned: str)
 
 def test_invalid_values_of_ignore_warnings(caller: HouseClient, house: Storage, warned: str) -> None:
     stored = contents(house)
-    for ending, errors in SAYS_NOTHING.items():
+    for ending, texts in SAYS_NOTHING.items():
         response = caller.apply("released", "InProcessToReleased", ending)
-        texts = [f"ignoreWarnings: {each}" for each in errors]
         assert sorted(error(response)[3]) == texts, ending
         assert error(response)[:3] == (400, "error", "inline")
         many = f"{len(texts)} parameters are invalid."

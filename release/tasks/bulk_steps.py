@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from elements.writing.updating import Writer
+from elements.writing.writers import Writer
 from release.models import Task
 from repository_site.core.problems import Problem
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.naming import sort_name
-from elements.transfer.checking import Survey
+from elements.transfer.file_checks import Survey
 from elements.transfer.lines import CALLERS, TransferLine
 from facets.configuration import Configuration
 from repository_site.core.progress import with_progress

@@ -10,8 +10,8 @@ import pytest
 from facets.admin.drafting.preview_panel import ApiAnswer, compiled, panel_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Blueprint, SelectableValue
+from facets.changing.blueprint_checks import check_blueprint
 from facets.changing.changes import plan_edit
-from facets.changing.checking import check_blueprint
 from facets.models import ElementType, Facet
 from facets.rows.drafts import Draft
 from facets.template_format.reading import read_template

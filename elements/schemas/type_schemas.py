@@ -12,7 +12,7 @@ from typing import Any
 from elements import derived
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.schemas.letter_case import pattern_of
-from elements.schemas.values import VALUES, Schema
+from elements.schemas.value_schemas import VALUES, Schema
 from elements.writing.deciding.attributes import INVARIANT, STEREOTYPE_LENGTH
 from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, SERVER_FIELDS
 from facets.blueprint.cycles import ValidationRule
@@ -23,6 +23,7 @@ from facets.configuration import Configuration
 from facets.rendering import display_names, other_texts
 from repository_site.core.problems import NotFound
 from repository_site.core.rest.rendering import counted, to_json
+from repository_site.core.wording import similar_hint
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NULL: Schema = {"type": "null"}
@@ -55,7 +56,7 @@ def one_type_schema(configuration: Configuration, name: str) -> bytes:
     """Return the schema of a type, ignoring letter case (D1)."""
     type = next((each for each in configuration.types.values() if each.key.casefold() == name.casefold()), None)
     if type is None:
-        raise NotFound(f"There is no type {name}.")
+        raise NotFound(f"There is no type {name}{similar_hint(name, configuration.types)}.")
     return configuration.keep(("type schema", type.key), lambda: to_json(_Maker(configuration, type).schema()))
 
 

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from facets.blueprint.cycles import ReleaseCycle
 from facets.template_format.reading import read_template
-from release.drawing import describe_states, draw_cycle
+from release.cycle_diagrams import describe_states, draw_cycle
 from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
 from storage.provisioning.templates import load_template

@@ -1,7 +1,7 @@
 """The OpenAPI document as a page for people, rendered from the document and readable without scripts (D142).
 
 The page contains nothing of a storage but its address, and no secret: to send requests, visitors sign in or type a
-token.
+token. The API reference at `/api/` is the same page for the whole installation, without any address (D177).
 """
 
 from __future__ import annotations
@@ -37,21 +37,29 @@ def page_of(context: Context, language: str) -> str:
     return page.replace(COLLECTION, collection).replace(STORAGE, storage)
 
 
+def reference_page(language: str) -> str:
+    return _page_in(language, None)
+
+
 @cache
-def _page_in(language: str, is_storage: bool) -> str:
-    """Return the page, rendered once per language: rendering takes longer than most requests."""
+def _page_in(language: str, is_storage: bool | None) -> str:
+    """Return the page, rendered once per language: rendering takes longer than most requests.
+
+    Without `is_storage` it is the API reference, which has the operations of every address.
+    """
     known = dict(settings.LANGUAGES)
     with translation.override(language if language in known else settings.LANGUAGE_CODE):
         context = {
             "groups": list(groups(is_storage)),
             "is_storage": is_storage,
+            "is_reference": is_storage is None,
             "collection": COLLECTION,
             "storage": STORAGE,
         }
         return render_to_string("api/document.html", context)
 
 
-def groups(is_storage: bool) -> Iterator[dict[str, Any]]:
+def groups(is_storage: bool | None) -> Iterator[dict[str, Any]]:
     for tag in openapi_document()["tags"]:
         name = tag["name"]
         operations = [each for each in shown_operations(name) if _is_here(each["id"], name, is_storage)]
@@ -59,7 +67,9 @@ def groups(is_storage: bool) -> Iterator[dict[str, Any]]:
             yield {"name": name, "description": tag["description"], "operations": operations}
 
 
-def _is_here(operation: str, tag: str, is_storage: bool) -> bool:
+def _is_here(operation: str, tag: str, is_storage: bool | None) -> bool:
+    if is_storage is None:
+        return True
     return tag != ADMINISTRATION if is_storage else tag == ADMINISTRATION or operation in EVERYWHERE
 
 

@@ -155,13 +155,14 @@ class Survey:
                 if known is None:
                     self.report(number, f"{version}: children: the file has no element {child.id}")
                 elif known.type.key != child.type:
-                    self.report(number, f"{version}: children: {child.id} is a {known.type.key}, not a {child.type}")
+                    self.report(
+                        number, f"{version}: children: {child.id} has the type {known.type.key}, not {child.type}"
+                    )
                 elif known.parent is not None:
                     self.report(number, f"{version}: children: {child.id} also has the parent {known.parent}")
                 elif owner.type.key not in known.type.parents:
-                    self.report(
-                        number, f"{version}: children: a {known.type.key} cannot be placed below a {owner.type.key}"
-                    )
+                    text = f"elements of type {known.type.key} cannot be placed below elements of type {owner.type.key}"
+                    self.report(number, f"{version}: children: {text}")
                 else:
                     known.parent, known.position = parent, position
 
@@ -206,10 +207,10 @@ def _reference_problem(
     if type is None:
         return f"there is no element {target.id}"
     if type.key != target.type:
-        return f"{target.id} is a {type.key}, not a {target.type}"
+        return f"{target.id} has the type {type.key}, not {target.type}"
     if place == CONTENT and type.key not in owner.insertables:
-        return f"a {type.key} cannot be drawn in this diagram"
+        return f"elements of type {type.key} cannot be drawn in this diagram"
     if related is not None and not accepts(place, related, type):
         allowed = ", ".join(related.types) or f"a type of the facet {related.facet}"
-        return f"{target.id} is a {type.key}, expected {allowed}"
+        return f"{target.id} has the type {type.key}; expected {allowed}"
     return None

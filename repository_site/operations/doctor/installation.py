@@ -24,7 +24,7 @@ from django.conf import settings
 
 from repository_site import __version__
 from repository_site.core import environment
-from repository_site.operations.doctor.findings import Finding, Look, error, ok, warning
+from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 from repository_site.operations.doctor.growth import in_words
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
@@ -36,7 +36,7 @@ WIDEST = {4: 8, 6: 16}
 DISK_WARNING, DISK_ERROR = (0.10, 2 * 1024**3), (0.03, 500 * 1024**2)
 
 
-def versions(look: Look) -> Iterator[Finding]:
+def versions(look: Look) -> Iterator[HealthFinding]:
     locked = dict(PIN.findall((settings.PROJECT_DIR / "requirements.txt").read_text(encoding="utf-8")))
     different = []
     for name, wanted in locked.items():
@@ -56,17 +56,17 @@ def versions(look: Look) -> Iterator[Finding]:
         yield ok(f"{text}, {len(locked)} packages as in requirements.txt")
 
 
-def settings_as_set(look: Look) -> Iterator[Finding]:
+def settings_as_set(look: Look) -> Iterator[HealthFinding]:
     problems = [*_debug(), *_address(), *_doors()]
     yield from problems or [ok(f"debug mode is off, the public address is {settings.PUBLIC_URL}")]
 
 
-def _debug() -> Iterator[Finding]:
+def _debug() -> Iterator[HealthFinding]:
     if settings.DEBUG:
         yield error("debug mode is on: error pages show code and settings", "Set DEBUG = False.")
 
 
-def _address() -> Iterator[Finding]:
+def _address() -> Iterator[HealthFinding]:
     parts = urlsplit(settings.PUBLIC_URL)
     if not settings.PUBLIC_URL:
         yield warning(
@@ -90,7 +90,7 @@ def _address() -> Iterator[Finding]:
         )
 
 
-def _doors() -> Iterator[Finding]:
+def _doors() -> Iterator[HealthFinding]:
     if "*" in settings.ALLOWED_HOSTS:
         yield warning(
             "the server accepts every host name",
@@ -104,7 +104,7 @@ def _doors() -> Iterator[Finding]:
         )
 
 
-def secret_key(look: Look) -> Iterator[Finding]:
+def secret_key(look: Look) -> Iterator[HealthFinding]:
     problems = []
     bits = entropy(settings.SECRET_KEY)
     if len(settings.SECRET_KEY) < 50 or bits < LEAST_BITS:
@@ -138,7 +138,7 @@ def entropy(text: str) -> float:
     return min(by_characters, 8.0 * (len(zlib.compress(text.encode(), 9)) - EMPTY_ZLIB))
 
 
-def data_folder(look: Look) -> Iterator[Finding]:
+def data_folder(look: Look) -> Iterator[HealthFinding]:
     """Check the folder, or the nearest existing parent: the check creates nothing."""
     folder: Path = settings.DATA_DIR
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
@@ -156,7 +156,7 @@ def data_folder(look: Look) -> Iterator[Finding]:
     yield judge_disk(usage.free, usage.total, f"{folder}{whose}")
 
 
-def judge_disk(free: int, total: int, where: str) -> Finding:
+def judge_disk(free: int, total: int, where: str) -> HealthFinding:
     text = f"{in_words(free)} of {in_words(total)} are free on the disk of {where}"
     advice = "Free some space or enlarge the disk: PostgreSQL stops writing when it is full."
     for judge, (share, size) in ((error, DISK_ERROR), (warning, DISK_WARNING)):
@@ -165,7 +165,7 @@ def judge_disk(free: int, total: int, where: str) -> Finding:
     return ok(text)
 
 
-def server(look: Look) -> Iterator[Finding]:
+def server(look: Look) -> Iterator[HealthFinding]:
     if not look.url:
         return
     address = f"{look.url.rstrip('/')}/readyz"
