@@ -26,7 +26,7 @@ from psycopg.errors import DeadlockDetected, QueryCanceled
 
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
-from repository_site.core.fairness.identity import credential_was_accepted
+from repository_site.core.fairness.origin import credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
 from storage.access.callers import Caller, anonymous_reader

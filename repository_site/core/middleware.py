@@ -15,7 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from repository_site.core.fairness.identity import identity_of
+from repository_site.core.fairness.origin import origin_of
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, Problem, TooLarge, TooManyRequests, Unreadable
 from repository_site.core.rest.errors import is_api_path, problem_answer
@@ -154,7 +154,7 @@ def _read(request: HttpRequest, size: int) -> bytes:
 
     A storage gets at most half of them, so that its slow clients keep no other storage from writing (D198).
     """
-    storage = identity_of(request).storage
+    storage = origin_of(request).storage
     if not reading.take(storage):
         if reading.taken < BODIES_AT_ONCE:
             text = "The server is receiving too many request bodies for this storage. Try again shortly."

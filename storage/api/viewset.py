@@ -27,7 +27,7 @@ from rest_framework.viewsets import ViewSet
 
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
-from repository_site.core.fairness.identity import credential_was_accepted
+from repository_site.core.fairness.origin import credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation

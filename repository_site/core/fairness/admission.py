@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 
 from repository_site.core.fairness.cost import spent
 from repository_site.core.fairness.gate import Gate, Ticket
-from repository_site.core.fairness.identity import identity_of, storage_was_found
+from repository_site.core.fairness.origin import origin_of, storage_was_found
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.stream_places import StreamPlaces
 from repository_site.core.middleware import Middleware, problem_response
@@ -32,7 +32,7 @@ class FairnessMiddleware(Middleware):
     """Lets a request run when it is its turn, and charges its cost. Outside of everything that uses the database."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        who = identity_of(request)
+        who = origin_of(request)
         try:
             ticket = gate.enter(who.storage, who.caller)
         except Problem as problem:

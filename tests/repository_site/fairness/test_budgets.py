@@ -9,7 +9,7 @@ from repository_site.core.fairness import budgets
 from repository_site.core.fairness.budgets import LONGEST_DEBT, Budget
 
 
-class Clock:
+class BudgetClock:
     now = 100.0
 
     def __call__(self) -> float:
@@ -17,7 +17,7 @@ class Clock:
 
 
 def test_work_is_charged_and_time_pays_for_it() -> None:
-    clock = Clock()
+    clock = BudgetClock()
     budget = Budget(Rate(0.5, 4), clock)
     assert (budget.level("a"), budget.part_left("a"), budget.seconds_in_debt("a")) == (4, 1, 0)
     budget.charge("a", 3)
@@ -31,7 +31,7 @@ def test_work_is_charged_and_time_pays_for_it() -> None:
 
 
 def test_a_debt_is_limited() -> None:
-    clock = Clock()
+    clock = BudgetClock()
     budget = Budget(Rate(0.5, 4), clock)
     budget.charge("a", 10_000)
     assert budget.seconds_in_debt("a") == LONGEST_DEBT
@@ -46,7 +46,7 @@ def test_without_a_rate() -> None:
 
 
 def test_the_least_recently_used_buckets_are_forgotten() -> None:
-    budget = Budget(Rate(1, 10), Clock())
+    budget = Budget(Rate(1, 10), BudgetClock())
     for key in range(budgets.MAX_BUCKETS):
         budget.charge(key, 1)
     budget.charge(0, 1)

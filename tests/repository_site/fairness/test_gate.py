@@ -21,7 +21,7 @@ ANNA, BEN = 1, 2
 PLACES = 8
 
 
-class Clock:
+class GateClock:
     """The time of the gate, which stands still unless a test moves it."""
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> GateClock:
+    return GateClock()
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Gate:
+def gate(monkeypatch: pytest.MonkeyPatch, clock: GateClock) -> Gate:
     monkeypatch.setattr(gates, "PATIENCE", 0.05)
     monkeypatch.setattr(gates, "time", clock)
     return Gate(PLACES, Rate(0.001, 5), Rate(0.001, 3), Presence(clock.monotonic))
@@ -114,7 +114,7 @@ class TestPlaces:
         entered(gate, PLACES // 4)
         assert refusal(gate) == (gates.BUSY, 2)
 
-    def test_requests_count_while_they_run(self, gate: Gate, clock: Clock) -> None:
+    def test_requests_count_while_they_run(self, gate: Gate, clock: GateClock) -> None:
         entered(gate, 3)
         clock.now += 1.5
         entered(gate, 1)
@@ -295,7 +295,7 @@ class TestStreams:
         assert gate.tallies.seconds[ACME] > 0.0001
 
 
-def test_budget_that_is_left(gate: Gate, clock: Clock) -> None:
+def test_budget_that_is_left(gate: Gate, clock: GateClock) -> None:
     """Requests that run at the same time share it."""
     [ticket] = entered(gate, 1)
     gate.leave(gate.enter(ACME, ANNA), 1.5)

@@ -7,18 +7,18 @@ import os
 import pytest
 
 from repository_site.core.fairness.presence import WINDOW, Presence
-from tests.repository_site.fairness.test_budgets import Clock
+from tests.repository_site.fairness.test_budgets import BudgetClock
 
 ACME, RIVAL = "acme/handbook", "rival/handbook"
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> BudgetClock:
+    return BudgetClock()
 
 
 @pytest.fixture
-def presence(clock: Clock) -> Presence:
+def presence(clock: BudgetClock) -> Presence:
     return Presence(clock)
 
 
@@ -31,7 +31,7 @@ def test_nobody_is_active_at_first(presence: Presence) -> None:
     assert not presence.has_other_callers(ACME, 1)
 
 
-def test_other_storages(presence: Presence, clock: Clock) -> None:
+def test_other_storages(presence: Presence, clock: BudgetClock) -> None:
     presence.note(ACME, 1)
     assert others(presence) == (False, True)
     presence.note(RIVAL, 1)
@@ -46,7 +46,7 @@ def test_other_storages(presence: Presence, clock: Clock) -> None:
     assert others(presence) == (False, False)
 
 
-def test_other_callers(presence: Presence, clock: Clock) -> None:
+def test_other_callers(presence: Presence, clock: BudgetClock) -> None:
     presence.note(ACME, 1)
     presence.note(RIVAL, 2)
     assert not presence.has_other_callers(ACME, 1)
@@ -57,7 +57,7 @@ def test_other_callers(presence: Presence, clock: Clock) -> None:
     assert not presence.has_other_callers(ACME, 1)
 
 
-def test_storages_that_take_most(presence: Presence, clock: Clock) -> None:
+def test_storages_that_take_most(presence: Presence, clock: BudgetClock) -> None:
     presence.charge(ACME, 8)
     presence.charge(RIVAL, 5)
     presence.charge("third/handbook", 7)

@@ -22,7 +22,7 @@ ELSEWHERE = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class RequestOrigin:
     storage: str
     caller: int
     address: str
@@ -50,23 +50,23 @@ _storages, _credentials = Known(), Known()
 _session = re.compile(rf"(?:^|;\s*){re.escape(settings.SESSION_COOKIE_NAME)}=([^;]+)")
 
 
-def identity_of(request: HttpRequest) -> Identity:
-    """Return the identity. Its first use must precede `StoragePathMiddleware`, which changes the path."""
-    known: Identity | None = getattr(request, "identity", None)
+def origin_of(request: HttpRequest) -> RequestOrigin:
+    """Return the origin. Its first use must precede `StoragePathMiddleware`, which changes the path."""
+    known: RequestOrigin | None = getattr(request, "origin", None)
     if known is None:
         known = _identify(request)
-        request.identity = known  # type: ignore[attr-defined]  # read above
+        request.origin = known  # type: ignore[attr-defined]  # read above
     return known
 
 
-def _identify(request: HttpRequest) -> Identity:
+def _identify(request: HttpRequest) -> RequestOrigin:
     parts = request.path_info.split("/", 3)
     address = f"{parts[1]}/{parts[2]}" if len(parts) > 2 else ELSEWHERE
     storage = address if address in _storages else ELSEWHERE
     text = _credential(request)
     credential = hash((address, text)) if text else 0
     caller = credential if credential in _credentials else hash(client_network(request))
-    return Identity(storage, caller, address, credential)
+    return RequestOrigin(storage, caller, address, credential)
 
 
 def _credential(request: HttpRequest) -> str:
@@ -80,13 +80,13 @@ def _credential(request: HttpRequest) -> str:
 
 def storage_was_found(request: HttpRequest) -> None:
     """Let further requests to this address count for its storage."""
-    address = identity_of(request).address
+    address = origin_of(request).address
     if address not in _storages:
         _storages.add(address)
 
 
 def credential_was_accepted(request: HttpRequest) -> None:
     """Let further requests with this credential count for it, and no longer for the network of the client."""
-    credential = identity_of(request).credential
+    credential = origin_of(request).credential
     if credential and credential not in _credentials:
         _credentials.add(credential)

@@ -6,12 +6,12 @@ import pytest
 from django.http import HttpRequest
 from django.test import RequestFactory
 
-from repository_site.core.fairness import identity
-from repository_site.core.fairness.identity import (
-    Identity,
+from repository_site.core.fairness import origin
+from repository_site.core.fairness.origin import (
     Known,
+    RequestOrigin,
     credential_was_accepted,
-    identity_of,
+    origin_of,
     storage_was_found,
 )
 from storage.models import Storage
@@ -24,16 +24,16 @@ INFO = "/acme/handbook/_api/rest/info"
 
 @pytest.fixture(autouse=True)
 def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "_storages", Known())
-    monkeypatch.setattr(identity, "_credentials", Known())
+    monkeypatch.setattr(origin, "_storages", Known())
+    monkeypatch.setattr(origin, "_credentials", Known())
 
 
 def get(path: str = INFO, **meta: str) -> HttpRequest:
     return RequestFactory().get(path, **meta)  # type: ignore[arg-type]  # names of environ, not of parameters
 
 
-def found(path: str = INFO, **meta: str) -> Identity:
-    return identity_of(get(path, **meta))
+def found(path: str = INFO, **meta: str) -> RequestOrigin:
+    return origin_of(get(path, **meta))
 
 
 def test_a_storage_counts_once_it_was_found() -> None:
@@ -73,7 +73,7 @@ def test_anonymous_callers_are_one_for_each_network() -> None:
 
 
 def test_the_oldest_keys_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "MOST_KNOWN", 2)
+    monkeypatch.setattr(origin, "MOST_KNOWN", 2)
     known = Known()
     for key in ("a", "b", "a", "c"):
         known.add(key)
@@ -85,9 +85,9 @@ def test_requests_make_storages_and_credentials_known(api: ApiClient, storage: S
     assert api.get(INFO, headers={"Authorization": "Bearer wrong"}).status_code == 401
     assert api.get("/nowhere/at-all/_api/rest/info").status_code == 404
     assert api.get("/nowhere/at-all/").status_code == 404
-    assert identity._storages._keys.keys() == {"acme/handbook"}
-    assert identity._credentials._keys == {}
+    assert origin._storages._keys.keys() == {"acme/handbook"}
+    assert origin._credentials._keys == {}
     token = token_for(storage, Role.VIEWER)
     assert api.get(INFO, headers={"Authorization": f"Bearer {token}"}).status_code == 200
-    assert len(identity._credentials._keys) == 1
-    assert found(HTTP_AUTHORIZATION=f"Bearer {token}").caller in identity._credentials
+    assert len(origin._credentials._keys) == 1
+    assert found(HTTP_AUTHORIZATION=f"Bearer {token}").caller in origin._credentials
