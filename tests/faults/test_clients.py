@@ -126,8 +126,8 @@ def test_readers_that_read_slowly_or_never(installation: Installation, long_list
     assert (status, whole["count"], len(whole["elements"])) == (200, long_list, long_list)
 
 
-def test_a_reader_below_the_minimum_rate_is_disconnected(installation: Installation, long_list: int) -> None:
-    """It reads often enough for the timeout of the kernel, and too slowly for its place."""
+def test_a_reader_that_trickles_is_disconnected(installation: Installation, long_list: int) -> None:
+    """By the timeout of the kernel or by the minimum rate, whichever comes first; `test_unread` tests them apart."""
     timeout = int(installation.server.environ["REPOSITORY_STREAM_TIMEOUT"])
     with open_socket(installation) as slow:
         slow.sendall(head("GET", LIST))
