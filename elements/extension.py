@@ -6,21 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.utils.safestring import SafeString
-
 from repository_site.core.extension_point import ExtensionPoint
 
 if TYPE_CHECKING:
     from elements.admin.filters import ElementFilter
     from elements.admin.panels import ElementPage, Panel
+    from storage.pages import Fragment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementsExtension:
     panels: tuple[Panel, ...] = ()
     """Tabs of the element page."""
-    cards: tuple[Callable[[ElementPage], SafeString | str], ...] = ()
-    """Cards beside the tabs, above the facts; an empty text shows no card."""
+    cards: tuple[Callable[[ElementPage], Fragment | None], ...] = ()
+    """Cards beside the tabs, above the facts; None shows no card."""
     filters: tuple[type[ElementFilter], ...] = ()
     """Filters of the element list, after those of the state."""
 

@@ -1,6 +1,6 @@
 """The compiled configuration of a storage: immutable, and cached in each process for all hot paths.
 
-The cache key is the revision of the storage. A database trigger increments it with every change of a configuration
+The cache key is the revision of the storage. A database trigger replaces it with every change of a configuration
 row, and each request reads it with the storage. All workers see a change on their next request, and no request
 queries configuration tables in between.
 """

@@ -29,6 +29,8 @@ try:
     POOL_SIZE = environment.POOL_SIZE.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
     MAX_ELEMENTS = environment.MAX_ELEMENTS.read()
+    MARKUP_NESTING = environment.MARKUP_NESTING.read()
+    COMPARISON_EFFORT = environment.COMPARISON_EFFORT.read()
     STATEMENT_TIMEOUT = environment.STATEMENT_TIMEOUT.read()
     STREAM_TIMEOUT = environment.STREAM_TIMEOUT.read()
     STREAM_RATE = environment.STREAM_RATE.read()

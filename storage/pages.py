@@ -6,7 +6,8 @@ storage, and two browser tabs can show two tenants.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, cast
 
@@ -16,7 +17,8 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.template.response import SimpleTemplateResponse
+from django.template.loader import render_to_string
+from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
@@ -24,6 +26,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, QueryCanceled
 
+from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
 from repository_site.core.fairness.origin import credential_was_accepted
@@ -75,10 +78,28 @@ def caller_of(request: HttpRequest) -> Caller:
     return caller
 
 
-def in_scope(view: View, *, snapshot: bool = False) -> View:
-    """Run and render a page inside the tenant scope, in one transaction that any problem rolls back.
+class ReadPage(TemplateResponse):
+    """A page whose data is complete. It is rendered after its transaction, without a database connection (D183)."""
 
-    Times are shown and entered in the time zone of the storage. With `snapshot` the page reads one read-only snapshot.
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A part of a `ReadPage`, which is rendered with it. Values that take time are functions in its context."""
+
+    template: str
+    context: Mapping[str, Any]
+    request: HttpRequest
+
+    def __str__(self) -> str:
+        return render_to_string(self.template, dict(self.context), self.request)
+
+
+def in_scope(view: View, *, snapshot: bool = False) -> View:
+    """Run a page inside the tenant scope, in one transaction that any problem rolls back.
+
+    The page is rendered inside as well, because forms and lists of Django read while they are rendered; a `ReadPage` is
+    rendered afterwards. Times are shown and entered in the time zone of the storage. With `snapshot` the page reads one
+    read-only snapshot.
     """
 
     @wraps(view)
@@ -87,17 +108,18 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         timeout = read_timeout(request) if snapshot else settings.STATEMENT_TIMEOUT
 
         def work() -> HttpResponseBase:
-            with (
-                timezone.override(storage.time_zone),
-                tenant_scope(storage, snapshot=snapshot, timeout=timeout),
-            ):
+            with tenant_scope(storage, snapshot=snapshot, timeout=timeout):
                 response = view(request, *args, **kwargs)
-                if isinstance(response, SimpleTemplateResponse):
+                if isinstance(response, SimpleTemplateResponse) and not isinstance(response, ReadPage):
                     response.render()
             return response
 
         try:
-            response = with_current_plans(work)
+            with timezone.override(storage.time_zone):
+                response = with_current_plans(work)
+                if isinstance(response, ReadPage):
+                    release_connection()
+                    response.render()
         except Problem as problem:
             response = problem_page(request, problem)
         except OperationalError as error:

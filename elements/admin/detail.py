@@ -8,9 +8,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin import parts
@@ -20,6 +17,7 @@ from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
 from elements.presentation.labels import Fact
 from storage.back_office import storage_office
+from storage.pages import Fragment, ReadPage
 
 
 def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
@@ -27,6 +25,8 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
     if element.lower() != page.row.element:
         # The id of a version redirects to the page of its element.
         return redirect(element_address(page.row.element, version=page.row.version))
+    # All elements that the page names are read before it is rendered.
+    _read = page.named
     panels = panels_of(page)
     addresses = page.labels.reader.addresses
     chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
@@ -44,10 +44,10 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
             {"title": each.title, "address": page.address(tab=each.key), "is_chosen": each is chosen} for each in panels
         ],
         "panel": chosen,
-        "content": chosen.render(page),
-        "asides": [card for card in cards_of(page) if card],
+        "content": chosen.read(page),
+        "asides": cards_of(page),
     }
-    return TemplateResponse(request, "back_office/elements/element.html", context)
+    return ReadPage(request, "back_office/elements/element.html", context)
 
 
 def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
@@ -83,7 +83,8 @@ def panels_of(page: ElementPage) -> list[Panel]:
     return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)
 
 
-def cards_of(page: ElementPage) -> list[SafeString | str]:
-    """Return the cards beside the tabs; one that has nothing to show is empty."""
-    facts = render_to_string("back_office/elements/facts.html", {"facts": list(_facts(page))}, page.request)
-    return [*(card(page) for extension in elements_extensions for card in extension.cards), facts]
+def cards_of(page: ElementPage) -> list[Fragment]:
+    """Return the cards beside the tabs, without those that have nothing to show."""
+    cards = [card(page) for extension in elements_extensions for card in extension.cards]
+    facts = Fragment("back_office/elements/facts.html", {"facts": list(_facts(page))}, page.request)
+    return [*(card for card in cards if card is not None), facts]

@@ -75,7 +75,7 @@ class OfficeLabels(Labels):
     def _named(self, row: tuple[Any, ...], address: str) -> Named:
         element, version, type_id, state, names, major, minor = row
         type = self.reader.types[type_id]
-        name = self.name(orjson.loads(names) if names else {})
+        name = self.name(orjson.loads(names) if names else {}).for_link
         badge, number = self.badge(type, state), version_number(major, minor)
         return Named(element, version, address, name, type, self.kind(type), badge, number)
 

@@ -12,7 +12,6 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels, labels_of, page_address
@@ -30,7 +29,7 @@ from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import GUID
 from storage.access.callers import Caller
-from storage.pages import caller_of
+from storage.pages import Fragment, caller_of
 
 
 class ElementPage:
@@ -201,10 +200,10 @@ def find_page(request: HttpRequest, element: str, version: str | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A tab. `concerns` decides for which elements it is shown; `render` returns its content."""
+    """A tab. `concerns` decides for which elements it is shown; `read` reads what its content shows."""
 
     key: str
     title: str | Promise
-    render: Callable[[ElementPage], SafeString]
+    read: Callable[[ElementPage], Fragment]
     concerns: Callable[[ElementPage], bool] = lambda page: True
     order: int = 50

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
-from elements.presentation.diagrams import draw, read_direction, ways
+from elements.presentation.diagrams import read_direction, read_picture, ways
 from elements.presentation.labels import Named
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
@@ -20,6 +21,7 @@ from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
 from repository_site.core.database.statements import fetch
 from storage.localisation.cultures import INVARIANT_CULTURE
+from storage.pages import Fragment
 
 FOLDER = "back_office/elements"
 # The list of elements shows more than this many.
@@ -46,17 +48,22 @@ class AttributeRow:
         return all(each.value is None for each in self.cells)
 
 
-def attributes_panel(page: ElementPage) -> SafeString:
-    rows = [row for each in page.type.properties if (row := _attribute_row(page, each)) is not None]
+def attributes_panel(page: ElementPage) -> Fragment:
+    values = page.attributes
+
+    @cache
+    def rows() -> list[AttributeRow]:
+        found = (_attribute_row(page, each, values.get(each.key, {})) for each in page.type.properties)
+        return [each for each in found if each is not None]
+
     context = {"page": page, "rows": rows, "cultures": page.labels.cultures}
-    return render_to_string(f"{FOLDER}/attributes.html", context, page.request)
+    return Fragment(f"{FOLDER}/attributes.html", context, page.request)
 
 
-def _attribute_row(page: ElementPage, property: Property) -> AttributeRow | None:
+def _attribute_row(page: ElementPage, property: Property, values: Mapping[str, Any]) -> AttributeRow | None:
     attribute = property.attribute
     if attribute is None or property.key in DERIVED:
         return None
-    values = page.attributes.get(property.key, {})
 
     def shown(lcid: int) -> Value | None:
         value = values.get(str(lcid))
@@ -90,7 +97,7 @@ class Use:
     label: str
 
 
-def related_panel(page: ElementPage) -> SafeString:
+def related_panel(page: ElementPage) -> Fragment:
     contexts = [
         ContextRow(
             page.labels.property(each),
@@ -102,7 +109,7 @@ def related_panel(page: ElementPage) -> SafeString:
     ]
     uses = _uses(page)
     context = {"page": page, "contexts": contexts, "uses": uses[:MANY], "has_more": len(uses) > MANY, "many": MANY}
-    return render_to_string(f"{FOLDER}/related.html", context, page.request)
+    return Fragment(f"{FOLDER}/related.html", context, page.request)
 
 
 def _uses(page: ElementPage) -> list[Use]:
@@ -121,7 +128,7 @@ def _context_label(page: ElementPage, source: Named, context: str) -> str:
     return page.labels.property(property) if property else context
 
 
-def children_panel(page: ElementPage) -> SafeString:
+def children_panel(page: ElementPage) -> Fragment:
     types = page.labels.reader.types
     shown = [row_id for row_id, type in types.items() if page.type.key in type.parents and not type.lives_in_diagrams]
     selection = children_of(page.labels.reader.audience, page.row.element, shown)
@@ -132,16 +139,16 @@ def children_panel(page: ElementPage) -> SafeString:
         "has_more": len(rows) > MANY,
         "many": MANY,
     }
-    return render_to_string(f"{FOLDER}/children.html", context, page.request)
+    return Fragment(f"{FOLDER}/children.html", context, page.request)
 
 
-def diagram_panel(page: ElementPage) -> SafeString:
+def diagram_panel(page: ElementPage) -> Fragment:
     direction = read_direction(page.request.GET.get("direction", ""))
     context = {
-        "picture": draw(page.labels, page.row, direction, page.request.GET.get("shape")),
+        "picture": read_picture(page.labels, page.row, direction, page.request.GET.get("shape")),
         "ways": ways(direction, lambda each: page.address(tab="diagram", direction=each.value)),
     }
-    return render_to_string(f"{FOLDER}/diagram.html", context, page.request)
+    return Fragment(f"{FOLDER}/diagram.html", context, page.request)
 
 
 def can_have_children(page: ElementPage) -> bool:

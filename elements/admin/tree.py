@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,11 +22,12 @@ from elements.reading.selection import read_page
 from facets.configuration import CompiledView
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
-from storage.pages import caller_of
+from storage.pages import ReadPage, caller_of
 
-# Children of one branch, and roots; the list shows the rest.
-MANY = 200
-MAX_OPEN = 200
+# Roots, and children of one branch; the list shows the rest.
+MANY, SIBLINGS = 200, 100
+# Branches that are open at once. Each branch on the page has an address that lists all of them.
+MAX_OPEN = 70
 OPEN = "open"
 
 
@@ -54,7 +54,7 @@ def tree_view(request: HttpRequest) -> HttpResponseBase:
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots}
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"
-    return TemplateResponse(request, "back_office/elements/tree.html", context)
+    return ReadPage(request, "back_office/elements/tree.html", context)
 
 
 def _address(facet: str, open_elements: Sequence[str], anchor: str = "") -> str:
@@ -65,8 +65,8 @@ def _address(facet: str, open_elements: Sequence[str], anchor: str = "") -> str:
 def read_branches(request: HttpRequest, labels: OfficeLabels, view: CompiledView) -> tuple[list[Branch], bool]:
     """Return the branches from the roots on, and whether there are more roots."""
     given = [each.lower() for each in request.GET.get(OPEN, "").split(",") if GUID.fullmatch(each)]
-    opened = list(dict.fromkeys(given))[:MAX_OPEN]
-    tree, caller = Tree(labels, view, MANY), caller_of(request)
+    opened = list(dict.fromkeys(given))[-MAX_OPEN:]
+    tree, caller = Tree(labels, view, SIBLINGS), caller_of(request)
     roots = [row.identity for row in read_page(tree.roots, MANY + 1, with_attributes=False)]
 
     def toggle(at: TreePlace) -> str:

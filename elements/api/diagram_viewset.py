@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from django.http import HttpResponse
 from rest_framework.request import Request
 
 from elements.api import query_parameters
 from elements.api.element_serializers import PICTURE
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.diagrams.layout import Direction
-from elements.reading.pictures import draw_diagram
+from elements.reading.pictures import draw_diagram, read_drawn_shapes
 from elements.reading.rows import Identity
 from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import HTML_TYPE, SVG_TYPE
 from repository_site.core.rest.versioning import ApiVersions
@@ -54,9 +54,13 @@ class DiagramViewSet(ElementReadingViewSet):
         def page(of: Identity) -> str:
             return pages(types[of.type])[str(culture)] + of.version
 
-        def draw() -> HttpResponse:
-            picture = draw_diagram(self.reader, row, culture, direction, link=page)
-            return HttpResponse(picture.encode(), content_type=SVG_TYPE, headers={"Content-Security-Policy": POLICY})
+        def draw() -> LateResponse:
+            drawn = read_drawn_shapes(self.reader, row)
+            return LateResponse(
+                lambda: draw_diagram(self.reader, row, drawn, culture, direction, link=page).encode(),
+                SVG_TYPE,
+                {"Content-Security-Policy": POLICY},
+            )
 
         return Prepared(draw)
 

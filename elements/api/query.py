@@ -18,6 +18,8 @@ T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
 DEFAULT_PAGE_SIZE = 100
+# Problems of a request that are reported with similar names.
+HINTED = 20
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
 
@@ -132,6 +134,10 @@ class QueryParameters:
     def _known(self, name: str, wanted: list[str], known: Iterable[str], kind: str) -> frozenset[str]:
         for each in wanted:
             if each not in known:
-                hint = f"; use {listed(RESOURCES, 'or')}" if known is RESOURCES else similar_hint(each, known)
+                hint = f"; use {listed(RESOURCES, 'or')}" if known is RESOURCES else self._hint(each, known)
                 self.problems.append(f"{name}: {printable(each, 40)!r} is not {kind}{hint}.")
         return frozenset(wanted)
+
+    def _hint(self, name: str, known: Iterable[str]) -> str:
+        """Only the first problems get a hint: finding similar names takes longer than everything else about a name."""
+        return similar_hint(name, known) if len(self.problems) < HINTED else ""

@@ -33,7 +33,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
 from repository_site.core.fairness.admission import ticket_of
-from repository_site.core.problems import NotFound, Unreadable
+from repository_site.core.problems import Busy, NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, stream_counted
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
@@ -53,10 +53,12 @@ class ElementReadingViewSet(ConfiguredViewSet):
         zone = ZoneInfo(self.storage.time_zone)
         return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
 
+    def begin_attempt(self) -> None:
+        super().begin_attempt()
+        self.__dict__.pop("reader", None)
+
     def begin_conditional_read(self) -> None:
         self.content_state = content_state()
-        # A failed attempt before this one has read an earlier snapshot.
-        self.__dict__.pop("reader", None)
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
@@ -191,6 +193,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
     ) -> Iterator[tuple[int, Iterable[Any]]]:
         """Yield batches in a scope of their own: the scope of the request has ended by then. Closing ends the scope."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            if self.storage.configuration_revision != self.configuration.revision:
+                raise Busy("The configuration has changed; send the request again.", retry_after=1)
             assembler.read_in(content_state())
             for total, versions in selecting.stream_keys(selection, BATCH):
                 found = read_versions(versions, with_attributes=assembler.needs_attributes, for_reporting=for_reporting)

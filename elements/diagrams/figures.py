@@ -15,11 +15,13 @@ from xml.sax.saxutils import escape, quoteattr
 from elements.diagrams.colors import DARK, WHITE, line_color, solid, text_on, tint
 from elements.diagrams.frames import Outline
 from elements.diagrams.layout import Box, Direction
-from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
+from elements.diagrams.text import ELLIPSIS, FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
 
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
 EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
+# Many shapes can show the same element, so a picture would be much larger than a long name.
+LONGEST_TITLE = 500
 # Distance of the frame that marks a shape as selected or focused.
 MARGIN = 6
 MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
@@ -57,8 +59,9 @@ class DrawableShape:
 
     @property
     def title(self) -> str:
-        """Full name and type, for screen readers and for names that were cut."""
-        return clean(self.name if self.name == self.type_name else f"{self.type_name}: {self.name}")
+        """Name and type, for screen readers and for names that were cut in the picture."""
+        name = self.name if len(self.name) <= LONGEST_TITLE else f"{self.name[:LONGEST_TITLE]}{ELLIPSIS}"
+        return clean(name if self.name == self.type_name else f"{self.type_name}: {name}")
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from functools import cache
 FONT_SIZE, LINE_HEIGHT = 13, 16
 ELLIPSIS = "…"
 SOFT_HYPHEN = "\u00ad"
-# Longer names are cut anyway; processing a text of a million characters would take long.
-LOOKED_AT = 2_000
+# A shape shows about 200 characters; processing more of each would take long.
+LOOKED_AT = 400
 
 _ASCII = (
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
@@ -45,7 +45,11 @@ def clean(text: str) -> str:
 
 def width_of(text: str) -> int:
     """Return the width in pixels, rounded up."""
-    return -(-sum(map(_units, text)) * FONT_SIZE // 1000)
+    return _pixels(sum(map(_units, text)))
+
+
+def _pixels(units: int) -> int:
+    return -(-units * FONT_SIZE // 1000)
 
 
 @cache
@@ -79,7 +83,8 @@ def wrap(text: str, width: int, most: int) -> list[str]:
 def _evened(text: str, lines: list[str], width: int) -> list[str]:
     """Keep the number of lines, but avoid a nearly empty one after a full one."""
     least = max(map(width_of, lines), default=0) * 6 // 10
-    for narrower in range(least, width, 6):
+    # A text without any visible character fits into any width.
+    for narrower in range(least, width, 6) if least else ():
         tried = list(_fill(text, narrower))
         # Not at the cost of another hyphen.
         if len(tried) == len(lines) and _letters(tried) == _letters(lines):
@@ -93,15 +98,18 @@ def _letters(lines: Sequence[str]) -> int:
 
 def _fill(text: str, width: int) -> Iterator[str]:
     for paragraph in text.split("\n"):
-        line = ""
+        line, units = "", 0
         for piece, is_joined in _pieces(paragraph):
-            longer = line + piece if is_joined or not line else f"{line} {piece}"
-            if width_of(_shown(longer)) <= width:
-                line = longer
+            added = piece if is_joined or not line else f" {piece}"
+            longer = units + sum(map(_units, added))
+            # A soft hyphen has no width, except at the end of a line.
+            if _pixels(longer + (_units("-") if piece.endswith(SOFT_HYPHEN) else 0)) <= width:
+                line, units = line + added, longer
                 continue
             if line:
                 yield _shown(line)
             *parts, line = _broken(piece, width)
+            units = sum(map(_units, line))
             yield from parts
         if line:
             yield _shown(line)

@@ -7,6 +7,9 @@ from facets.blueprint.cycles import OPEN, Category
 from storage.models import TenantModel
 from storage.models.tenant import tenant_link
 
+# A function of the database. A counter would repeat its numbers after a restore, and a stale entity tag would match.
+NEW_REVISION = models.Func(function="repository_new_revision", output_field=models.BigIntegerField())
+
 
 class Element(TenantModel):
     """The part of an element that all versions share: type, place in the tree, and the version that each audience sees.
@@ -64,7 +67,7 @@ class ElementVersion(TenantModel):
     released_on = models.DateTimeField(null=True)
     released_by = tenant_link("elements.Element", "+", null=True)
     revision = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="Counts the changes; part of the entity tag."
+        db_default=NEW_REVISION, help_text="Random number that every change replaces; part of the entity tag."
     )
 
     class Meta:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
 from elements.diagrams.layout import Direction
 from elements.pages.visits import Visit
-from elements.presentation.diagrams import Way, draw, read_direction, ways
+from elements.presentation.diagrams import Way, read_direction, read_picture, ways
 from elements.presentation.labels import Named, Text
 from elements.reading.rows import VersionRow
 from repository_site.core.wording import GUID
@@ -37,7 +37,7 @@ class ShapeLine:
 class DiagramPart:
     """`is_missing` says that the address selects a shape which is not in the diagram or not visible to the reader."""
 
-    picture: SafeString
+    picture: Callable[[], SafeString]
     shapes: Sequence[ShapeLine]
     ways: Sequence[Way]
     selected: ShapeLine | None
@@ -49,7 +49,7 @@ def diagram_part(visit: Visit, row: VersionRow, shapes: Sequence[ShapeLine], ask
     shape = f"shape={selected.shape}&" if selected else ""
     page = visit.address(row)
     return DiagramPart(
-        draw(visit, row, asked.direction, selected.shape if selected else None),
+        read_picture(visit, row, asked.direction, selected.shape if selected else None),
         shapes,
         ways(asked.direction, lambda direction: f"{page}?{shape}layout={direction}#diagram"),
         selected,

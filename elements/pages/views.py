@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -27,7 +27,7 @@ from repository_site.core.wording import GUID
 from storage.back_office.sites import works_in_office
 from storage.localisation.culture_names import interface_language, language_tag, writing
 from storage.localisation.cultures import preferred_culture
-from storage.pages import caller_of, in_scope, storage_of
+from storage.pages import ReadPage, caller_of, in_scope, storage_of
 
 # Larger page numbers of children are reduced to this one.
 MAX_PAGE = 100_000
@@ -138,4 +138,4 @@ def _render(
         "works_in_office": works_in_office(caller_of(request)),
         "place": request.get_full_path(),
     }
-    return render(request, template, frame | context)
+    return ReadPage(request, template, frame | context)

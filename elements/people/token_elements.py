@@ -42,7 +42,8 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
             _renew(row, attributes, token, until, str(configuration.cultures.default))
         else:
             type_id = str(configuration.type_ids[TOKEN_TYPE])
-            statements.insert_elements([(element, element, type_id, None, 0, element, element)])
+            # No published version: only callers who see drafts see who has access (D206).
+            statements.insert_elements([(element, element, type_id, None, 0, element, None)])
             state = ("", Category.STATIC.value, None, None)
             new = (element, element, *state, *content, token.valid_from, until, now, None)
             statements.insert_versions([new])

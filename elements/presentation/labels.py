@@ -18,6 +18,9 @@ from facets.configuration import Configuration
 from facets.rendering import display_names, other_texts
 from storage.localisation.culture_names import language_tag
 
+# Characters of a name in a link.
+LONGEST_LINK = 300
+
 
 class Text(str):
     """A text of the storage. `lang` is its language tag if it is not in the language of the page."""
@@ -29,6 +32,12 @@ class Text(str):
         made = super().__new__(cls, text)
         made.lang = lang
         return made
+
+    @property
+    def for_link(self) -> Text:
+        """The beginning of a long text. A page may name one element many times, and would be much larger than that
+        name."""
+        return self if len(self) <= LONGEST_LINK else Text(f"{self[:LONGEST_LINK]}…", self.lang)
 
     @property
     def lines(self) -> list[str]:
@@ -147,7 +156,7 @@ class Labels:
     def link(self, to: Identity | VersionRow, names: ByCulture) -> Named:
         type = self.reader.types[to.type]
         badge = self.badge(type, to.state)
-        return Named(to.element, to.version, self.address(to), self.name(names), type, self.kind(type), badge)
+        return Named(to.element, to.version, self.address(to), self.name(names).for_link, type, self.kind(type), badge)
 
     def links(self, targets: Iterable[Identity | VersionRow], names: Mapping[str, ByCulture]) -> list[Named]:
         return [self.link(target, names.get(target.version, {})) for target in targets]

@@ -14,6 +14,9 @@ from elements.reading.selection import Selection
 from facets.configuration import CompiledFacet, CompiledView
 from repository_site.core.database.statements import fetch
 
+# Levels of a tree that are shown: the templates call themselves for each level, and Python limits that.
+LEVELS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class AddableType:
@@ -76,7 +79,7 @@ class Tree:
         growing = _Growing(
             below, parents, self.labels.read_links(shown), frozenset(opened), self.siblings, toggle, offers
         )
-        return [growing.branch(root, "") for root in roots]
+        return [growing.branch(root, "", 1) for root in roots]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +92,17 @@ class _Growing:
     toggle: Callable[[TreePlace], str]
     offers: Callable[[Named], Sequence[AddableType]]
 
-    def branch(self, of: Identity, parent: str) -> Branch:
+    def branch(self, of: Identity, parent: str, level: int) -> Branch:
         element = of.element
         children = self.below.get(element, ())
+        shown = children[: self.siblings] if level < LEVELS else ()
         link, is_open = self.links[element], element in self.opened and bool(children)
         return Branch(
             link,
             self.toggle(TreePlace(element, parent, is_open)) if element in self.parents else "",
             is_open,
-            [self.branch(child, element) for child in children[: self.siblings]],
-            len(children) > self.siblings,
+            [self.branch(child, element, level + 1) for child in shown],
+            len(children) > len(shown),
             self.offers(link),
         )
 

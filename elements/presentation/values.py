@@ -153,12 +153,13 @@ def _shown(labels: Labels, attribute: Attribute, value: Any) -> Value:
 
 
 def _all_selected(labels: Labels, attribute: Attribute, value: Any) -> list[str]:
-    return [_selected(labels, attribute, key) for key in (value if isinstance(value, list) else [value])]
+    known = {each.key: each.display_names for each in attribute.selectable_values}
+    keys = map(str, value if isinstance(value, list) else [value])
+    return [labels.text(known[key], key) if key in known else key for key in keys]
 
 
 def _selected(labels: Labels, attribute: Attribute, key: Any) -> str:
-    found = next((each for each in attribute.selectable_values if each.key == key), None)
-    return labels.text(found.display_names, str(key)) if found else str(key)
+    return _all_selected(labels, attribute, [key])[0]
 
 
 def _truth(value: Any) -> str:

@@ -62,6 +62,7 @@ _WORDS = {
 def draw_diagram(
     reader: Reader,
     row: VersionRow,
+    drawn: DrawnShapes,
     culture: int,
     direction: Direction,
     *,
@@ -69,12 +70,11 @@ def draw_diagram(
     selected: str | None = None,
     with_style: bool = True,
 ) -> str:
-    """Return an SVG of the part of a diagram that the reader may see, with names in one culture.
+    """Return an SVG of the part of a diagram that the reader may see, with names in one culture. Needs no database.
 
     `link` returns the target address of an element's shape, `selected` is the id of a shape to highlight. Without
     `with_style`, the embedding page must load the style sheet `elements/diagram.css`.
     """
-    drawn = _read(reader, row)
     words = _WORDS.get(language_of(culture), _WORDS["en"])
     size = words.size.format(shapes=len(drawn.shapes), arrows=len(drawn.flows))
     is_too_large = len(drawn.shapes) > MAX_SHAPES or len(drawn.flows) > MAX_ARROWS
@@ -84,12 +84,15 @@ def draw_diagram(
         size,
         f"{words.too_large} {size}" if is_too_large else words.empty,
     )
-    shapes = [] if is_too_large else [_shape(reader, drawn, rank, culture, link) for rank in range(len(drawn.shapes))]
+    shown = [] if is_too_large else drawn.shapes
+    # Once for each element, however many shapes show it.
+    names = {each: _name(reader, drawn.versions[each], culture) for each in {shape.element for shape in shown}}
+    shapes = [_shape(reader, drawn, rank, names, culture, link) for rank in range(len(shown))]
     return draw(texts, shapes, drawn.flows, direction, selected=selected, with_style=with_style)
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class DrawnShapes:
     """Part of a diagram that a reader sees: shapes in order, and pairs of predecessor and successor."""
 
     shapes: Sequence[ShapeRow]
@@ -98,7 +101,7 @@ class _Drawn:
     """Versions by element."""
 
 
-def _read(reader: Reader, row: VersionRow) -> _Drawn:
+def read_drawn_shapes(reader: Reader, row: VersionRow) -> DrawnShapes:
     shapes = rows.read_shapes([row.version]).get(row.version, [])
     identities = rows.read_identities(reader.audience, {each.element for each in shapes})
     visible = {each.shape: each for each in shapes if each.element in identities}
@@ -107,11 +110,16 @@ def _read(reader: Reader, row: VersionRow) -> _Drawn:
     # Do not read more shapes than can be drawn.
     wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
     versions = {each.element: each for each in rows.read_versions(wanted).values()}
-    return _Drawn(list(visible.values()), flows, versions)
+    return DrawnShapes(list(visible.values()), flows, versions)
 
 
 def _shape(
-    reader: Reader, drawn: _Drawn, rank: int, culture: int, link: Callable[[Identity], str] | None
+    reader: Reader,
+    drawn: DrawnShapes,
+    rank: int,
+    names: Mapping[str, str],
+    culture: int,
+    link: Callable[[Identity], str] | None,
 ) -> DrawableShape:
     shape = drawn.shapes[rank]
     row = drawn.versions[shape.element]
@@ -120,7 +128,7 @@ def _shape(
         shape.shape,
         rank,
         kind_of(type),
-        _name(reader, row, culture),
+        names[shape.element],
         _type_name(reader, type, culture),
         type.color,
         link(row.identity) if link else "",

@@ -222,11 +222,12 @@ class _Maker:
 
     def made(self, targets: Iterable[ElementType]) -> Iterator[Schema]:
         """Return the schema of a reference that describes a new target."""
+        numbers = {key: number for number, key in enumerate(self.configuration.types)}
         for each in targets:
             if each.lives_in_diagrams or each.key == TOKEN_TYPE:
                 continue
             # By number, because names of types may contain special characters of addresses.
-            name = f"new{list(self.configuration.types).index(each.key)}"
+            name = f"new{numbers[each.key]}"
             if name not in self.definitions:
                 # Without texts, which are in the schema of the type itself.
                 values = {one.key: self.values(one, one.attribute) for one in each.properties if one.attribute}

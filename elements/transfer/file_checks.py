@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from elements.related_contexts import accepts
+from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
@@ -28,7 +28,6 @@ class ImportedElement:
     position: int = 0
     newest: str | None = None
     newest_number: tuple[int, int] = (-1, -1)
-    numbers: tuple[tuple[int, int], ...] = ()
     published: str | None = None
     open_version: str | None = None
 
@@ -42,6 +41,8 @@ class Survey:
     elements: dict[str, ImportedElement] = field(default_factory=dict)
     versions: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Line and element of each version."""
+    numbers: set[tuple[str, int, int]] = field(default_factory=set)
+    """Numbers of the versions of each element."""
     shapes: dict[str, int] = field(default_factory=dict)
     """Line of each shape."""
     references: dict[tuple[str, str, TransferReference], list[int]] = field(default_factory=dict)
@@ -82,12 +83,14 @@ class Survey:
 
     def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
-            known.newest = known.published = line.version
+            known.newest = line.version
+            # Viewers do not see the elements of tokens (D206).
+            known.published = None if line.type.key == TOKEN_TYPE else line.version
             return
         which = (line.major or 0, line.minor or 0)
-        if which in known.numbers:
+        if (line.element, *which) in self.numbers:
             self.report(number, f"{line.version}: another version also has the number {which[0]}.{which[1]}")
-        known.numbers += (which,)
+        self.numbers.add((line.element, *which))
         if which > known.newest_number:
             known.newest, known.newest_number = line.version, which
         if line.category is Category.PUBLISHED:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,8 @@ from repository_site.core.rest.datetimes import wire_datetime
 LOCAL_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,7})?")
 LINE_BREAK = re.compile(r"[\r\n\x0b\x0c\x85\u2028\u2029]")
 MAX_INTEGER = 2**63 - 1
+# Keys of a selection that a message names. A request can be wrong about many values.
+NAMED_KEYS = 100
 FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
 RUNS_CODE = gettext_noop("must not be an address that runs code")
 
@@ -95,14 +98,17 @@ def _html(attribute: Attribute, value: Any) -> str | None:
 
 
 def _selection(attribute: Attribute, value: Any) -> str | None:
-    keys = [each.key for each in attribute.selectable_values if each.key is not None]
-    return None if value in keys else _("must be one of %(known)s") % {"known": ", ".join(keys)}
+    return _selections(attribute, [value])
 
 
 def _selections(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list) or len(set(map(str, value))) != len(value):
         return _("must be a list of different keys")
-    return next((problem for item in value if (problem := _selection(attribute, item))), None)
+    keys = dict.fromkeys(each.key for each in attribute.selectable_values if each.key is not None)
+    if all(isinstance(each, str) and each in keys for each in value):
+        return None
+    more = ", …" if len(keys) > NAMED_KEYS else ""
+    return _("must be one of %(known)s") % {"known": ", ".join(islice(keys, NAMED_KEYS)) + more}
 
 
 def _boolean(attribute: Attribute, value: Any) -> str | None:

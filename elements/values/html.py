@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
@@ -71,9 +72,16 @@ class _UnsafeMarkup(Exception):
 def _parser() -> expat.XMLParserType:
     parser = expat.ParserCreate()
     styles: list[str] = []
+    # The enclosing element does not count.
+    depth, deepest = -1, settings.MARKUP_NESTING
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        element = _local(name)
+        nonlocal depth
+        depth += 1
+        if depth > deepest:
+            text = _("must not nest elements deeper than %(most)d levels; remove some of the elements around others")
+            raise _UnsafeMarkup(text % {"most": deepest})
+        element = local_name(name)
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:
             is_in_style = parser.CharacterDataHandler is not None
             text = (
@@ -94,8 +102,12 @@ def _parser() -> expat.XMLParserType:
         styles.append(text)
 
     def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
         if parser.CharacterDataHandler is not None:
             _check_style("".join(styles))
+            # Browsers read each style sheet on its own.
+            styles.clear()
             parser.CharacterDataHandler, parser.CommentHandler = None, _check_comment
 
     parser.StartElementHandler = start
@@ -106,13 +118,13 @@ def _parser() -> expat.XMLParserType:
     return parser
 
 
-def _local(name: str) -> str:
+def local_name(name: str) -> str:
     """Return the name without prefix in lower case, because authors of markup choose the prefixes of HTML and SVG."""
     return name.rpartition(":")[2].lower()
 
 
 def _check_attribute(element: str, attribute: str, value: str) -> None:
-    name = _local(attribute)
+    name = local_name(attribute)
     if attribute.startswith("xmlns:"):
         return
     if name.startswith("on") or name in REFUSED_ATTRIBUTES:

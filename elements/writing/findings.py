@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ParamSpec, TypeVar
 
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, Unreadable
+from repository_site.core.wording import similar_hint
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
+# Problems of a request that are reported with similar names.
+HINTED = 100
 # Kinds of problems, the most basic first.
 KINDS: tuple[type[Problem], ...] = (Unreadable, NotFound, Forbidden, Conflict, Invalid)
 
@@ -44,6 +47,11 @@ class Findings:
 
     def add(self, kind: type[Problem], place: str, text: str) -> None:
         self._found.append((kind, f"{place}: {text}."))
+
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """Return `; similar: a, b` for the end of a message. Only the first problems get one: it takes longer than
+        everything else about a name."""
+        return similar_hint(name, known) if len(self._found) < HINTED else ""
 
     def note(self, refusal: Refusal) -> None:
         self.add(refusal.kind, refusal.place, refusal.text)

@@ -13,7 +13,7 @@ from elements import derived
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES
 from elements.writing.findings import Findings, invalid
 from repository_site.core.problems import Unreadable
-from repository_site.core.wording import GUID, printable, similar_hint
+from repository_site.core.wording import GUID, printable
 
 TEXTS = ("type", "facetName", "state", "stereotype")
 # Read-only fields, ignored on write.
@@ -202,7 +202,7 @@ class InputReader:
 
     def refuse_unknown(self, document: dict[str, Any], place: str) -> None:
         for key in document.keys() - FIELDS:
-            hint = f"; use {INSTEAD[key]}" if key in INSTEAD else similar_hint(key, FIELDS - SERVER_FIELDS)
+            hint = f"; use {INSTEAD[key]}" if key in INSTEAD else self.findings.hint(key, FIELDS - SERVER_FIELDS)
             self.wrong(place, f"an element has no field {printable(key, 40)!r}{hint}")
 
     def wrong(self, place: str, text: str) -> None:

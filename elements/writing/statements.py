@@ -53,7 +53,7 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
     if rows:
         sql = """UPDATE elements_elementversion v SET stereotype = n.stereotype, attributes = n.attributes,
                 sort_name = n.sort_name, valid_from = n.valid_from, valid_until = n.valid_until, changed_on = n.at,
-                changed_by_id = n.caller, revision = v.revision + 1 FROM unnest(
+                changed_by_id = n.caller, revision = repository_new_revision() FROM unnest(
                 %s::uuid[], %s::text[], %s::jsonb[], %s::text[], %s::timestamptz[], %s::timestamptz[],
                 %s::timestamptz[], %s::uuid[])
                 AS n (id, stereotype, attributes, sort_name, valid_from, valid_until, at, caller)
@@ -65,7 +65,8 @@ def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | Non
     if versions:
         sql = """UPDATE elements_elementversion v SET state = n.state, category = n.category, major = n.major,
                 minor = n.minor, released_on = n.released_on, released_by_id = n.released_by, valid_from = n.valid_from,
-                valid_until = n.valid_until, changed_on = %s, changed_by_id = %s, revision = v.revision + 1 FROM unnest(
+                valid_until = n.valid_until, changed_on = %s, changed_by_id = %s,
+                revision = repository_new_revision() FROM unnest(
                 %s::uuid[], %s::text[], %s::text[], %s::int[], %s::int[], %s::timestamptz[], %s::uuid[],
                 %s::timestamptz[], %s::timestamptz[])
                 AS n (id, state, category, major, minor, released_on, released_by, valid_from, valid_until)
@@ -104,8 +105,8 @@ def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None
 
 def touch_versions(versions: Sequence[str], now: Any, caller: Any) -> None:
     """Mark versions as changed whose diagrams have changed."""
-    sql = """UPDATE elements_elementversion SET changed_on = %s, changed_by_id = %s, revision = revision + 1
-        WHERE id = ANY(%s::uuid[])"""
+    sql = """UPDATE elements_elementversion SET changed_on = %s, changed_by_id = %s,
+        revision = repository_new_revision() WHERE id = ANY(%s::uuid[])"""
     execute(sql, [now, caller, list(versions)])
 
 

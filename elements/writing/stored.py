@@ -151,6 +151,21 @@ class Ancestry:
             yield element
             element = self.parents.get(element)
 
+    def in_cycles(self) -> set[str]:
+        """Return the elements that are above themselves. Visits each element once."""
+        found: set[str] = set()
+        visited: set[str] = set()
+        for start in self.parents:
+            path: dict[str, int] = {}
+            element: str | None = start
+            while element is not None and element not in visited and element not in path:
+                path[element] = len(path)
+                element = self.parents.get(element)
+            if element in path:
+                found.update(each for each, place in path.items() if place >= path[element])
+            visited.update(path)
+        return found
+
 
 def lock_ancestry(elements: Collection[str]) -> Ancestry:
     """Read these elements and their ancestors, and lock the tree: moves in a storage happen one at a time, because two

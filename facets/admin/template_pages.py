@@ -17,7 +17,7 @@ from facets import models
 from facets.admin.comparison_words import place_in_words
 from facets.admin.drafting.admin_mixin import may_edit
 from facets.admin.drafting.row_links import change_address
-from facets.admin.drafting.snapshot import ConfigurationSnapshot, name_of, snapshot_of
+from facets.admin.drafting.snapshot import name_of, snapshot_of
 from facets.blueprint.differences import BlueprintDifference, find_differences
 from facets.changing.blueprint_checks import check_blueprint
 from facets.changing.changes import find_obstacles, rewrite_configuration
@@ -60,11 +60,15 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         found = entries(find_differences(template_of(storage), snapshot.stored.blueprint))
     except Invalid as problem:
         return render(request, "back_office/configuration/compare.html", {**context, "problem": problem})
+    ids = {
+        section: {name_of(row): row.id for row in snapshot.rows.table(SECTION_MODELS[section])}
+        for section in SECTION_NAMES
+    }
     sections = [
         {
             "name": SECTION_NAMES[section],
             "section": section,
-            "entries": [_shown(snapshot, entry) for entry in found if entry.section == section],
+            "entries": [_shown(entry, ids[section].get(entry.name)) for entry in found if entry.section == section],
         }
         for section in SECTION_NAMES
         if any(entry.section == section for entry in found)
@@ -72,13 +76,11 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     return render(request, "back_office/configuration/compare.html", {**context, "sections": sections})
 
 
-def _shown(snapshot: ConfigurationSnapshot, entry: ComparedEntry) -> dict[str, Any]:
-    model = SECTION_MODELS[entry.section]
-    row = next((each for each in snapshot.rows.table(model) if name_of(each) == entry.name), None)
+def _shown(entry: ComparedEntry, row_id: str | None) -> dict[str, Any]:
     return {
         "entry": entry,
         "name": entry.name or _("Order"),
-        "address": change_address(model(id=row.id)) if row else "",
+        "address": change_address(SECTION_MODELS[entry.section](id=row_id)) if row_id else "",
         "lines": [_line(each) for each in entry.differences],
     }
 

@@ -25,6 +25,9 @@ class ConfiguredViewSet(ApiViewSet):
         """The same configuration for the whole request, even if it changes meanwhile."""
         return configuration_of(self.storage)
 
+    def begin_attempt(self) -> None:
+        self.__dict__.pop("configuration", None)
+
     def facet(self, name: str) -> CompiledFacet:
         return self.configuration.facet(name)
 

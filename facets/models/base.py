@@ -19,7 +19,7 @@ class Texts(models.JSONField):
 
 
 class ConfigurationModel(TenantModel):
-    """A row of the configuration. A database trigger increments the revision of the storage with every change."""
+    """A row of the configuration. A database trigger replaces the revision of the storage with every change."""
 
     position = models.PositiveIntegerField(default=0)
 

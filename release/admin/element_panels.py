@@ -17,9 +17,7 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
@@ -43,6 +41,7 @@ from repository_site.core.problems import Forbidden, Invalid, NotFound, Precondi
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
 from storage.back_office.fields import with_plain_lines
+from storage.pages import Fragment
 
 FOLDER = "back_office/elements"
 PAGE_SIZE = 50
@@ -118,9 +117,9 @@ def _named(page: ElementPage) -> str:
     return page.row.element if page.is_newest else page.row.version
 
 
-def release_card(page: ElementPage) -> SafeString | str:
+def release_card(page: ElementPage) -> Fragment | None:
     if not page.type.is_versioned:
-        return ""
+        return None
     tasks = list(Task.objects.filter(version_id=UUID(page.row.version), state=Task.State.OPEN))
     rows = task_rows(page.request, tasks) if tasks else []
     context = {
@@ -135,10 +134,10 @@ def release_card(page: ElementPage) -> SafeString | str:
         "version_address": page.address_of("elements_create_version"),
         "max_comment": MAX_COMMENT,
     }
-    return render_to_string(f"{FOLDER}/release.html", context, page.request)
+    return Fragment(f"{FOLDER}/release.html", context, page.request)
 
 
-def lifecycle_panel(page: ElementPage) -> SafeString:
+def lifecycle_panel(page: ElementPage) -> Fragment:
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
     start = (number - 1) * PAGE_SIZE
@@ -150,7 +149,7 @@ def lifecycle_panel(page: ElementPage) -> SafeString:
         "previous": page.address(tab="lifecycle", page=str(number - 1)) if number > 1 else "",
         "next": page.address(tab="lifecycle", page=str(number + 1)) if len(found) > PAGE_SIZE else "",
     }
-    return render_to_string(f"{FOLDER}/lifecycle.html", context, page.request)
+    return Fragment(f"{FOLDER}/lifecycle.html", context, page.request)
 
 
 def unchanged(revision: str) -> OnLocked:

@@ -237,6 +237,20 @@ BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", _positive, str(10 * 1024 * 1024),
 MAX_ELEMENTS = Variable(
     "REPOSITORY_MAX_ELEMENTS", _positive, "1000", "Largest number of elements or content items in one request."
 )
+MARKUP_NESTING = Variable(
+    "REPOSITORY_MARKUP_NESTING",
+    _positive,
+    "100",
+    "Largest number of elements inside each other in an Html attribute. Pages show stored markup that is nested deeper "
+    "without the inner elements, but with their text.",
+)
+COMPARISON_EFFORT = Variable(
+    "REPOSITORY_COMPARISON_EFFORT",
+    _positive,
+    "2000000",
+    "Largest number of steps for the comparison of texts on one page; a step visits one word. The page shows further "
+    "texts as changed as a whole.",
+)
 STATEMENT_TIMEOUT = Variable(
     "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Timeout in seconds of a database statement of a request."
 )

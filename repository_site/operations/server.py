@@ -1,4 +1,5 @@
-"""The production server: granian in WSGI mode, with a database connection pool in every worker process."""
+"""The production server: granian with our own WSGI worker (D209), and a database connection pool in every worker
+process."""
 
 from __future__ import annotations
 
@@ -67,6 +68,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
     from granian.log import LogLevels
 
     from repository_site.operations.metrics.folder import MetricsFolder
+    from repository_site.operations.wsgi_worker import spawn_worker
 
     global _cores, _workers, _bind, _announcement, _metrics
     connections.close_all()
@@ -91,7 +93,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
         log_dictconfig=copy.deepcopy(settings.LOGGING),
     )
     try:
-        server.serve()
+        server.serve(spawn_target=spawn_worker)
     finally:
         _metrics.remove()
 

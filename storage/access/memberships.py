@@ -24,17 +24,20 @@ class MembershipTerms:
 
 
 def admit(storage: Storage, username: str, terms: MembershipTerms, by: StaffAccount) -> StorageMembership:
-    """Add an existing account to the storage. Only site administrators create accounts."""
+    """Add an existing account to the storage. Only site administrators create accounts.
+
+    Accounts that do not exist, that are inactive and that administer the site are refused alike: the name alone must
+    not tell an administrator of a storage more about an account (D208).
+    """
     account = StaffAccount.objects.filter(username=username.strip()).first()
     problems = _problems(storage, terms)
-    if account is None or not account.is_active or not account.is_staff:
-        text = _("no active staff account has this name; site administrators create accounts.")
+    if account is None or not account.is_active or not account.is_staff or _is_out_of_reach(account, by):
+        text = _("no account with this name can be added here; ask a site administrator.")
         problems.insert(0, f"account: {text}")
     elif StorageMembership.objects.filter(storage=storage, account=account).exists():
         problems.insert(0, f"account: {_already(account)}")
     if problems or account is None:
         raise Invalid(_("The account cannot be added."), problems)
-    _refuse_site_administrators(account, by)
     try:
         with transaction.atomic():
             return StorageMembership.objects.create(
@@ -70,9 +73,12 @@ def dismiss(membership: StorageMembership, by: StaffAccount) -> None:
 
 def _refuse_site_administrators(account: StaffAccount, by: StaffAccount) -> None:
     """Only site administrators change their own memberships: these only name their user element in the storage."""
-    if account.is_superuser and not by.is_superuser:
-        text = _("%(account)s is a site administrator. Only site administrators can change this membership.")
-        raise Forbidden(text % {"account": account})
+    if _is_out_of_reach(account, by):
+        raise Forbidden(_("Only site administrators can change this membership."))
+
+
+def _is_out_of_reach(account: StaffAccount, by: StaffAccount) -> bool:
+    return account.is_superuser and not by.is_superuser
 
 
 def _administers(storage: Storage, terms: MembershipTerms) -> bool:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Invalid, placed
+from storage.access.revocations import remember
 from storage.access.tokens import IssuedToken, new_value, token_digest
 from storage.models import ApiToken, TokenState
 from storage.options import DEFAULT_OVERLAP
@@ -44,6 +45,7 @@ def rotate_token(token: ApiToken, overlap: timedelta = DEFAULT_OVERLAP) -> Issue
     row.old_last_used_on = row.last_used_on if overlap else None
     row.digest, row.last_used_on, row.rotated_on = token_digest(value, settings.SECRET_KEY), None, now
     row.save()
+    remember(row, rotated_on=now)
     return IssuedToken(row, value)
 
 
@@ -52,4 +54,5 @@ def end_old_value(token: ApiToken) -> bool:
     """Refuse the old value from the next request on; return False if it had already ended."""
     now = timezone.now()
     holding = ApiToken.objects.filter(pk=token.pk, old_digest__isnull=False, old_valid_until__gt=now)
+    remember(token, old_ended_on=now)
     return bool(holding.update(old_digest=None, old_valid_until=now))

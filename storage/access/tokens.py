@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
 from storage.access.callers import Caller, CallerKind, find_user
+from storage.access.revocations import remember
 from storage.extension import storage_extensions
 from storage.models import ApiToken, TokenState
 from storage.models.roles import Role
@@ -100,7 +101,7 @@ def issue_token(
         created_on=now,
     )
     _insert(token)
-    _mirror(token)
+    mirror(token)
     return IssuedToken(token, value)
 
 
@@ -162,14 +163,17 @@ def _read_token(context: Context, digests: list[bytes]) -> ApiToken | None:
 @transaction.atomic
 def revoke_token(token: ApiToken) -> bool:
     """Revoke a token from the next request on; return False if it was already revoked."""
-    if not ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=timezone.now()):
+    now = timezone.now()
+    # Also for a token that a restore has disabled: restoring the backup again must not revive it.
+    remember(token, revoked_on=now)
+    if not ApiToken.objects.filter(pk=token.pk, revoked_on__isnull=True).update(revoked_on=now):
         return False
     token.refresh_from_db()
-    _mirror(token)
+    mirror(token)
     return True
 
 
-def _mirror(token: ApiToken) -> None:
+def mirror(token: ApiToken) -> None:
     for extension in storage_extensions:
         if token.storage is not None and extension.mirror_token:
             extension.mirror_token(token.storage, token)

@@ -79,8 +79,10 @@ class AdmissionForm(MembershipForm):
 class StorageMembershipAdmin(StorageModelAdmin):
     viewers = ADMINISTRATORS
     changers = ADMINISTRATORS
-    list_display = ("account_name", "person", "role_list", "user", "last_seen")
-    search_fields = ("account__username", "account__first_name", "account__last_name")
+    list_display = ("account_name", "role_list", "user")
+    # An account belongs to the site. Its person, site role and last sign-in are not for administrators of a storage.
+    site_list_display = ("account_name", "person", "role_list", "user", "last_seen")
+    search_fields = ("account__username",)
     search_help_text = gettext_lazy("Search by name")
     list_select_related = ("account",)
     ordering = ("account__username",)
@@ -94,6 +96,9 @@ class StorageMembershipAdmin(StorageModelAdmin):
         """Return the memberships of this storage; no tenant scope protects their table."""
         found = StorageMembership.objects.filter(storage=storage_of(request)).select_related("account", "storage")
         return found.order_by(*self.ordering)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return self.site_list_display if acting(request).is_superuser else self.list_display
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
         return NamingList
@@ -162,14 +167,13 @@ class StorageMembershipAdmin(StorageModelAdmin):
         buttons = self._get_actions_navigation(
             self.actions_detail, self.get_actions_detail(request, membership.pk), str(membership.pk)
         )
-        title = membership.account.get_full_name() or str(membership.account)
         is_mine = acting(request).is_superuser or not membership.account.is_superuser
         if not is_mine:
-            messages.info(
-                request, _("This is a site administrator. Only site administrators can change this membership.")
-            )
+            messages.info(request, _("Only site administrators can change this membership."))
         context = {"actions_detail": buttons if is_mine else []}
-        page = FormPage(title, _("Save") if is_mine else "", form.fieldsets, membership, context=context)
+        page = FormPage(
+            str(membership.account), _("Save") if is_mine else "", form.fieldsets, membership, context=context
+        )
         return page.render(self, request, form)
 
     def _changed(self, request: HttpRequest, membership: StorageMembership, form: MembershipForm) -> bool:

@@ -25,10 +25,12 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
+from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
 from repository_site.core.fairness.origin import credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE
@@ -142,11 +144,16 @@ class ApiViewSet(ViewSet):
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with tenant_scope(self.storage, snapshot=only_reads, timeout=timeout):
+                self.begin_attempt()
                 return self._perform(request, names)
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
-                return with_current_plans(work)
+                response = with_current_plans(work)
+                if isinstance(response, LateResponse):
+                    release_connection()
+                    response.complete()
+                return response
             except OperationalError as problem:
                 is_cancelled = isinstance(problem.__cause__, QueryCanceled)
                 if is_cancelled and only_reads:
@@ -214,6 +221,9 @@ class ApiViewSet(ViewSet):
             return f'{prepared.version_tag[:-1]}.{self.state_digest(8)}"'
         tag = f'"{self.state_digest(16)}"'
         return WEAK + tag if prepared.is_whole else tag
+
+    def begin_attempt(self) -> None:
+        """Forget everything that an earlier attempt has read, in another snapshot. Called in the scope."""
 
     def begin_conditional_read(self) -> None:
         """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""

@@ -13,8 +13,11 @@ from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, connection, transaction
+from django.utils import timezone
 
 from repository_site.core.problems import Conflict, Invalid, placed
+from storage.access.revocations import end_revoked
+from storage.access.tokens import mirror
 from storage.backup.contents import (
     CONTENTS,
     TOKEN_MOMENTS,
@@ -26,7 +29,16 @@ from storage.backup.contents import (
 )
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
-from storage.models import ApiToken, Culture, StaffAccount, Storage, StorageCollection, StorageMembership, TenantModel
+from storage.models import (
+    ApiToken,
+    Culture,
+    StaffAccount,
+    Storage,
+    StorageCollection,
+    StorageMembership,
+    TenantModel,
+    TokenState,
+)
 from storage.models.roles import Role
 from storage.provisioning.provision import find_or_make_collection
 from storage.provisioning.setting_checks import setting_problem
@@ -47,6 +59,8 @@ class Restored:
     storage: Storage
     rows: int
     tokens: int
+    disabled: int
+    """Number of tokens that are not valid any more although they were valid in the backup."""
     left_out: list[str]
     """Sentences about everything that could not be restored."""
 
@@ -56,16 +70,23 @@ def read_contents(path: Path) -> Contents:
         return _contents(archive, path)
 
 
-def restore_storage(path: Path, address: tuple[str, str] | None = None, progress: ModelProgress = iter) -> Restored:
+def restore_storage(
+    path: Path,
+    address: tuple[str, str] | None = None,
+    progress: ModelProgress = iter,
+    *,
+    with_tokens: bool = False,
+) -> Restored:
     """Restore a storage at its address and with its id, or a copy at another address.
 
-    A copy has neither the tokens nor the memberships of the original.
+    A copy has neither the tokens nor the memberships of the original. Tokens are disabled unless `with_tokens` is set;
+    tokens that were revoked or rotated after the backup stay disabled (D205).
     """
     try:
         with _opened(path) as archive, transaction.atomic():
             contents = _contents(archive, path)
             _require_same_schema(contents)
-            return _restore(archive, contents, address, progress)
+            return _restore(archive, contents, address, progress, with_tokens)
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise Invalid(f"{path} is damaged: {text}. Nothing was restored.") from None
@@ -117,7 +138,11 @@ def _require_same_schema(contents: Contents) -> None:
 
 
 def _restore(
-    archive: zipfile.ZipFile, contents: Contents, address: tuple[str, str] | None, progress: ModelProgress
+    archive: zipfile.ZipFile,
+    contents: Contents,
+    address: tuple[str, str] | None,
+    progress: ModelProgress,
+    with_tokens: bool,
 ) -> Restored:
     storage, left_out = _make_storage(contents, address)
     with tenant_scope(storage):
@@ -127,9 +152,10 @@ def _restore(
     tokens = _tokens(contents, storage)
     users = [_user_of(each) for each in contents.memberships]
     if address is not None:
-        return Restored(storage, rows, 0, left_out)
-    ApiToken.objects.bulk_create(tokens)
-    return Restored(storage, rows, len(tokens), [*left_out, *_restore_memberships(storage, contents, users)])
+        return Restored(storage, rows, 0, 0, left_out)
+    disabled = _restore_tokens(tokens, with_tokens)
+    left_out += _restore_memberships(storage, contents, users)
+    return Restored(storage, rows, len(tokens), disabled, left_out)
 
 
 def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:
@@ -212,6 +238,21 @@ def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents:
     if found != contents.tables[table].rows:
         raise Invalid(f"The backup has {found} rows of {table}; expected {contents.tables[table].rows}.")
     return found
+
+
+def _restore_tokens(tokens: list[ApiToken], with_tokens: bool) -> int:
+    """Store the tokens, with their elements up to date; return how many were active in the backup and are disabled."""
+    now = timezone.now()
+    active = [each for each in tokens if each.state(now) in (TokenState.ACTIVE, TokenState.NOT_YET_VALID)]
+    ended = end_revoked(active)
+    if not with_tokens:
+        for token in active:
+            token.revoked_on = token.revoked_on or now
+        ended = active
+    ApiToken.objects.bulk_create(tokens)
+    for token in ended:
+        mirror(token)
+    return len(ended)
 
 
 def _tokens(contents: Contents, storage: Storage) -> list[ApiToken]:

@@ -6,7 +6,7 @@ from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken, TokenState
+from storage.models.tokens import ApiToken, TokenRevocation, TokenState
 from storage.options import AnonymousAccess
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "StorageMembership",
     "StorageSize",
     "TenantModel",
+    "TokenRevocation",
     "TokenState",
 ]

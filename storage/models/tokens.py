@@ -34,6 +34,21 @@ class TokenQuerySet(models.QuerySet["ApiToken"]):
         return left.filter(valid_from__lte=now) if state is TokenState.ACTIVE else left.filter(valid_from__gt=now)
 
 
+class TokenRevocation(models.Model):
+    """The end of a token or of one of its values, which the installation remembers when the storage is gone (D205).
+
+    A restored backup contains the token as it was before. There is no foreign key: this row outlives the token.
+    """
+
+    token_id = models.UUIDField(primary_key=True, editable=False)
+    revoked_on = models.DateTimeField(null=True)
+    rotated_on = models.DateTimeField(null=True, help_text="The last rotation, which replaced all earlier values.")
+    old_ended_on = models.DateTimeField(null=True, help_text="When the old value of a rotation was ended early.")
+
+    def __str__(self) -> str:
+        return str(self.token_id)
+
+
 class ApiToken(models.Model):
     """A token of one storage, of one collection, or (neither set) of the site."""
 

@@ -32,6 +32,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageSize", "RequestCount", "LifecycleRun"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
+    # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.
+    | {"TokenRevocation"}
 )
 TENANT_APPS = ("storage", "facets", "elements", "release")
 

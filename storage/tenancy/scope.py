@@ -30,13 +30,18 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
     With `snapshot` all statements read the same read-only snapshot. Only the scope that begins the transaction can
     request it; inside a running transaction (a nested scope, a test) the isolation level does not change.
 
+    The statement that enters the scope also begins the snapshot, and it reads the revision of the configuration: a
+    `Storage` that was read before the transaction gets the revision that belongs to the data of its scope (D207).
+
     The parameter is set for the transaction only, so a pooled connection cannot carry it to the next request. A
     nested scope restores the outer value; after an exception the rollback to the savepoint restores it.
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
     begins = not connection.in_atomic_block
     with _reading_one_snapshot() if snapshot and begins else nullcontext(), transaction.atomic():
-        outer = _enter(tenant, timeout)
+        outer, revision = _enter(tenant, timeout)
+        if begins and isinstance(storage, Storage) and revision is not None:
+            storage.configuration_revision = revision
         if outer and outer != tenant:
             _refuse_open_cursors()
         yield
@@ -92,16 +97,18 @@ def _refuse_open_cursors() -> None:
 # A subquery reads the old value, because the order of evaluation within one select list is undefined. Prepared
 # statements find rows by ids, and the ids never influence the plan: one generic plan serves all values.
 _ENTER = f"""WITH earlier AS MATERIALIZED (SELECT current_setting('{SCOPE_PARAMETER}', true) AS value)
-    SELECT earlier.value, set_config('{SCOPE_PARAMETER}', %s, true),
-        set_config('plan_cache_mode', 'force_generic_plan', true)"""
+    SELECT earlier.value,
+        (SELECT s.configuration_revision FROM storage_storage s WHERE s.id = nullif(%s, '')::uuid),
+        set_config('{SCOPE_PARAMETER}', %s, true), set_config('plan_cache_mode', 'force_generic_plan', true)"""  # noqa: S608  a constant
 _FROM_EARLIER = " FROM earlier"
 _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 
 
-def _enter(value: str, timeout: int | None = None) -> str:
-    """Set the parameter for this transaction and return its old value, or an empty text."""
+def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
+    """Set the parameter for this transaction. Return its old value, or an empty text, and the revision of the
+    configuration."""
     if timeout:
-        rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, f"{timeout}s"])
+        rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
     else:
-        rows = look_up(f"{_ENTER}{_FROM_EARLIER}", [value])
-    return rows[0][0] or ""
+        rows = look_up(f"{_ENTER}{_FROM_EARLIER}", [value, value])
+    return rows[0][0] or "", rows[0][1]

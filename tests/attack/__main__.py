@@ -1,4 +1,4 @@
-"""`make attack`: run the fuzzer with every caller and all phases, and print figures."""
+"""`make attack`: measure the growth of work, run the fuzzer with every caller and all phases, and print figures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ def main() -> int:
     django.setup()
     from tests import figures
     from tests.attack.attack import CALLERS, Battlefield, prepare
+    from tests.attack.growth import grows_too_fast
+    from tests.attack.hostile_inputs import places
     from tests.server_process import free_port
 
     failed = 0
+    if not options.callers:
+        too_fast = [place.name for place in places() if grows_too_fast(place)]
+        sys.stdout.write("".join(f"{name}: the work grows faster than the input\n" for name in too_fast))
+        failed += len(too_fast)
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
         server = prepare(Path(folder), free_port())
         server.start("serve", "--workers", "2")

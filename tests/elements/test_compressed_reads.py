@@ -23,6 +23,7 @@ from tests.api_client import ApiClient
 from tests.elements.conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.elements.handbook import ID
 from tests.factories import token_for
+from tests.tags import is_version_tag
 
 pytestmark = pytest.mark.django_db
 GZIP = {"Accept-Encoding": "gzip, deflate"}
@@ -98,7 +99,8 @@ def test_what_was_read_compressed_serves_for_writing(api: ApiClient, architect: 
     first = change("a", read, **GZIP)
     assert (first.status_code, first["Content-Encoding"]) == (200, "gzip")
     assert json.loads(gzip.decompress(first.content))["elements"][0]["attributes"]["scope"] == {"1033": "a"}
-    assert first["ETag"] == f'"{ID["order-3"]}.1-gzip"'
+    assert is_version_tag(first["ETag"].replace("-gzip", ""), ID["order-3"])
+    assert first["ETag"].endswith('-gzip"')
     assert change("no", read).status_code == 412
     assert change("b", f'"x", {first["ETag"]}').status_code == 200
 

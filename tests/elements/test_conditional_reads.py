@@ -194,7 +194,8 @@ def test_the_entity_tag_of_a_read_is_valid_for_if_match(api: ApiClient, architec
     other += [tag.replace(version, ID["order-2"]), f'"{tag.partition(".")[2]}']
     assert [change("no", each).status_code for each in other] == [412] * len(other)
     first = change("a", elsewhere)
-    assert (first.status_code, first["ETag"]) == (200, f'"{version}.{int(revision) + 1}"')
+    assert first.status_code == 200
+    assert re.fullmatch(rf'"{version}\.(?!{revision}")[0-9]+"', first["ETag"])
     assert change("no", tag).status_code == 412
     # Entity tags of earlier releases and of writes.
     assert change("b", f'"x", {first["ETag"]}').status_code == 200

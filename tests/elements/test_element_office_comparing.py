@@ -21,8 +21,11 @@ from elements.admin.comparison.differences import (
 )
 from elements.admin.editing.typed import NoJson, posted_text, read_typed, same_typed, typed_value
 from facets.blueprint.data_types import DataType
+from repository_site.core.matching import Effort
 
 SAME, ADDED, REMOVED, CHANGED, MOVED = Mark.SAME, Mark.ADDED, Mark.REMOVED, Mark.CHANGED, Mark.MOVED
+
+STEPS = 100_000
 
 
 def marks(pieces: tuple[Piece, ...]) -> list[tuple[str, Mark]]:
@@ -30,7 +33,7 @@ def marks(pieces: tuple[Piece, ...]) -> list[tuple[str, Mark]]:
 
 
 def test_words_that_differ_are_marked() -> None:
-    found = compare_texts("Check the order twice.", "Check every order.")
+    found = compare_texts("Check the order twice.", "Check every order.", Effort(STEPS))
     assert found.mark is CHANGED
     assert marks(found.old) == [
         ("Check ", SAME), ("the", REMOVED), (" order", SAME), (" twice", REMOVED), (".", SAME),
@@ -39,7 +42,7 @@ def test_words_that_differ_are_marked() -> None:
 
 
 def test_a_rewritten_passage_is_one_piece() -> None:
-    found = compare_texts("alpha beta gamma", "one two three")
+    found = compare_texts("alpha beta gamma", "one two three", Effort(STEPS))
     assert marks(found.old) == [("alpha beta gamma", REMOVED)]
     assert marks(found.new) == [("one two three", ADDED)]
 
@@ -49,12 +52,12 @@ def test_a_rewritten_passage_is_one_piece() -> None:
     [("", "", SAME), ("a", "a", SAME), ("", "a", ADDED), ("a", "", REMOVED), ("a", "b", CHANGED)],
 )
 def test_marks(old: str, new: str, mark: Mark) -> None:
-    assert compare_texts(old, new).mark is mark
+    assert compare_texts(old, new, Effort(STEPS)).mark is mark
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_the_pieces_make_up_the_texts(old: str, new: str) -> None:
-    found = compare_texts(old, new)
+    found = compare_texts(old, new, Effort(STEPS))
     assert "".join(each.text for each in found.old) == old
     assert "".join(each.text for each in found.new) == new
     assert found.differs == (old != new)
@@ -62,13 +65,32 @@ def test_the_pieces_make_up_the_texts(old: str, new: str) -> None:
     assert {each.mark for each in found.new} <= {SAME, ADDED}
 
 
-def test_long_texts_are_compared_by_lines_and_then_as_a_whole() -> None:
+def test_long_texts_are_compared_by_word() -> None:
     lines = [f"line {number} of a long text" for number in range(600)]
-    found = compare_texts("\n".join(lines), "\n".join([*lines[:300], "another", *lines[301:]]))
-    assert ("line 300 of a long text\n", REMOVED) in marks(found.old)
-    assert ("another\n", ADDED) in marks(found.new)
-    whole = compare_texts("x\n" * 3000, "y\n" * 3000)
-    assert [len(whole.old), len(whole.new)] == [1, 1]
+    found = compare_texts("\n".join(lines), "\n".join([*lines[:300], "another", *lines[301:]]), Effort(STEPS))
+    assert [(each.text, each.mark) for each in found.old if each.mark is REMOVED] == [
+        ("line 300 of a long text", REMOVED)
+    ]
+    assert [(each.text, each.mark) for each in found.new if each.mark is ADDED] == [("another", ADDED)]
+
+
+def test_texts_beyond_the_effort_differ_from_the_first_to_the_last_difference() -> None:
+    old, new = "Same. One two three four. Same.", "Same. One 2 three 4. Same."
+    assert marks(compare_texts(old, new, Effort(STEPS)).new) == [
+        ("Same. One ", SAME), ("2", ADDED), (" three ", SAME), ("4", ADDED), (". Same.", SAME),
+    ]  # fmt: skip
+    effort = Effort(10)
+    assert marks(compare_texts(old, new, effort).new) == [
+        ("Same. One ", SAME), ("2 three 4", ADDED), (". Same.", SAME),
+    ]  # fmt: skip
+    assert effort.left == 0
+
+
+def test_a_page_does_not_compare_more_than_its_effort() -> None:
+    """Many different texts share the effort of a page; the last ones are compared as a whole."""
+    effort = Effort(1_000)
+    texts = [compare_texts("one two three", "one 2 3 three 4 5", effort) for _ in range(100)]
+    assert len(texts[0].new) > len(texts[-1].new) == 2
 
 
 def items(keys: str) -> list[Item]:

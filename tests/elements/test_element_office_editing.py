@@ -324,10 +324,14 @@ def test_another_parent_moves_an_element(office: Office, wire: Api) -> None:
         ({"a-files": "[{"}, "a-files", "Invalid JSON"),
         ({"a-files": '[{"title": "x"}]'}, "a-files", "Must contain files with an address; all fields must be text."),
         ({"r-parts": f"{ID['part']},{ID['part-2']},{ID['part']}"}, "r-parts", "3 references; at most 2 are allowed."),
-        ({"r-parts": ID["box"]}, "r-parts", "Is a box; expected part."),
+        ({"r-parts": ID["box"]}, "r-parts", "Has the type box; expected part."),
         ({"r-parts": ID["part"].replace("8000", "9000")}, "r-parts", "There is no element"),
         ({"r-parts": "nonsense"}, "r-parts", "Choose elements from the list."),
-        ({"parent": ID["part"]}, "parent", "A thing cannot be placed below a part; possible parents: box or thing."),
+        (
+            {"parent": ID["part"]},
+            "parent",
+            "Elements of type thing cannot be placed below elements of type part; possible parents: box or thing.",
+        ),
         ({"parent": ID["thing"]}, "parent", "is the element itself or below it; choose another parent."),
         ({"stereotype": "x" * 201}, "stereotype", "Must be a single line of up to 200 characters."),
     ],
@@ -451,10 +455,15 @@ def test_roles_decide_which_types_can_be_created(workshop: Storage, office: Offi
     assert editor.post("elements/element/add/?type=box", {"a-name-1033": "x"}).status_code == 404
 
 
+def revision(storage: Storage, name: str) -> str:
+    with tenant_scope(storage):
+        return str(Element.objects.values_list("newest__revision", flat=True).get(id=ID[name]))
+
+
 def test_obstacles_to_deleting_are_listed_by_name(office: Office, workshop: Storage) -> None:
     text = main_text(office.get(f"elements/element/{ID['part']}/delete/"))
     assert "This element cannot be deleted: other elements refer to it: parts of Other" in text
-    response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": "0"})
+    response = office.post(f"elements/element/{ID['part']}/delete/", {"revision": revision(workshop, "part")})
     assert response.status_code == 409
     with tenant_scope(workshop):
         assert Element.objects.filter(id=ID["part"]).exists()
@@ -464,7 +473,7 @@ def test_an_element_without_obstacles_is_deleted_after_confirmation(office: Offi
     path = f"elements/element/{ID['part-2']}/delete/"
     assert "The element is deleted permanently" in main_text(office.get(path))
     assert office.post(path, {"revision": "9"}).status_code == 412
-    assert office.post(path, {"revision": "0"}).status_code == 302
+    assert office.post(path, {"revision": revision(workshop, "part-2")}).status_code == 302
     assert office.get(path).status_code == 404
     rival = Storage.objects.get(collection__key="rival", key="workshop")
     with tenant_scope(rival):

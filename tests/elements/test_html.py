@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings as ChangedSettings
 
 from elements.values.html import DECLARATION, html_problem, html_value, runs_code
 
@@ -23,6 +24,8 @@ from elements.values.html import DECLARATION, html_problem, html_value, runs_cod
         "<p style='color: red; background: url(https://repo.example/a.png)'>x</p>",
         "<style>p > b { color: red } <!-- a { margin: 0 } --></style><!-- a remark -->",
         "<o:p xmlns:o='urn:schemas-microsoft-com:office:office' xmlns:on='urn:x'>pasted</o:p>",
+        # Browsers read each style sheet on its own: these two do not make up a behavior.
+        "<style>beh</style><style>avior: none</style>",
         "<?pagebreak after?><p>x</p>",
         "<p>&lt;script&gt;alert(1)&lt;/script&gt; as text</p>",
     ],
@@ -99,6 +102,15 @@ def test_accepted_markup(markup: str) -> None:
 )  # fmt: skip
 def test_refused_markup(markup: str, problem: str) -> None:
     assert problem in (html_problem(DECLARATION + markup) or "taken")
+
+
+def test_markup_is_nested_to_the_limit_only(settings: ChangedSettings) -> None:
+    settings.MARKUP_NESTING = 3
+    deepest = "<div><p><b>x</b></p></div>" * 2
+    assert html_problem(DECLARATION + deepest) is None
+    assert html_problem(f"{DECLARATION}<div>{deepest}</div>") == (
+        "must not nest elements deeper than 3 levels; remove some of the elements around others"
+    )
 
 
 @pytest.mark.parametrize("text", ["<p>x</p>", "", "<?xml-stylesheet href='x'?><p/>", "x <?xml version='1.0'?>"])

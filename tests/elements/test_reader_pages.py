@@ -63,11 +63,10 @@ def test_the_start_page_lists_facets_with_elements(handbook: Storage) -> None:
         "IT", "System", "By name: IT",
         "Users", "User User group", "By name: Users",
         "Cultures", "Culture", "By name: Cultures",
-        "Automation", "Token", "By name: Automation",
     ]  # fmt: skip
     assert page.headings == [
         (1, "handbook"),
-        *((2, title) for title in ("Processes", "IT", "Users", "Cultures", "Automation")),
+        *((2, title) for title in ("Processes", "IT", "Users", "Cultures")),
     ]
     assert page.address("Tree: Processes") == f"{ROOT}/1033/processes/"
     assert page.address("By name: IT") == f"{ROOT}/1033/it/?as=list"

@@ -71,14 +71,14 @@ def test_any_change_of_any_row_changes_the_revision(small: Storage, other_storag
         row = manager.first()
         row.position += 1
         row.save()
-        assert revision(small) > before
+        assert revision(small) != before
         before = revision(small)
         manager.filter(pk=row.pk).update(position=0)
-        assert revision(small) > before
+        assert revision(small) != before
         before = revision(small)
         with connection.cursor() as cursor:
             cursor.execute(f"UPDATE {row._meta.db_table} SET position = 5 WHERE id = %s", [row.pk])
-        assert revision(small) > before
+        assert revision(small) != before
     assert revision(other_storage) == others
 
 
@@ -90,7 +90,7 @@ def test_inserts_deletes_and_cultures_change_the_revision(small: Storage) -> Non
         facet.delete()
         gone = revision(small)
     small.cultures.filter(lcid=1031).update(is_mandatory=True)
-    assert before < made < gone < revision(small)
+    assert len({before, made, gone, revision(small)}) == 4
 
 
 def test_only_the_database_sets_the_revision(small: Storage) -> None:

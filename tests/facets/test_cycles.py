@@ -302,7 +302,7 @@ def test_rows_keep_every_part_and_each_change_has_a_new_revision(small: Storage,
         for new in (read_template(small_template(**changes)), OLD):
             before = revision(small)
             change_configuration(small, new)
-            assert revision(small) > before
+            assert revision(small) != before
             with tenant_scope(small):
                 assert read_blueprint() == new
             found = configuration_of(Storage.objects.get(pk=small.pk))

@@ -118,8 +118,9 @@ def set_task(storage: Storage, task: str, **fields: Any) -> None:
 def open_task(storage: Storage, version: str = "released-1", assignee: str | None = "ben") -> str:
     """Create a task that anna requested at noon of 1 July, and return its id."""
     with tenant_scope(storage):
+        revision = ElementVersion.objects.values_list("revision", flat=True).get(id=ID[version])
         task = Task.objects.create(
-            type=TYPE, element_id=ID[version.rpartition("-")[0]], version_id=ID[version], revision=0,
+            type=TYPE, element_id=ID[version.rpartition("-")[0]], version_id=ID[version], revision=revision,
             transition=WAY["released"], source_state="released", target_state="requestToExpire", requested_on=SettableClock().moment,
             requester_id=ID["anna"], requester_label="x", assignee_id=assignee and ID.get(assignee, assignee),
         )  # fmt: skip

@@ -261,7 +261,7 @@ class TestConcurrentRuns:
                     (1, "expiry", "expired")
                 }
                 ended = ElementVersion.objects.filter(id__in=versions)
-                assert set(ended.values_list("state", "category", "revision")) == {("expired", "retired", 1)}
+                assert set(ended.values_list("state", "category")) == {("expired", "retired")}
                 assert not Element.objects.filter(type__key="system", published__isnull=False).exists()
                 assert Task.objects.get().state == "obsolete"
             assert run("acme", "rush") == ([], ["acme/rush: nothing is due."])

@@ -109,8 +109,8 @@ def test_a_removed_storage_is_restored_completely(
         name: len(found) for name, found in before.items() if name in {each._meta.db_table for each in kept_models()}
     }
     remove_storage(handbook)
-    restored = restore_storage(path)
-    assert (restored.tokens, restored.left_out) == (1, [])
+    restored = restore_storage(path, with_tokens=True)
+    assert (restored.tokens, restored.disabled, restored.left_out) == (1, 0, [])
     assert list(ApiToken.objects.filter(storage=restored.storage).values()) == tokens
     assert described(restored.storage) == words
     assert rows(restored.storage) == before

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import StrEnum
 
+from repository_site.core.matching import Effort, EqualPart, equal_parts, longest_ascending
+
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-# A text that needs more comparisons is compared by lines, and if that is still too much, as a whole.
-MOST_WORK = 1_000_000
+# Steps that showing a piece of text takes, compared with visiting a word.
+PIECE_EFFORT = 40
 
 
 class Mark(StrEnum):
@@ -43,7 +44,8 @@ class TextDifference:
         return self.mark is not Mark.SAME
 
 
-def compare_texts(old: str, new: str) -> TextDifference:
+def compare_texts(old: str, new: str, effort: Effort) -> TextDifference:
+    """Compare by word. A text that exceeds the effort differs from the first word that differs to the last."""
     if old == new:
         same = (Piece(old),) if old else ()
         return TextDifference(Mark.SAME, same, same)
@@ -54,35 +56,43 @@ def compare_texts(old: str, new: str) -> TextDifference:
             (Piece(old, Mark.REMOVED),) if old else (),
             (Piece(new, Mark.ADDED),) if new else (),
         )
-    before, after = _split(old, new)
-    left: list[Piece] = []
-    right: list[Piece] = []
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    for place, (tag, first, last, start, stop) in enumerate(codes):
-        # Blanks between two differences belong to them, so that a rewritten passage is one piece.
-        is_between = 0 < place < len(codes) - 1 and not "".join(before[first:last]).strip()
-        is_same = tag == "equal" and not is_between
-        _add(left, "".join(before[first:last]), Mark.SAME if is_same else Mark.REMOVED)
-        _add(right, "".join(after[start:stop]), Mark.SAME if is_same else Mark.ADDED)
-    return TextDifference(Mark.CHANGED, tuple(left), tuple(right))
+    before, after = WORDS.findall(old), WORDS.findall(new)
+    parts = equal_parts(before, after, effort)
+    ends = [each for each in parts if _is_at_an_end(each, before, after)]
+    # Blanks between two differences belong to them, so that a rewritten passage is one piece.
+    shown = [each for each in parts if each in ends or not _is_blank(before, each)]
+    if not effort.spend(len(shown) * PIECE_EFFORT):
+        shown = ends
+    return TextDifference(
+        Mark.CHANGED,
+        tuple(_pieces(before, [(each.old, each.old + each.size) for each in shown], Mark.REMOVED)),
+        tuple(_pieces(after, [(each.new, each.new + each.size) for each in shown], Mark.ADDED)),
+    )
 
 
-def _split(old: str, new: str) -> tuple[list[str], list[str]]:
-    for split in (WORDS.findall, lambda text: text.splitlines(keepends=True)):
-        before, after = split(old), split(new)
-        if len(before) * len(after) <= MOST_WORK:
-            return before, after
-    return [old], [new]
+def _is_at_an_end(part: EqualPart, before: Sequence[str], after: Sequence[str]) -> bool:
+    is_last = (part.old + part.size, part.new + part.size) == (len(before), len(after))
+    return is_last or part.old == part.new == 0
 
 
-def _add(pieces: list[Piece], text: str, mark: Mark) -> None:
-    """Join a text with the piece before it if both have the same mark."""
-    if not text:
-        return
-    if pieces and pieces[-1].mark is mark:
-        pieces[-1] = Piece(pieces[-1].text + text, mark)
-    else:
-        pieces.append(Piece(text, mark))
+def _is_blank(words: Sequence[str], part: EqualPart) -> bool:
+    return all(word.isspace() for word in words[part.old : part.old + part.size])
+
+
+def _pieces(words: Sequence[str], same: Sequence[tuple[int, int]], mark: Mark) -> Iterator[Piece]:
+    """Yield the words as pieces; `same` are the ranges on both sides, which may follow each other directly."""
+    done = begun = 0
+    for start, end in same:
+        if start > done:
+            if done > begun:
+                yield Piece("".join(words[begun:done]))
+            yield Piece("".join(words[done:start]), mark)
+            begun = start
+        done = end
+    if done > begun:
+        yield Piece("".join(words[begun:done]))
+    if done < len(words):
+        yield Piece("".join(words[done:]), mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,28 +127,30 @@ class ListDifference:
 
 def compare_lists(old: Sequence[Item], new: Sequence[Item]) -> ListDifference:
     """Mark items that are on both sides in another order as moved."""
-    in_order = _in_order([each.key for each in old], [each.key for each in new])
+    before, after = _places(old), _places(new)
+    both = [(place, after[each]) for each, place in before.items() if each in after]
+    in_order = longest_ascending(both)
     return ListDifference(
-        tuple(_marked(old, Counter(each.key for each in new), in_order, Mark.REMOVED)),
-        tuple(_marked(new, Counter(each.key for each in old), in_order, Mark.ADDED)),
+        tuple(_marked(old, {place for place, _ in both}, {place for place, _ in in_order}, Mark.REMOVED)),
+        tuple(_marked(new, {place for _, place in both}, {place for _, place in in_order}, Mark.ADDED)),
     )
 
 
-def _in_order(old: Sequence[str], new: Sequence[str]) -> Counter[str]:
-    """Return the keys that have the same order on both sides."""
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return Counter(key for start, _, size in matcher.get_matching_blocks() for key in old[start : start + size])
+def _places(items: Sequence[Item]) -> dict[tuple[str, int], int]:
+    """Return the place of each item, by its key and the number of its occurrence."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for place, item in enumerate(items):
+        seen[item.key] += 1
+        found[item.key, seen[item.key]] = place
+    return found
 
 
-def _marked(items: Sequence[Item], others: Counter[str], in_order: Counter[str], alone: Mark) -> Iterator[MarkedItem]:
-    left, kept = others.copy(), in_order.copy()
-    for item in items:
-        if left[item.key] <= 0:
-            yield MarkedItem(item, alone)
-            continue
-        left[item.key] -= 1
-        kept[item.key] -= 1
-        yield MarkedItem(item, Mark.SAME if kept[item.key] >= 0 else Mark.MOVED)
+def _marked(
+    items: Sequence[Item], both: Collection[int], in_order: Collection[int], alone: Mark
+) -> Iterator[MarkedItem]:
+    for place, item in enumerate(items):
+        yield MarkedItem(item, Mark.SAME if place in in_order else Mark.MOVED if place in both else alone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, cached_property
 from typing import Any
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -19,11 +19,13 @@ from elements.models import ElementChange
 from elements.presentation.labels import Named
 from elements.presentation.values import plain_value
 from elements.reading.history import read_changes
-from facets.blueprint.definitions import ElementType
+from facets.blueprint.definitions import ElementType, Property
+from repository_site.core.matching import Effort
 from repository_site.core.rest.rendering import to_json
 from repository_site.core.wording import GUID
 from storage.access.staff import staff_names
 from storage.localisation.cultures import INVARIANT_CULTURE
+from storage.pages import Fragment
 
 PAGE_SIZE = 25
 Action = ElementChange.Action
@@ -60,43 +62,52 @@ class RecordedChange:
     values: list[ComparedRow]
 
 
-def record_panel(page: ElementPage) -> SafeString:
+def record_panel(page: ElementPage) -> Fragment:
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
     changes = read_changes(page.labels.reader, page.row.element, PAGE_SIZE + 1, (number - 1) * PAGE_SIZE)
     shown = changes[:PAGE_SIZE]
     people = {each["changedBy"]["id"] for each in shown if "changedBy" in each}
     named = page.labels.elements({*people, *(one for each in shown for one in _ids(each["before"], each["after"]))})
-    reading = _Reading(page.labels, page.type, named, staff_names(each["caller"] for each in shown))
+    staff = staff_names(each["caller"] for each in shown)
+    reading = _Reading(page.labels, page.type, named, staff, Effort(settings.COMPARISON_EFFORT))
     context = {
         "page": page,
-        "changes": [_change(reading, each) for each in shown],
+        "changes": cache(lambda: [_change(reading, each) for each in shown]),
         "number": number,
         "previous": page.address(tab="record", page=str(number - 1)) if number > 1 else "",
         "next": page.address(tab="record", page=str(number + 1)) if len(changes) > PAGE_SIZE else "",
     }
-    return render_to_string("back_office/elements/record.html", context, page.request)
+    return Fragment("back_office/elements/record.html", context, page.request)
 
 
 def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
     before, after = dict(reading.values(change["before"])), dict(reading.values(change["after"]))
-    labels = list(dict.fromkeys([*before, *after]))
+    compared = {
+        label: compare_texts(before.get(label, ""), after.get(label, ""), reading.effort)
+        for label in dict.fromkeys((*before, *after))
+    }
     return RecordedChange(
         str(ACTIONS[Action(change["action"])]),
         reading.labels.moment(datetime.fromisoformat(change["changedOn"]).replace(tzinfo=reading.labels.reader.zone)),
         reading.named.get(change.get("changedBy", {}).get("id", "")),
         reading.staff.get(change["caller"], change["caller"]),
         change["requestId"],
-        [ComparedRow(each, compare_texts(before.get(each, ""), after.get(each, ""))) for each in labels],
+        [ComparedRow(label, difference) for label, difference in compared.items()],
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Reading:
     labels: OfficeLabels
     type: ElementType
     named: Mapping[str, Named]
     staff: Mapping[str, str]
+    effort: Effort
+
+    @cached_property
+    def properties(self) -> Mapping[str, Property]:
+        return {each.key: each for each in self.type.properties}
 
     def values(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the label and the text of each value, attributes first; a missing value has an empty text."""
@@ -113,18 +124,16 @@ class _Reading:
 
     def _attributes(self, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Changes have keys such as `name[1033]`; deletions have cultures below the name."""
-        properties = {each.key: each for each in self.type.properties}
         for key, value in document.items():
             name, _, culture = key.rstrip("]").partition("[")
             values = {culture: value} if culture else value
             for lcid, each in values.items() if isinstance(values, Mapping) else ():
-                attribute = properties[name].attribute if name in properties else None
+                attribute = self.properties[name].attribute if name in self.properties else None
                 text = plain_value(self.labels, attribute, each) if attribute else self._text(each)
                 yield self._label(name, lcid), text
 
     def _label(self, key: str, lcid: str = "") -> str:
-        property = next((each for each in self.type.properties if each.key == key), None)
-        label = self.labels.property(property) if property else key
+        label = self.labels.property(self.properties[key]) if key in self.properties else key
         if not lcid or lcid == str(INVARIANT_CULTURE):
             return label
         culture = next((each.name for each in self.labels.cultures if str(each.lcid) == lcid), lcid)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -37,8 +37,10 @@ from elements.reading.rows import (
 from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
+from repository_site.core.matching import Effort
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import INVARIANT_CULTURE
+from storage.pages import Fragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class VersionComparison:
         return not (self.texts or self.lists or self.shapes)
 
 
-def versions_panel(page: ElementPage) -> SafeString:
+def versions_panel(page: ElementPage) -> Fragment:
     audience = page.labels.reader.audience
     rows = read_page(versions_of(audience, page.row.element), None, with_attributes=False)
     people = page.labels.elements({row.changed_by for row in rows if row.changed_by})
@@ -78,9 +80,9 @@ def versions_panel(page: ElementPage) -> SafeString:
         "versions": list(reversed(known)),
         "old": old,
         "new": new,
-        "comparison": compare(page, old, new) if old and new and old.id != new.id else None,
+        "comparison": read_comparison(page, old, new) if old and new and old.id != new.id else None,
     }
-    return render_to_string("back_office/elements/versions.html", context, page.request)
+    return Fragment("back_office/elements/versions.html", context, page.request)
 
 
 def _known(page: ElementPage, row: VersionRow, people: Mapping[str, Named]) -> KnownVersion:
@@ -108,30 +110,39 @@ def _picked(page: ElementPage, known: Sequence[KnownVersion]) -> tuple[KnownVers
     return (picked[0], picked[-1]) if picked else (None, None)
 
 
-def compare(page: ElementPage, old: KnownVersion, new: KnownVersion) -> VersionComparison:
-    """Read both versions in a fixed number of statements and return the differences only."""
+def read_comparison(page: ElementPage, old: KnownVersion, new: KnownVersion) -> Callable[[], VersionComparison]:
+    """Read both versions in a fixed number of statements, and return the function that finds their differences."""
     rows = read_versions([old.id, new.id])
     if len(rows) < 2:
         raise NotFound(_("One of these versions has just been deleted."))
     pair = rows[old.id], rows[new.id]
-    texts = [each for each in _texts(page, *pair) if each.difference.differs]
-    return VersionComparison(old, new, texts, *_lists_and_shapes(page, *pair))
+    lists_and_shapes = _read_lists_and_shapes(page, *pair)
+
+    @cache
+    def compare() -> VersionComparison:
+        texts = [each for each in _texts(page, *pair) if each.difference.differs]
+        return VersionComparison(old, new, texts, *lists_and_shapes())
+
+    return compare
 
 
 def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[ComparedRow]:
-    labels = page.labels
-    yield ComparedRow(_("Stereotype"), compare_texts(old.stereotype, new.stereotype))
-    yield ComparedRow(_("Valid from"), compare_texts(labels.moment(old.valid_from), labels.moment(new.valid_from)))
-    yield ComparedRow(_("Valid until"), compare_texts(labels.moment(old.valid_until), labels.moment(new.valid_until)))
+    labels, effort = page.labels, Effort(settings.COMPARISON_EFFORT)
+    for label, texts in (
+        (_("Stereotype"), (old.stereotype, new.stereotype)),
+        (_("Valid from"), (labels.moment(old.valid_from), labels.moment(new.valid_from))),
+        (_("Valid until"), (labels.moment(old.valid_until), labels.moment(new.valid_until))),
+    ):
+        yield ComparedRow(label, compare_texts(*texts, effort))
     before, after = read_exactly(old.attributes), read_exactly(new.attributes)
     for property in page.type.properties:
         if property.attribute is not None and property.key not in DERIVED:
             for label, lcid in _cultures(labels, property):
-                texts = [
+                first, second = (
                     plain_value(labels, property.attribute, values.get(property.key, {}).get(lcid))
                     for values in (before, after)
-                ]
-                yield ComparedRow(label, compare_texts(*texts))
+                )
+                yield ComparedRow(label, compare_texts(first, second, effort))
 
 
 def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, str]]:
@@ -143,9 +154,9 @@ def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, s
             yield f"{label} ({culture.name})", str(culture.lcid)
 
 
-def _lists_and_shapes(
+def _read_lists_and_shapes(
     page: ElementPage, old: VersionRow, new: VersionRow
-) -> tuple[list[ComparedRow], list[ShapeDifference]]:
+) -> Callable[[], tuple[list[ComparedRow], list[ShapeDifference]]]:
     versions = [old.version, new.version]
     held, shapes = read_references(versions, None), read_shapes(versions)
     targets = {each for contexts in held.values() for found in contexts.values() for each in found}
@@ -157,11 +168,6 @@ def _lists_and_shapes(
         found = held.get(row.version, {}).get(context, ())
         return [Item(identities[each].creation, named[each].name) for each in found if each in named]
 
-    lists = [
-        ComparedRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
-        for each in page.type.properties
-        if each.related and each.key not in SERVER_CONTEXTS
-    ]
     flows = read_predecessors([shape.shape for found in shapes.values() for shape in found])
 
     def drawn(row: VersionRow) -> list[Drawn]:
@@ -184,8 +190,16 @@ def _lists_and_shapes(
             if shape.shape in keys
         ]
 
-    differing = [each for each in compare_diagrams(drawn(old), drawn(new)) if each.mark is not Mark.SAME]
-    return [each for each in lists if each.difference.differs], differing
+    def compare() -> tuple[list[ComparedRow], list[ShapeDifference]]:
+        lists = [
+            ComparedRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
+            for each in page.type.properties
+            if each.related and each.key not in SERVER_CONTEXTS
+        ]
+        shapes = [each for each in compare_diagrams(drawn(old), drawn(new)) if each.mark is not Mark.SAME]
+        return [each for each in lists if each.difference.differs], shapes
+
+    return compare
 
 
 PANEL = Panel("versions", gettext_lazy("Versions"), versions_panel, lambda page: page.type.is_versioned, order=50)

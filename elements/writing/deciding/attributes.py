@@ -20,7 +20,7 @@ from facets.blueprint.definitions import Attribute
 from facets.configuration import Configuration
 from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.rendering import canonical_json
-from repository_site.core.wording import listed, printable, similar_hint
+from repository_site.core.wording import listed, printable
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)
@@ -51,7 +51,7 @@ class AttributeRules:
                         self.findings.note(refusal)
             else:
                 text = _("the type %(type)s has no such attribute") % {"type": change.type.key}
-                self.findings.note(invalid(place, text + similar_hint(name, known)))
+                self.findings.note(invalid(place, text + self.findings.hint(name, known)))
 
     def _set_stereotype(self, change: PlannedChange, field: str | None, attribute: Mapping[str, Any]) -> None:
         """A stereotype is a field and an attribute of an element, where null removes it. Clients that read an element

@@ -127,6 +127,7 @@ class _DrawingDecision:
         self.targets = targets
         self.findings = findings
         self.attributes = AttributeRules(self.configuration, writer.zone, findings)
+        self.rights = Rights(writer, diagram.stored)
         self.changes: list[PlannedChange] = []
 
     def element(self, reference: ReferenceInput) -> str:
@@ -158,7 +159,7 @@ class _DrawingDecision:
                 " name the id of an existing element"
             )
             raise invalid(place, text)
-        change = described_change(self.writer, self.attributes, reference, type)
+        change = described_change(self.writer, self.attributes, self.rights, self.findings, reference, type)
         change.move(self.owner.element)
         change.is_hidden = type.lives_in_diagrams and self.type.is_versioned
         self.changes.append(change)

@@ -1,4 +1,8 @@
-"""Decisions about new elements: permission, ids, first state and author."""
+"""Decisions about new elements: permission, type, ids, first state and author.
+
+Every new element passes `new_change`, and `Rights.refusals` once its values are known, whether a request names it
+directly, describes it in a reference, or draws it (D203).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from elements.permissions import Permission, role_permissions
+from elements.related_contexts import TOKEN_TYPE
 from elements.writing.deciding.attributes import AttributeRules
-from elements.writing.findings import forbidden
+from elements.writing.deciding.lookups import is_named
+from elements.writing.deciding.rights import Rights
+from elements.writing.findings import Findings, forbidden, invalid
 from elements.writing.inputs import ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
@@ -20,6 +27,8 @@ AUTHOR = "author"
 
 def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     """Plan an empty new element; the caller needs the permission to create it."""
+    if type.key == TOKEN_TYPE:
+        raise invalid(place, _("elements of type %(type)s are created by issuing a token") % {"type": TOKEN_TYPE})
     if Permission.NEW not in role_permissions(writer.caller, type):
         text = _("creating an element of type %(type)s requires the permission %(permission)s")
         raise forbidden(place, text % {"type": type.key, "permission": Permission.NEW})
@@ -31,13 +40,23 @@ def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
 
 
 def described_change(
-    writer: Writer, attributes: AttributeRules, reference: ReferenceInput, type: ElementType
-) -> PlannedChange:
+    writer: Writer, attributes: AttributeRules, rights: Rights, findings: Findings, reference: ReferenceInput,
+    type: ElementType,
+) -> PlannedChange:  # fmt: skip
     """Plan the new element that a reference describes instead of naming an existing one."""
     change = new_change(writer, type, reference.place)
+    check_facet(type, reference.facet, reference.place, findings)
     attributes.apply(change, reference.stereotype, reference.attributes or {})
+    for refusal in rights.refusals(change):
+        findings.note(refusal)
     set_author(writer, change)
     return change
+
+
+def check_facet(type: ElementType, given: str | None, place: str, findings: Findings) -> None:
+    if not is_named(type.facet, given):
+        text = _("elements of type %(type)s are in the facet %(facet)s") % {"type": type.key, "facet": type.facet}
+        findings.note(invalid(place, text))
 
 
 def set_author(writer: Writer, change: PlannedChange) -> None:

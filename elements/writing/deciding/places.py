@@ -70,7 +70,8 @@ class PlaceRules:
 
     def check_cycles(self, changes: Iterable[PlannedChange], findings: Findings) -> None:
         """Refuse cycles once all moves of the request are known; a move may be valid only together with others."""
+        in_cycles = self.ancestry.in_cycles()
         for change in changes:
-            if change.is_moved and change.element in self.ancestry.above(change.parent):
+            if change.is_moved and change.element in in_cycles:
                 text = _("%(id)s is the element itself or below it; choose another parent") % {"id": change.parent}
                 findings.note(invalid(f"{change.place}: rootPath", text))

@@ -14,7 +14,7 @@ from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget
 from facets.blueprint.definitions import ElementType, Related
 from facets.configuration import Configuration
-from repository_site.core.wording import listed, printable, similar_hint
+from repository_site.core.wording import listed, printable
 
 # Plans the element that a reference describes, and returns its id.
 TargetMaker = Callable[[ReferenceInput, ElementType], str]
@@ -43,7 +43,7 @@ class ReferenceRules:
             related = known.get(name)
             if related is None:
                 text = _("the type %(type)s has no such related context") % {"type": change.type.key}
-                self.findings.note(invalid(place, text + similar_hint(name, known)))
+                self.findings.note(invalid(place, text + self.findings.hint(name, known)))
             else:
                 self._replace(change, name, related, references, list(stored.get(name, ())), place)
 

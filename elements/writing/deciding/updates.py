@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from elements.reading.assembly.attributes import read_exactly
-from elements.related_contexts import TOKEN_TYPE
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
-from elements.writing.deciding.making import AUTHOR, described_change, first_state, new_change, set_author
+from elements.writing.deciding.making import (
+    AUTHOR,
+    check_facet,
+    described_change,
+    first_state,
+    new_change,
+    set_author,
+)
 from elements.writing.deciding.places import PlaceRules
 from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
@@ -109,9 +115,7 @@ class _UpdateDecision:
 
     def _new(self, given: ElementInput) -> PlannedChange:
         type = self._new_type(given)
-        if not is_named(type.facet, given.facet):
-            words = {"type": given.type, "facet": type.facet}
-            self._invalid(given, _("elements of type %(type)s are in the facet %(facet)s") % words)
+        check_facet(type, given.facet, given.place, self.findings)
         first = first_state(self.configuration, type)
         if given.state is not None and given.state != first:
             text = (
@@ -135,17 +139,13 @@ class _UpdateDecision:
         if shown.type.lives_in_diagrams:
             text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
             raise invalid(given.place, text % {"type": given.type})
-        if shown.type.key == TOKEN_TYPE:
-            raise invalid(
-                given.place, _("elements of type %(type)s are created by issuing a token") % {"type": TOKEN_TYPE}
-            )
         return shown.type
 
     def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
         if type.lives_in_diagrams:
             text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
             raise invalid(reference.place, text % {"type": type.key})
-        change = described_change(self.writer, self.attributes, reference, type)
+        change = described_change(self.writer, self.attributes, self.rights, self.findings, reference, type)
         self.changes.append(change)
         return change.element
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from facets.blueprint.definitions import Blueprint
@@ -13,10 +12,11 @@ from facets.blueprint.differences import BlueprintDifference
 from facets.changing.changes import EditPlan
 from facets.configuration import Configuration, compile_configuration
 from facets.rows.reading import Rows, StoredRows
+from repository_site.core.matching import Effort, EqualPart, equal_parts
 from storage.localisation.cultures import CultureSet
 
-# The most lines to compare one by one; more would take too long.
-MAX_COMPARED = 1500
+# Steps for the comparison of all answers; a step visits one line.
+EFFORT = 1_000_000
 KEPT_AROUND = 3
 SIGNS = {"same": " ", "folded": " ", "new": "+", "gone": "-"}
 
@@ -62,7 +62,9 @@ Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
 def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
-    return PreviewPanel(answers=_compared([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows))))
+    return PreviewPanel(
+        answers=compared_answers([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows)))
+    )
 
 
 def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:
@@ -70,7 +72,7 @@ def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> Pre
     shown: Sequence[ShownAnswer] = ()
     if plan.after is not None and not plan.problems:
         before = list(answers(compiled(plan.before, cultures), plan.stored.rows))
-        shown = _compared(before, list(answers(compiled(plan.after, cultures), plan.rows)))
+        shown = compared_answers(before, list(answers(compiled(plan.after, cultures), plan.rows)))
     return PreviewPanel(plan.problems, plan.obstacles, plan.differences, shown, is_judged=True, is_stale=is_stale)
 
 
@@ -79,12 +81,15 @@ def compiled(blueprint: Blueprint, cultures: CultureSet) -> Configuration:
     return compile_configuration(0, cultures, blueprint, {})
 
 
-def _compared(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) -> list[ShownAnswer]:
+def compared_answers(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) -> list[ShownAnswer]:
     known = {answer.address: answer.body for answer in before}
     pairs = [(known.get(answer.address, answer.body), answer) for answer in after]
     first = next((answer for old, answer in pairs if old != answer.body), after[0] if after else None)
+    effort = Effort(EFFORT)
     return [
-        ShownAnswer(answer.address, answer.body, _passages(old, answer.body), old != answer.body, answer is first)
+        ShownAnswer(
+            answer.address, answer.body, _passages(old, answer.body, effort), old != answer.body, answer is first
+        )
         for old, answer in pairs
     ]
 
@@ -93,33 +98,18 @@ def written(body: Any) -> str:
     return json.dumps(body, ensure_ascii=False, indent=2)
 
 
-def _passages(old: Any, new: Any) -> tuple[Passage, ...]:
+def _passages(old: Any, new: Any, effort: Effort) -> tuple[Passage, ...]:
     if old == new:
         lines = written(new).split("\n")
         return (Passage("same", "\n".join(lines), len(lines)),)
     before, after = written(old).split("\n"), written(new).split("\n")
-    start = _shared(before, after)
-    end = _shared(before[start:][::-1], after[start:][::-1])
-    middle = before[start : len(before) - end], after[start : len(after) - end]
-    found = [("same", after[:start]), *_compare(*middle), ("same", after[len(after) - end :])]
-    return tuple(_folded([(kind, lines) for kind, lines in found if lines]))
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
-def _compare(old: list[str], new: list[str]) -> Iterable[tuple[str, list[str]]]:
-    if len(old) + len(new) > MAX_COMPARED:
-        return [("gone", old), ("new", new)]
     found: list[tuple[str, list[str]]] = []
-    for sign, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if sign == "equal":
-            found.append(("same", new[new_from:new_to]))
-        else:
-            found += [("gone", old[old_from:old_to]), ("new", new[new_from:new_to])]
-    return found
+    old_end = new_end = 0
+    for part in (*equal_parts(before, after, effort), EqualPart(len(before), len(after), 0)):
+        found += [("gone", before[old_end : part.old]), ("new", after[new_end : part.new])]
+        old_end, new_end = part.old + part.size, part.new + part.size
+        found.append(("same", after[part.new : new_end]))
+    return tuple(_folded([(kind, lines) for kind, lines in found if lines]))
 
 
 def _folded(stretches: list[tuple[str, list[str]]]) -> Iterator[Passage]:

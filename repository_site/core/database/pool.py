@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -24,6 +24,13 @@ def enable_pool(size: int) -> None:
     """Give this process a connection pool. A request takes a connection and returns it at its end."""
     pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": TURN, "reconnect_timeout": TURN}
     connections.settings["default"]["OPTIONS"]["pool"] = pool
+
+
+def release_connection() -> None:
+    """Return the connection of this thread to the pool before the end of the request. The next statement takes one
+    again."""
+    if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
+        connection.close()
 
 
 class WarmPool(ConnectionPool[Connection]):

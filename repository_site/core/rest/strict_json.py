@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -18,7 +19,8 @@ MAX_EXPONENT = 400
 MAX_DIGITS = 1_000
 FRACTION = re.compile(rb"[0-9][.eE]")
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-INNERMOST = re.compile(rb"\[\]|\{\}")
+# The change of depth at each bracket.
+STEPS = {ord(bracket): 1 if bracket in "[{" else -1 for bracket in "[]{}"}
 # Only texts with one of these escapes can contain a NUL or a lone surrogate.
 SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
@@ -113,15 +115,11 @@ def _outside_texts(content: bytes) -> bytes:
 
 
 def _check_nesting(content: bytes) -> None:
-    """Reduce well-formed JSON to its brackets, and remove the innermost pairs in each round."""
+    """Reduce well-formed JSON to its brackets, and follow their depth."""
     if content.count(b"[") + content.count(b"{") <= MAX_NESTING:
         return
     brackets = _outside_texts(content).translate(None, NO_BRACKETS)
-    for _ in range(MAX_NESTING):
-        if not brackets:
-            return
-        brackets = INNERMOST.sub(b"", brackets)
-    if brackets:
+    if max(accumulate(map(STEPS.__getitem__, brackets))) > MAX_NESTING:
         raise RecursionError
 
 

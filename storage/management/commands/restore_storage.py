@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.progress import with_progress
@@ -19,12 +19,13 @@ class Command(RepositoryCommand):
     help = (
         "Create a storage from a file that `backup_storage` wrote, at the same address and with the same ids. The\n"
         "command prints the GUID of the tenant. It restores everything or nothing and never overwrites a storage.\n"
-        "The database needs the same migrations as the one of the backup. Tokens are valid again if the secret\n"
-        "key is the same. The command names staff accounts that do not exist here; add their memberships in the\n"
-        "back office."
+        "The database needs the same migrations as the one of the backup. Tokens are disabled unless --with-tokens\n"
+        "is given; tokens that were revoked or rotated here after the backup stay disabled. The command names staff\n"
+        "accounts that do not exist here; add their memberships in the back office."
     )
     examples = """\
   manage.py restore_storage handbook.backup
+  manage.py restore_storage handbook.backup --with-tokens               tokens stay valid, if the secret key is the same
   manage.py restore_storage handbook.backup --as acme handbook-before   a copy beside the original, without tokens
   manage.py restore_storage handbook.backup --check                     restores a copy and rolls it back
 """
@@ -34,6 +35,7 @@ class Command(RepositoryCommand):
         parser.add_argument(
             "--as", nargs=2, metavar=("COLLECTION", "STORAGE"), dest="address", help="restore a copy at another address"
         )
+        parser.add_argument("--with-tokens", action="store_true", help="keep the tokens of the backup valid")
         parser.add_argument("--check", action="store_true", help="restore a copy at an unused address and roll it back")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,12 +44,25 @@ class Command(RepositoryCommand):
         if options["check"]:
             self._check(options["file"])
             return
+        if options["address"] and options["with_tokens"]:
+            raise CommandError("A copy at another address has no tokens. Leave out --with-tokens, or --as.")
         restored = restore_storage(
-            options["file"], tuple(options["address"]) if options["address"] else None, progress=_with_bar
+            options["file"],
+            tuple(options["address"]) if options["address"] else None,
+            progress=_with_bar,
+            with_tokens=options["with_tokens"],
         )
         for sentence in restored.left_out:
             self.stderr.write(sentence)
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
+        if restored.disabled:
+            reason = (
+                "revoked or rotated here after the backup. Issue new ones: manage.py issue_token"
+                if options["with_tokens"]
+                else "a restore keeps tokens only with --with-tokens. Issue new ones: manage.py issue_token"
+            )
+            verb = "token is" if restored.disabled == 1 else "tokens are"
+            self.stderr.write(f"{restored.disabled} {verb} disabled: {reason}.")
         self.stdout.write(str(restored.storage.id))
 
     def _check(self, file: Path) -> None:

@@ -13,6 +13,7 @@ from tests.release.settable_clock import SettableClock
 from tests.release.stored_contents import contents
 from tests.release.transition_calls import DETAIL, NIGHT, pointers, refusal, version
 from tests.release.transition_table import user_reference
+from tests.tags import Unlike
 
 pytestmark = pytest.mark.django_db
 
@@ -77,7 +78,7 @@ def test_steps_within_draft_and_review_change_the_state_and_nothing_else(
     after = version(house, "inProcess-1")
     assert after == before | {
         "state": "readyForQa", "category": "review", "changed_on": NIGHT, "changed_by_id": UUID(ID["anna"]),
-        "revision": before["revision"] + 1,
+        "revision": Unlike(before["revision"]),
     }  # fmt: skip
     [change] = anna.get(f"{DETAIL}/{ID['inProcess']}/history").json()["values"]
     assert (change["action"], change["before"], change["after"], change["requestId"]) == (
@@ -86,7 +87,7 @@ def test_steps_within_draft_and_review_change_the_state_and_nothing_else(
     # An approver sends it back: the state and the author of the change are new.
     dora.applied("inProcess", "ReadyForQAToInProcess", "")
     assert version(house, "inProcess-1") == after | {
-        "state": "inProcess", "category": "draft", "changed_by_id": UUID(ID["dora"]), "revision": before["revision"] + 2
+        "state": "inProcess", "category": "draft", "changed_by_id": UUID(ID["dora"]), "revision": Unlike(after["revision"])
     }  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def test_a_request_does_not_change_the_version(caller: HouseClient, house: Stora
     """The task waits, and the change history has no entry."""
     before = version(house, "released-1")
     response = caller.apply("released", "ReleasedToRequestToExpire")
-    assert response["ETag"] == f'"{ID["released-1"]}.0"'
+    assert response["ETag"] == f'"{ID["released-1"]}.{before["revision"]}"'
     assert version(house, "released-1") == before
     assert caller.get(f"{DETAIL}/{ID['released']}/history").json() == {"count": 0, "values": []}
     assert [each["step"] for each in caller.steps("released")] == ["request"]

@@ -1,0 +1,33 @@
+"""Revocations that the installation remembers, so that restoring a backup revives no token (D205)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from storage.models import ApiToken, TokenRevocation
+
+
+def remember(token: ApiToken, **moments: datetime) -> None:
+    """Record `revoked_on`, `rotated_on` or `old_ended_on` of a token. Call this in the transaction of the change."""
+    TokenRevocation.objects.update_or_create(token_id=token.pk, defaults=moments)
+
+
+def end_revoked(tokens: Sequence[ApiToken]) -> list[ApiToken]:
+    """End the tokens of a backup, and their old values, that ended after the backup was written; return the tokens.
+
+    A rotated token ends as a whole: its earlier value must not be valid again, and the backup lacks the new one.
+    """
+    known = TokenRevocation.objects.in_bulk([each.pk for each in tokens])
+    ended = []
+    for token in tokens:
+        found = known.get(token.pk)
+        if found is None or token.revoked_on is not None:
+            continue
+        if found.old_ended_on is not None and token.rotated_on is not None and token.rotated_on <= found.old_ended_on:
+            token.old_digest, token.old_valid_until = None, found.old_ended_on
+        is_replaced = found.rotated_on is not None and (token.rotated_on is None or token.rotated_on < found.rotated_on)
+        if found.revoked_on is not None or is_replaced:
+            token.revoked_on = found.revoked_on or found.rotated_on
+            ended.append(token)
+    return ended

@@ -1,0 +1,26 @@
+"""Work does not grow much faster than its input; see `growth.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.attack.growth import MARKED, PAGE, Place, grows_too_fast
+from tests.attack.hostile_inputs import places
+
+PLACES = {place.name: place for place in places()}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_work_grows_with_its_input(name: str) -> None:
+    assert not grows_too_fast(PLACES[name])
+
+
+def test_quadratic_work_is_noticed() -> None:
+    assert grows_too_fast(Place("", "", 30, range, lambda items: [other for one in items for other in items]))
+
+
+def test_the_page_lists_every_place() -> None:
+    found = MARKED.search(PAGE.read_text(encoding="utf-8"))
+    assert found is not None
+    rows = [line.split(" | ")[:2] for line in found[0].splitlines() if line.startswith("| ")][1:]
+    assert rows == [[f"| {place.name}", place.bound] for place in PLACES.values()]
