@@ -42,6 +42,10 @@ try:
     KEPT_RESPONSE_BYTES = environment.KEPT_RESPONSE_BYTES.read()
     STATEMENT_TIMEOUT = environment.STATEMENT_TIMEOUT.read()
     STREAM_TIMEOUT = environment.STREAM_TIMEOUT.read()
+    STREAM_RATE = environment.STREAM_RATE.read()
+    STORAGE_BUDGET = environment.STORAGE_BUDGET.read()
+    CALLER_BUDGET = environment.CALLER_BUDGET.read()
+    MAX_FILTER_COST = environment.MAX_FILTER_COST.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
@@ -106,6 +110,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "repository_site.core.middleware.ApiRequestMiddleware",
+    "repository_site.core.fairness.admission.FairnessMiddleware",
     "repository_site.core.rest.compression.CompressionMiddleware",
     "storage.tenancy.middleware.StoragePathMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -28,6 +28,8 @@ from psycopg.errors import DeadlockDetected, QueryCanceled
 
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
+from repository_site.core.fairness.admission import read_timeout, too_expensive
+from repository_site.core.fairness.origin import credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
 from storage.access.callers import Caller, anonymous_reader
@@ -60,6 +62,8 @@ def page_caller(request: HttpRequest) -> Caller | None:
     """Return the caller of a page: staff of the storage, else the anonymous reader if the storage allows that."""
     if not hasattr(request, "page_caller"):
         caller = staff_caller(request.user, storage_of(request))
+        if caller is not None:
+            credential_was_accepted(request)
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
         request.page_caller = caller  # type: ignore[attr-defined]  # one lookup per request
@@ -101,9 +105,10 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
     @wraps(view)
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         storage = storage_of(request)
+        timeout = read_timeout(request) if snapshot else settings.STATEMENT_TIMEOUT
 
         def work() -> HttpResponseBase:
-            with tenant_scope(storage, snapshot=snapshot, timeout=settings.STATEMENT_TIMEOUT):
+            with tenant_scope(storage, snapshot=snapshot, timeout=timeout):
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse) and not isinstance(response, ReadPage):
                     response.render()
@@ -120,7 +125,9 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
                 raise
-            response = problem_page(request, Busy(_(IN_USE), retry_after=1))
+            is_shortened = timeout < settings.STATEMENT_TIMEOUT and isinstance(error.__cause__, QueryCanceled)
+            refusal = TooManyRequests(_(IN_USE), too_expensive(request).retry_after) if is_shortened else None
+            response = problem_page(request, refusal or Busy(_(IN_USE), retry_after=1))
         patch_cache_control(response, private=True, no_cache=True)
         return response
 

@@ -27,6 +27,13 @@ HEADINGS = {
     "steps": "steps by the clock",
     "wrong": "too early, too late or twice",
     "megabytes": "MB more than idle",
+    "victim": "requests of the victim",
+    "victim_refused": "refused",
+    "attacker_refused": "attacker refused",
+    "factor_read": "read",
+    "factor_write": "write",
+    "factor_page": "page",
+    "factor_whole": "whole list",
 }
 
 

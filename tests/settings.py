@@ -20,3 +20,5 @@ WHITENOISE_USE_FINDERS = False
 PUBLIC_URL = ""
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 TRUSTED_PROXIES = ()
+# A test must not run slower because the tests before it have used up a budget.
+STORAGE_BUDGET = CALLER_BUDGET = None

@@ -34,6 +34,7 @@ from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.database.statements import begun_with_current_plans
+from repository_site.core.fairness.admission import ticket_of
 from repository_site.core.problems import Busy, NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
 from repository_site.core.wording import GUID, printable
@@ -180,7 +181,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
         values = begun_with_current_plans(lambda: self._in_own_scope(read))
-        return StreamingHttpResponse(Stream(stream_counted(name, values)), content_type=JSON_TYPE)
+        stream = Stream(stream_counted(name, values), ticket_of(self.request._request))
+        return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 
     def _in_own_scope(self, read: Callable[[], Iterator[Counted]]) -> Iterator[Counted]:
         """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from elements.filters.binding import BoundExpression, Vocabulary, bind_filter
+from elements.filters.cost import check_cost
 from elements.filters.parsing import parse_filter
 
 
 def read_filter(text: str, vocabulary: Vocabulary) -> BoundExpression:
-    """Parse and bind a `$filter` for the elements of a vocabulary; raise Unreadable for a mistake."""
-    return bind_filter(parse_filter(text), vocabulary, text)
+    """Parse and bind a `$filter` for the elements of a vocabulary; raise Unreadable for a mistake, and Invalid for a
+    filter that costs too much."""
+    expression = parse_filter(text)
+    bound = bind_filter(expression, vocabulary, text)
+    check_cost(expression, vocabulary, settings.MAX_FILTER_COST)
+    return bound

@@ -6,32 +6,26 @@ must not block others or other tenants.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Iterator
 
-from django.conf import settings
 from django.db import connection
 
-from repository_site.core.problems import TooManyRequests
-
-# Half of a worker's connections; the others serve all other requests.
-_places = threading.BoundedSemaphore(max(1, settings.POOL_SIZE // 2))
-RETRY_AFTER = 5
+from repository_site.core.fairness.admission import gate, stream_places
+from repository_site.core.fairness.gate import Ticket
 
 
 class Stream:
     """Takes a place at once, so that a refusal is an ordinary response, and releases it when it is closed.
 
-    A generator that was never started would not run its cleanup; this class does.
+    Each batch waits for its turn at the gate, as a request does. A generator that was never started would not run its
+    cleanup; this class does.
     """
 
     _is_open = False
 
-    def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes]) -> None:
-        if not _places.acquire(blocking=False):
-            raise TooManyRequests(
-                "Too many whole lists are being read; read pages with $page, or retry later.", RETRY_AFTER
-            )
+    def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes], ticket: Ticket) -> None:
+        self._who = ticket.who
+        stream_places.take(self._who)
         self._pieces = pieces
         self._is_open = True
 
@@ -40,7 +34,8 @@ class Stream:
 
     def __next__(self) -> bytes:
         try:
-            return next(self._pieces)
+            with gate.batch(*self._who):
+                return next(self._pieces)
         except BaseException:
             self.close()
             raise
@@ -48,7 +43,7 @@ class Stream:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            _places.release()
+            stream_places.give_back(self._who)
             if isinstance(self._pieces, Generator):
                 self._pieces.close()
 

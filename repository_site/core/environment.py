@@ -148,6 +148,15 @@ def _rate(text: str) -> Rate | None:
     return rate
 
 
+def _budget(text: str) -> Rate | None:
+    try:
+        return _rate(text)
+    except ValueError:
+        raise ValueError(
+            "expected seconds of work a second and whole seconds of burst, such as 0.5/5, or off"
+        ) from None
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text.lower() not in choices:
@@ -291,6 +300,19 @@ STREAM_TIMEOUT = Variable(
     "60",
     "Seconds after which the server closes the connection of a client that does not read its response.",
 )
+STREAM_RATE = Variable(
+    "REPOSITORY_STREAM_RATE",
+    _positive,
+    "8192",
+    "Bytes per second that a client must read while it has something to read, on average over "
+    "`REPOSITORY_STREAM_TIMEOUT`. The server closes the connection of a slower client.",
+)
+MAX_FILTER_COST = Variable(
+    "REPOSITORY_MAX_FILTER_COST",
+    _positive,
+    "1000",
+    "Largest cost of a `$filter`; the filter reference explains how it is counted.",
+)
 MAX_PAGE_SIZE = Variable(
     "REPOSITORY_MAX_PAGE_SIZE", _positive, "1000", "Largest `$pageSize` that a client can request."
 )
@@ -305,6 +327,20 @@ ANONYMOUS_RATE = Variable(
     _rate,
     "100/1000",
     "Rate limit of one client address without a credential: requests per second and burst, or `off`.",
+)
+STORAGE_BUDGET = Variable(
+    "REPOSITORY_STORAGE_BUDGET",
+    _budget,
+    "0.5/5",
+    "Work of one storage in each worker process: seconds of CPU and statements per second, and burst, or `off`. A "
+    "storage that has used it up gets one place of each worker while other storages are active.",
+)
+CALLER_BUDGET = Variable(
+    "REPOSITORY_CALLER_BUDGET",
+    _budget,
+    "0.3/3",
+    "The same for one caller of a storage, while other callers are active. Anonymous callers from one network are one "
+    "caller.",
 )
 SIGN_IN_FAILURES = Variable(
     "REPOSITORY_SIGN_IN_FAILURES",

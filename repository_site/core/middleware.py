@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import io
 import re
-import threading
 import time
 import uuid
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Any, cast
+from typing import cast
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from repository_site.core.problems import Busy, Problem, TooLarge, Unreadable
+from repository_site.core.fairness.origin import origin_of
+from repository_site.core.fairness.shares import Shares
+from repository_site.core.problems import Busy, Problem, TooLarge, TooManyRequests, Unreadable
 from repository_site.core.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
 # Request bodies that a process reads at the same time; each one occupies a thread while its client sends.
-BODIES_AT_ONCE = 48
-_reading = threading.BoundedSemaphore(BODIES_AT_ONCE)
+BODIES_AT_ONCE = 96
+reading = Shares(BODIES_AT_ONCE)
 log = structlog.get_logger("request")
 
 
@@ -109,15 +110,17 @@ class ApiRequestMiddleware(Middleware):
         try:
             _take_body(request)
         except Problem as problem:
-            return problem_answer(problem) if is_api else _plain_answer(problem)
+            return problem_response(request, problem)
         if is_api and request.path_info.endswith("/"):
             request.path_info = request.path_info[:-1]
         return self.get_response(request)
 
 
-def _plain_answer(problem: Problem) -> HttpResponse:
-    """Return an error as plain text, for pages: caller and language are not known yet."""
+def problem_response(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Return an error; as plain text for pages, because caller and language are not known yet."""
     answer = problem_answer(problem)
+    if is_api_path(request.path_info):
+        return answer
     answer.content = problem.message.encode()
     answer["Content-Type"] = "text/plain; charset=utf-8"
     return answer
@@ -137,7 +140,7 @@ def _take_body(request: HttpRequest) -> None:
         raise TooLarge(f"The request body is larger than {limit} bytes.")
     if not is_chunked and not int(length or 0):
         return
-    body = _read(request.META["wsgi.input"], limit + 1 if is_chunked else int(length))
+    body = _read(request, limit + 1 if is_chunked else int(length))
     if len(body) > limit:
         raise TooLarge(f"The request body is larger than {limit} bytes.")
     if len(body) < int(length or 0):
@@ -146,13 +149,20 @@ def _take_body(request: HttpRequest) -> None:
     request._stream = io.BytesIO(body)  # HttpRequest.body and .POST read from it
 
 
-def _read(stream: Any, size: int) -> bytes:
-    """Read a body, unless too many threads do so: the others serve requests without a body (D154)."""
-    if not _reading.acquire(blocking=False):
+def _read(request: HttpRequest, size: int) -> bytes:
+    """Read a body, unless too many threads do so: the others serve requests without a body (D154).
+
+    A storage gets at most half of them, so that its slow clients keep no other storage from writing (D198).
+    """
+    storage = origin_of(request).storage
+    if not reading.take(storage):
+        if reading.taken < BODIES_AT_ONCE:
+            text = "The server is receiving too many request bodies for this storage. Try again shortly."
+            raise TooManyRequests(text, retry_after=2)
         raise Busy("The server is receiving too many request bodies. Try again shortly.", retry_after=2)
     try:
-        return cast("bytes", stream.read(size))
+        return cast("bytes", request.META["wsgi.input"].read(size))
     except OSError as problem:
         raise Unreadable("The request body is shorter than its Content-Length.") from problem
     finally:
-        _reading.release()
+        reading.give_back(storage)

@@ -23,6 +23,9 @@ from django.db import connections
 
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
+from repository_site.core.fairness import admission  # noqa: F401  workers share its memory, so load it before the fork
+from repository_site.core.fairness.cost import start_measuring_statements
+from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.core.ports import Bind
 from repository_site.operations.unread import close_unread_connections
@@ -31,15 +34,20 @@ if TYPE_CHECKING:
     from repository_site.operations.metrics.folder import MetricsFolder
 
 LINUX_SET_PARENT_DEATH_SIGNAL = 1
-# Far more than connections in the pool: a thread that waits for the body of a slow client uses no connection, and must
-# not block other requests. Requests without a body, most reads and `/healthz`, have threads of their own.
-THREADS = BODIES_AT_ONCE + 16
+# Far more than connections in the pool: a thread that waits for the body of a slow client, or for its turn, uses no
+# connection and must not block other requests. The server starts threads when it needs them, and ends idle ones.
+THREADS = BODIES_AT_ONCE + WAITING_AT_ONCE + 32
+# Connections of a worker, most of which are idle.
+CONNECTIONS = 2 * THREADS
 # How long a connection may be idle. Longer than a proxy keeps one (nginx: 60 s): otherwise the proxy could send a
 # request into a connection that has just been closed here.
 IDLE_MILLISECONDS = 75_000
 # New objects until the garbage collector looks for reference cycles among them (D212), and how often it looks at older
 # ones.
 COLLECTOR_THRESHOLDS = (10_000, 20, 50)
+# Seconds after which a thread must let another one run. With the usual 5 ms, a request waits that long after each trip
+# to the database while another thread computes (D200).
+SWITCH_SECONDS = 0.0005
 # A worker that has not loaded by then has failed, and the log says why.
 ANNOUNCE_SECONDS = 120
 
@@ -78,6 +86,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
         interface=Interfaces.WSGI,
         workers=workers,
         blocking_threads=THREADS,
+        backpressure=CONNECTIONS,
         # A client could block an HTTP/2 stream by flow control while it reads its socket (D166).
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_MILLISECONDS),
@@ -126,8 +135,10 @@ def worker_application() -> Callable[..., Any]:
     enable_pool(settings.POOL_SIZE)
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)
+    start_measuring_statements()
+    sys.setswitchinterval(SWITCH_SECONDS)
     start = keep_to_core()
-    close_unread_connections(_bind.port, settings.STREAM_TIMEOUT)
+    close_unread_connections(_bind.port, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
     start_measuring(recorded)
     start_writing()
     if start == 0 and _announcement:

@@ -1,13 +1,16 @@
-"""Timeout for clients that do not read their response (D166).
+"""Limits for clients that do not read their response, or read it slowly (D166, D199).
 
-The server has no such timeout: its thread would wait, and occupy a database connection and a slot for whole lists.
-The kernel has one.
+The server has no such limits: its thread would wait, and occupy a database connection and a place for whole lists. The
+kernel has a timeout for clients that read nothing, and knows how much each client has read.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import struct
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -20,21 +23,70 @@ OPEN_FILES = Path("/proc/self/fd")
 PATIENCE, BREATH = 60.0, 0.05
 # In milliseconds.
 LONGEST = 2**31 - 1
+# The field tcpi_bytes_acked of the kernel's struct tcp_info.
+BYTES_ACKNOWLEDGED = struct.Struct("=120xQ")
+# Each client is looked at several times within its timeout.
+LOOKS = 4
 
 
-def close_unread_connections(port: int, seconds: int) -> None:
-    """Let the kernel close connections to this port whose client has read nothing for this long."""
+def close_unread_connections(port: int, seconds: int, rate: int) -> None:
+    """Close connections to this port whose client has read nothing for this long, or fewer bytes a second."""
     if OPEN_FILES.exists() and hasattr(socket, "TCP_USER_TIMEOUT"):
-        threading.Thread(target=_wait_and_limit, args=(port, seconds), daemon=True).start()
+        threading.Thread(target=_wait_and_limit, args=(port, seconds, rate), daemon=True).start()
 
 
-def _wait_and_limit(port: int, seconds: int) -> None:
+def _wait_and_limit(port: int, seconds: int, rate: int) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not limit_unread(port, seconds):
         time.sleep(BREATH)
     # Again, for connections that were made before the first time and accepted after it.
     time.sleep(1)
     limit_unread(port, seconds)
+    readers = SlowReaders(port, seconds, rate)
+    while True:
+        time.sleep(seconds / LOOKS)
+        readers.close_slow()
+
+
+class SlowReaders:
+    """Watches how fast clients read: each must take `rate` bytes a second in any period of `seconds`.
+
+    A client that has nothing to read is not slow.
+    """
+
+    def __init__(self, port: int, seconds: float, rate: int) -> None:
+        self.port, self.seconds, self.rate = port, seconds, rate
+        self._since: dict[int, tuple[float, int]] = {}
+        """When a period began, and how many bytes the client had read by then, for each socket."""
+
+    def close_slow(self) -> int:
+        """Disconnect slow clients, and return how many."""
+        now, closed, seen = time.monotonic(), 0, {}
+        for each in _sockets_at(self.port):
+            with each, suppress(OSError):
+                if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) or not _has_unread(each):
+                    continue
+                number, taken = os.fstat(each.fileno()).st_ino, _bytes_read(each)
+                began, before = self._since.get(number, (now, taken))
+                if now - began >= self.seconds:
+                    if taken - before < self.rate * (now - began):
+                        each.shutdown(socket.SHUT_RDWR)
+                        closed += 1
+                    began, before = now, taken
+                seen[number] = (began, before)
+        self._since = seen
+        return closed
+
+
+def _has_unread(connection: socket.socket) -> bool:
+    """Return whether the kernel has bytes that the client has not taken."""
+    return bool(struct.unpack("=i", fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)))[0])
+
+
+def _bytes_read(connection: socket.socket) -> int:
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, BYTES_ACKNOWLEDGED.size)
+    taken: int = BYTES_ACKNOWLEDGED.unpack(info)[0]
+    return taken
 
 
 def limit_unread(port: int, seconds: int) -> bool:

@@ -27,6 +27,8 @@ from rest_framework.viewsets import ViewSet
 
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
+from repository_site.core.fairness.admission import read_timeout, too_expensive
+from repository_site.core.fairness.origin import credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
@@ -127,6 +129,8 @@ class ApiViewSet(ViewSet):
             throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
+        if self.caller.kind is not CallerKind.ANONYMOUS:
+            credential_was_accepted(request._request)
         throttle_caller(self.caller)
         if not self.caller.roles:
             raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")
@@ -144,10 +148,11 @@ class ApiViewSet(ViewSet):
             self.action = self.action_map["get"]
             self.operation = self._operation_of(self.action)
         only_reads = not self.operation.writes
+        timeout = read_timeout(request._request) if only_reads else settings.STATEMENT_TIMEOUT
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
-            with tenant_scope(self.storage, snapshot=only_reads, timeout=settings.STATEMENT_TIMEOUT):
+            with tenant_scope(self.storage, snapshot=only_reads, timeout=timeout):
                 self.begin_attempt()
                 return self._perform(request, names)
 
@@ -161,7 +166,8 @@ class ApiViewSet(ViewSet):
             except OperationalError as problem:
                 is_cancelled = isinstance(problem.__cause__, QueryCanceled)
                 if is_cancelled and only_reads:
-                    raise Unreadable(TOO_LONG) from problem
+                    is_shortened = timeout < settings.STATEMENT_TIMEOUT
+                    raise too_expensive(request._request) if is_shortened else Unreadable(TOO_LONG) from problem
                 if not is_cancelled and not isinstance(problem.__cause__, DeadlockDetected):
                     raise
                 if is_cancelled or not attempts_left:

@@ -12,6 +12,9 @@ from django.test import Client
 
 from elements.api import reading_viewset
 from elements.reading.streams import Stream
+from repository_site.core.fairness import admission
+from repository_site.core.fairness.gate import Ticket
+from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
@@ -133,11 +136,14 @@ def test_a_client_that_goes_away_gives_its_place_back(
 ) -> None:
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     client = Client(headers={"Authorization": f"Bearer {architect}", **GZIP})
-    taken = [Stream(iter(())) for _ in range(settings.POOL_SIZE // 2 - 1)]
+    assert client.get(f"{PROCESSES}?$pageSize=1").status_code == 200
+    monkeypatch.setattr(admission.gate, "presence", Presence())
+    ticket = Ticket(("acme/handbook", 1))
+    taken = [Stream(iter(()), ticket) for _ in range(settings.POOL_SIZE // 2 - 2)]
     begun: Any = client.get(PROCESSES)
     next(iter(begun))
     with pytest.raises(TooManyRequests):
-        Stream(iter(()))
+        Stream(iter(()), ticket)
     begun.close()
-    for each in (*taken, Stream(iter(()))):
+    for each in (*taken, Stream(iter(()), ticket)):
         each.close()

@@ -19,6 +19,9 @@ from elements.reading.streams import Stream
 from facets.blueprint.definitions import ElementType
 from facets.changing.changes import rewrite_configuration
 from repository_site.api_document.document import openapi_document
+from repository_site.core.fairness import admission
+from repository_site.core.fairness.gate import Ticket
+from repository_site.core.fairness.presence import Presence
 from storage.models import Storage
 from storage.models.roles import Role
 from tests.api_client import ApiClient
@@ -262,7 +265,9 @@ def test_a_list_that_is_not_sent_takes_no_place(
 ) -> None:
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
     tag = read(api, PROCESSES, architect)["ETag"]
-    taken = [Stream(iter(())) for _ in range(current_settings.POOL_SIZE // 2)]
+    monkeypatch.setattr(admission.gate, "presence", Presence())
+    ticket = Ticket(("acme/handbook", 1))
+    taken = [Stream(iter(()), ticket) for _ in range(current_settings.POOL_SIZE // 2 - 1)]
     statuses = [read(api, PROCESSES, architect, each).status_code for each in (tag, "*", '"other"')]
     for each in taken:
         each.close()

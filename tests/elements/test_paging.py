@@ -15,6 +15,9 @@ from elements.api import reading_viewset
 from elements.reading import selection
 from elements.reading.streams import Stream
 from elements.sample import sample_lines
+from repository_site.core.fairness import admission
+from repository_site.core.fairness.gate import Ticket
+from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from storage.models import Storage
 from storage.models.roles import Role
@@ -178,8 +181,13 @@ def test_the_number_of_concurrent_long_lists_is_limited(
     handbook: Storage, api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each stream uses a connection while its client reads; other requests must still be served."""
+    ticket = Ticket(("acme/handbook", 1))
     monkeypatch.setattr(reading_viewset, "BATCH", 1)
-    begun = [Stream(iter([b"x"])) for _ in range(settings.POOL_SIZE // 2)]
+    monkeypatch.setattr(admission.gate, "presence", Presence())
+    assert api.get(f"{LIST}?$pageSize=1", token=editor).status_code == 200
+    monkeypatch.setattr(admission.gate, "presence", Presence())
+    # One of four places is left for other storages.
+    begun = [Stream(iter([b"x"]), ticket) for _ in range(settings.POOL_SIZE // 2 - 1)]
     refused = api.get(LIST, token=editor)
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
     assert refused.json()["message"] == "Too many whole lists are being read; read pages with $page, or retry later."
@@ -191,9 +199,9 @@ def test_the_number_of_concurrent_long_lists_is_limited(
     next(begun[2])
     for each in begun:
         each.close()
-    again = [Stream(iter(())) for _ in begun]
+    again = [Stream(iter(()), ticket) for _ in begun]
     with pytest.raises(TooManyRequests):
-        Stream(iter(()))
+        Stream(iter(()), ticket)
     for each in again:
         each.close()
 

@@ -79,6 +79,9 @@ class Installation:
             "REPOSITORY_BODY_LIMIT": "10000000",
             "REPOSITORY_TOKEN_RATE": "off",
             "REPOSITORY_ANONYMOUS_RATE": "off",
+            # Faults make requests expensive; `test_fairness` tries what that means for others.
+            "REPOSITORY_STORAGE_BUDGET": "off",
+            "REPOSITORY_CALLER_BUDGET": "off",
             "REPOSITORY_POOL_SIZE": str(POOL),
             "REPOSITORY_STATEMENT_TIMEOUT": "120",
             "REPOSITORY_STREAM_TIMEOUT": "6",

@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 
     @property
     def is_refusal(self) -> bool:
-        return self.status == 0 or self.status >= 500
+        return self.status in (0, 429) or self.status >= 500
 
 
 class Client:
@@ -227,14 +227,16 @@ class Load:
             if self.stop.wait(BREATH):
                 break
 
-    def settle(self, *, since: float, within: float, alike: str = "", may_break: bool = False) -> None:
+    def settle(
+        self, *, since: float, within: float, alike: str = "", may_break: bool = False, refusal: int = 503
+    ) -> None:
         """Check that nothing is lost, incomplete or stuck after a fault that ended at `since`."""
         refused = [each for each in self.answers if each.is_refusal]
         statuses = Counter((each.kind, each.status) for each in refused)
-        allowed = {503, 0} if may_break else {503}
+        allowed = {refusal, 0} if may_break else {refusal}
         assert {each.status for each in refused} <= allowed, (
             statuses,
-            [each for each in refused if each.status != 503],
+            [each for each in refused if each.status != refusal],
         )
         assert {each.retry_after for each in refused if each.status} <= {"1", "2", "5", "30"}, statuses
         unread = [each for each in self.answers if each.kind in ("read", "page") and each.status not in (200, *allowed)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -16,6 +15,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client, RequestFactory, override_settings
 
 from repository_site.core import middleware
+from repository_site.core.fairness.shares import Shares
 from repository_site.operations.logs import logging_settings
 from storage.models import Storage
 from tests.api_client import ApiClient
@@ -170,24 +170,43 @@ def test_a_truncated_body_is_refused(open_storage: Storage) -> None:
     assert (status, answer["message"]) == (400, "The request body is shorter than its Content-Length.")
 
 
+def body_refusal(status: int, text: str, kind: str, output: str) -> tuple[int, str, dict[str, Any]]:
+    return status, "2", {"message": text, "output": output, "type": kind, "data": [{"error": text}]}
+
+
 def test_only_some_threads_read_bodies(api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests with a body are refused when these threads are busy; others are served (D154)."""
-    monkeypatch.setattr("repository_site.core.middleware._reading", threading.BoundedSemaphore(1))
+    reading = Shares(1)
+    monkeypatch.setattr(middleware, "reading", reading)
+    monkeypatch.setattr(middleware, "BODIES_AT_ONCE", 1)
     assert api.post(INFO, " ", "application/json").status_code == 200
-    with middleware._reading:
-        refused = api.post(INFO, " ", "application/json")
-        assert (refused.status_code, refused["Retry-After"]) == (503, "2")
-        assert refused.json() == {
-            "message": "The server is receiving too many request bodies. Try again shortly.",
-            "output": "permanent",
-            "type": "critical",
-            "data": [{"error": "The server is receiving too many request bodies. Try again shortly."}],
-        }
-        page = Client().post("/admin/login/", {"username": "x"})
-        assert (page.status_code, page["Content-Type"]) == (503, "text/plain; charset=utf-8")
-        assert page.content == b"The server is receiving too many request bodies. Try again shortly."
-        assert api.get(INFO).status_code == 200
+    assert reading.take("rival/handbook")
+    refused = api.post(INFO, " ", "application/json")
+    text = "The server is receiving too many request bodies. Try again shortly."
+    found = refused.status_code, refused["Retry-After"], refused.json()
+    assert found == body_refusal(503, text, "critical", "permanent")
+    page = Client().post("/admin/login/", {"username": "x"})
+    assert (page.status_code, page["Content-Type"]) == (503, "text/plain; charset=utf-8")
+    assert page.content == text.encode()
+    assert api.get(INFO).status_code == 200
+    reading.give_back("rival/handbook")
     assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
+
+
+def test_a_storage_reads_half_of_the_bodies(
+    api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Shares(4)
+    monkeypatch.setattr(middleware, "reading", reading)
+    monkeypatch.setattr(middleware, "BODIES_AT_ONCE", 4)
+    assert api.get(INFO).status_code == 200
+    assert [reading.take("acme/open") for _ in range(3)] == [True, True, False]
+    refused = api.post(INFO, " ", "application/json")
+    text = "The server is receiving too many request bodies for this storage. Try again shortly."
+    found = refused.status_code, refused["Retry-After"], refused.json()
+    assert found == body_refusal(429, text, "error", "volatile")
+    assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
+    assert api.get(INFO).status_code == 200
 
 
 def test_pages_have_the_body_limit_of_the_api(open_storage: Storage, settings: Any) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from repository_site.operations import unread
-from repository_site.operations.unread import close_unread_connections, limit_unread
+from repository_site.operations.unread import SlowReaders, close_unread_connections, limit_unread
 from tests.server_process import free_port
 
 
@@ -74,10 +75,57 @@ def test_a_client_that_reads_slowly_stays_connected(listening: socket.socket) ->
         assert not sending.is_alive()
 
 
+def test_a_client_that_reads_less_than_the_rate_is_disconnected(listening: socket.socket) -> None:
+    """It accepts a little now and then, so the timeout of the kernel never applies."""
+    readers = SlowReaders(listening.getsockname()[1], 0.3, 50_000)
+    pairs = [connect(listening) for _ in range(3)]
+    (slow, to_slow), (fast, to_fast), (idle, to_idle) = pairs
+    for sender in (to_slow, to_fast):
+        threading.Thread(target=ignore_errors, args=(sender.sendall, b"x" * 50_000_000), daemon=True).start()
+    closed, end = 0, time.monotonic() + 20
+    while not closed:
+        slow.recv(1)
+        for _ in range(10):
+            fast.recv(65_536)
+        closed = readers.close_slow()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert closed == 1
+    with pytest.raises(OSError):
+        to_slow.sendall(b"x")
+    to_idle.sendall(b"x")
+    assert (idle.recv(1), len(fast.recv(1))) == (b"x", 1)
+    for each in (*pairs[0], *pairs[1], *pairs[2]):
+        each.close()
+
+
+def test_a_period_begins_again_with_each_new_response(listening: socket.socket) -> None:
+    readers = SlowReaders(listening.getsockname()[1], 0.0, 10**9)
+    client, accepted = connect(listening)
+    with client, accepted:
+        threading.Thread(target=ignore_errors, args=(accepted.sendall, b"x" * 3_000_000), daemon=True).start()
+        time.sleep(0.1)
+        assert readers._since == {}
+        readers.seconds = 3600
+        assert (readers.close_slow(), len(readers._since)) == (0, 1)
+        left = 3_000_000
+        while left:
+            left -= len(client.recv(65_536))
+        end = time.monotonic() + 10
+        while readers._since:
+            assert readers.close_slow() == 0
+            assert time.monotonic() < end
+
+
+def ignore_errors(work: Callable[[bytes], None], content: bytes) -> None:
+    with contextlib.suppress(OSError):
+        work(content)
+
+
 def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "BREATH", 0.001)
     port = free_port()
-    close_unread_connections(port, 9)
+    close_unread_connections(port, 9, 1)
     time.sleep(0.02)
     with socket.create_server(("127.0.0.1", port)) as made:
         end = time.monotonic() + 10
@@ -90,5 +138,5 @@ def test_other_systems_than_linux_have_no_timeout(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(unread, "OPEN_FILES", unread.OPEN_FILES / "nowhere")
     monkeypatch.setattr(unread, "_wait_and_limit", None)
     before = threading.active_count()
-    close_unread_connections(1, 7)
+    close_unread_connections(1, 7, 1)
     assert threading.active_count() == before

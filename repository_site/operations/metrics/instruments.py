@@ -18,6 +18,8 @@ from prometheus_client import Counter, Gauge, Histogram, values
 from prometheus_client.values import MultiProcessValue
 
 from repository_site.core.database.base import watch_trips
+from repository_site.core.fairness.admission import gate
+from repository_site.core.middleware import reading
 from repository_site.operations.metrics.folder import MetricsFolder
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -80,6 +82,16 @@ class Instruments:
             registry=None,
         )
         self._connections = {state: connections_by_state.labels(state) for state in ("open", "in_use", "most")}
+        self._in_line = _gauge("repository_requests_waiting", "Requests that wait for their turn.")
+        self._refused = Counter("repository_requests_refused_total", "Refused requests.", ["reason"], registry=None)
+        self._work = Counter(
+            "repository_work_seconds_total",
+            "CPU and statement time of requests.",
+            ["storage"] if settings.METRICS_STORAGES else [],
+            registry=None,
+        )
+        self._refused_bodies = 0
+        self._working: set[str] = set()
         self._known: dict[RequestLabels, Histogram] = {}
         self._process = psutil.Process()
         _gauge("repository_worker_processes", "Running worker processes.").set(1)
@@ -108,8 +120,9 @@ class Instruments:
         self._pending.seconds.clear()
 
     def measure_process(self) -> None:
-        """Set the gauges that nothing else sets: memory, and the connections of the pool."""
+        """Record what nothing else records: memory, fairness, and the connections of the pool."""
         self._resident.set(self._process.memory_info().rss)
+        self._record_fairness()
         pool = getattr(connections["default"], "pool", None)
         if pool is None:
             return
@@ -119,6 +132,24 @@ class Instruments:
         self._connections["in_use"].set(size - stats.get("pool_available", 0))
         self._connections["most"].set(stats.get("pool_max", 0))
         self._waiting.set(stats.get("requests_waiting", 0))
+
+    def _record_fairness(self) -> None:
+        self._in_line.set(gate.waiting)
+        tallies, bodies = gate.take_tallies(), reading.refused
+        tallies.refused["bodies"] += bodies - self._refused_bodies
+        self._refused_bodies = bodies
+        for reason, count in tallies.refused.items():
+            self._refused.labels(reason).inc(count)
+        for storage, seconds in tallies.seconds.items():
+            self._work_of(storage).inc(seconds)
+
+    def _work_of(self, storage: str) -> Counter:
+        if not settings.METRICS_STORAGES:
+            return self._work
+        if storage not in self._working and len(self._working) >= MOST_SERIES:
+            storage = OTHER
+        self._working.add(storage)
+        return self._work.labels(storage)
 
     def _series(self, labels: RequestLabels) -> Histogram:
         """Return the series of new labels; the series `other` once there are too many."""

@@ -15,6 +15,9 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import Settings as ChangedSettings
 
+from repository_site.core.fairness.gate import Gate
+from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.shares import Shares
 from repository_site.operations.metrics import instruments, page
 from repository_site.operations.metrics.folder import MetricsFolder
 from repository_site.operations.metrics.instruments import BUCKETS, Instruments, start_recording, stop_recording
@@ -105,6 +108,44 @@ class TestNumbers:
         assert requests(api) == {
             '{method="GET",operation="getStorageInfo",status="4xx",storage="acme/handbook"}': 1,
             '{method="GET",operation="healthz",status="2xx",storage=""}': 1,
+        }
+
+    def test_fairness(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = Gate(2, None, None, Presence())
+        monkeypatch.setattr(instruments, "gate", made)
+        reading = Shares(2)
+        monkeypatch.setattr(instruments, "reading", reading)
+        made.leave(made.enter("acme/handbook", 1), 1.5)
+        made.leave(made.enter("rival/handbook", 1), 1)
+        for reason in ("late", "crowded", "late"):
+            made.refuse(reason, "", ("acme/handbook", 1))
+        assert [reading.take("a") for _ in range(3)] == [True, False, False]
+        for _ in range(2):
+            found = samples(api)
+            refused = 'repository_requests_refused_total{reason="%s"}'
+            assert {reason: found[refused % reason] for reason in ("late", "crowded", "bodies")} == {
+                "late": 2,
+                "crowded": 1,
+                "bodies": 2,
+            }
+            assert (found["repository_work_seconds_total"], found["repository_requests_waiting"]) == (2.5, 0)
+
+    def test_work_of_storages(
+        self, api: ApiClient, settings: ChangedSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stop_recording()
+        settings.METRICS_STORAGES = True
+        start_recording(MetricsFolder.make(tmp_path))
+        made = Gate(2, None, None, Presence())
+        monkeypatch.setattr(instruments, "gate", made)
+        monkeypatch.setattr(instruments, "MOST_SERIES", 2)
+        for number, storage in enumerate("abcda", 1):
+            made.leave(made.enter(storage, 1), number)
+        start = "repository_work_seconds_total"
+        assert {name.removeprefix(start): value for name, value in samples(api).items() if name.startswith(start)} == {
+            '{storage="a"}': 6,
+            '{storage="b"}': 2,
+            '{storage="other"}': 7,
         }
 
     def test_series_are_limited(self, recorded: Instruments, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,64 @@
+"""Admission of requests to the gate of this process, and what their budgets allow them."""
+
+from __future__ import annotations
+
+import math
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from repository_site.core.fairness.cost import spent
+from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.origin import origin_of, storage_was_found
+from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.stream_places import StreamPlaces
+from repository_site.core.middleware import Middleware, problem_response
+from repository_site.core.problems import Problem, TooManyRequests
+
+# Created when the main process loads this module, so that all workers share the memory of the presence.
+gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
+# Half of a worker's connections; the others serve all other requests.
+stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
+# Seconds for a statement of a read when the budget is used up.
+SHORTEST_TIMEOUT = 3
+TOO_EXPENSIVE = (
+    "The request needs more time than its storage or caller has left while others are active. Ask for less: fewer or"
+    " simpler conditions in $filter, a smaller page, or fewer resources; or try again in {wait}."
+)
+
+
+class FairnessMiddleware(Middleware):
+    """Lets a request run when it is its turn, and charges its cost. Outside of everything that uses the database."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        who = origin_of(request)
+        try:
+            ticket = gate.enter(who.storage, who.caller)
+        except Problem as problem:
+            return problem_response(request, problem)
+        request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
+        before = spent()
+        try:
+            return self.get_response(request)
+        finally:
+            gate.leave(ticket, spent() - before)
+            if getattr(request, "storage", None) is not None:
+                storage_was_found(request)
+
+
+def ticket_of(request: HttpRequest) -> Ticket:
+    """Return the ticket of a request; a new one in a test that calls a view without the middleware."""
+    found: Ticket | None = getattr(request, "ticket", None)
+    return found or Ticket(("", 0))
+
+
+def read_timeout(request: HttpRequest) -> int:
+    """Return the seconds for a statement of a read: fewer, the less is left of its budget while others are active."""
+    whole = settings.STATEMENT_TIMEOUT
+    return max(min(SHORTEST_TIMEOUT, whole), math.ceil(whole * gate.part_left(ticket_of(request))))
+
+
+def too_expensive(request: HttpRequest) -> TooManyRequests:
+    """Return the refusal of a read that was cancelled before the usual timeout."""
+    return gate.refuse("timeout", TOO_EXPENSIVE, ticket_of(request).who)

@@ -1,0 +1,317 @@
+"""The gate of a worker process: who runs now, and who waits (D195).
+
+It has a place for each database connection. A storage that is alone can use all places but one, and a quarter of them
+once its budget is used up. While others are active, it gets half of them, or one. Waiting requests of the storage with
+the fewest running requests come first.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from repository_site.core.environment import Rate
+from repository_site.core.fairness.budgets import Budget
+from repository_site.core.fairness.cost import spent
+from repository_site.core.fairness.presence import MAY_COME_BACK, Presence
+from repository_site.core.fairness.shares import Shares
+from repository_site.core.problems import Busy, TooManyRequests
+
+# Seconds that a request waits for a place before it is refused.
+PATIENCE = 5.0
+# A batch of a stream cannot be refused, and its transaction must not be idle for long (`REPOSITORY_STREAM_TIMEOUT`).
+# After this many seconds it runs without a place.
+PATIENCE_OF_BATCHES = 5.0
+# Requests that wait at the same time; each occupies a thread.
+WAITING_AT_ONCE = 384
+CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
+OVER_BUDGET = (
+    "This storage or caller uses more than its share while others need theirs; try again in {wait}, with fewer or"
+    " cheaper requests at once."
+)
+
+T = TypeVar("T")
+BUSY = "The requests before this one take too long; try again in a few seconds."
+
+Who = tuple[str, int]
+"""A storage and a caller."""
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A request, or a batch of a stream, that runs or waits to run."""
+
+    who: Who
+    needs_connection: bool = True
+    runs: bool = False
+    began: float = 0.0
+    is_limited: bool = False
+    """Whether the budget was used up while others were active, when it began to run."""
+    came_in: threading.Lock | None = None
+    """Released by the thread that admits a waiting ticket."""
+
+    @property
+    def storage(self) -> str:
+        return self.who[0]
+
+
+@dataclass(slots=True)
+class Tallies:
+    """Numbers for the metrics, since they were taken last."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    """Refusals by reason."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Cost by storage."""
+
+
+class Gate:
+    def __init__(self, places: int, of_storage: Rate | None, of_caller: Rate | None, presence: Presence) -> None:
+        self.places = places
+        self.presence = presence
+        self.storages, self.callers = Budget(of_storage), Budget(of_caller)
+        self.tallies = Tallies()
+        self._lock = threading.Lock()
+        self._connections = 0
+        self._running: dict[str, int] = {}
+        # Sum of the times at which the running requests of a storage began, to know their cost so far.
+        self._began: dict[str, float] = {}
+        self._running_callers: dict[Who, int] = {}
+        self._limited = 0
+        # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
+        self._queues: dict[str, dict[int, deque[Ticket]]] = {}
+        self._batches: dict[str, deque[Ticket]] = {}
+        self._threads = Shares(WAITING_AT_ONCE)
+
+    @property
+    def waiting(self) -> int:
+        return self._threads.taken
+
+    def enter(self, storage: str, caller: int) -> Ticket:
+        """Return the ticket of a request that may run now. Raise TooManyRequests or Busy if it would wait too long."""
+        ticket = Ticket((storage, caller))
+        self.presence.note(storage, caller)
+        with self._lock:
+            if storage not in self._queues and self._can_run(ticket):
+                self._run(ticket)
+                return ticket
+            self._wait_in_line(ticket)
+        try:
+            self._await(ticket, PATIENCE)
+        finally:
+            self._threads.give_back(storage)
+        return ticket
+
+    def leave(self, ticket: Ticket, cost: float) -> None:
+        """End a ticket, charge its cost, and let others run."""
+        who = ticket.who
+        storage = who[0]
+        with self._lock:
+            seconds = self.tallies.seconds
+            self.storages.charge(storage, cost)
+            self.callers.charge(who, cost)
+            self.presence.charge(storage, cost)
+            seconds[storage] = seconds.get(storage, 0.0) + cost
+            if ticket.runs:
+                ticket.runs = False
+                self._connections -= ticket.needs_connection
+                self._limited -= ticket.is_limited
+                if _lower(self._running, storage):
+                    self._began[storage] -= ticket.began
+                else:
+                    del self._began[storage]
+                _lower(self._running_callers, who)
+            if self._queues or self._batches:
+                self._admit()
+
+    @contextmanager
+    def batch(self, storage: str, caller: int) -> Iterator[None]:
+        """Run a batch of a stream, which holds its connection anyway, in a place of its storage."""
+        ticket = Ticket((storage, caller), needs_connection=False)
+        self.presence.note(storage, caller)
+        with self._lock:
+            if self._can_run(ticket):
+                self._run(ticket)
+            else:
+                ticket.came_in = threading.Lock()
+                ticket.came_in.acquire()
+                self._batches.setdefault(storage, deque()).append(ticket)
+        if ticket.came_in is not None and not ticket.came_in.acquire(timeout=PATIENCE_OF_BATCHES):
+            self._leave_line(ticket)
+        before = spent()
+        try:
+            yield
+        finally:
+            self.leave(ticket, spent() - before)
+
+    def hold_connection(self) -> None:
+        """Note that a stream keeps its connection after its request has ended."""
+        with self._lock:
+            self._connections += 1
+
+    def release_connection(self) -> None:
+        with self._lock:
+            self._connections -= 1
+            if self._queues or self._batches:
+                self._admit()
+
+    def part_left(self, ticket: Ticket) -> float:
+        """Return the part of its budget that a request may use, from 0 to 1: the running ones share what is left.
+
+        All of it, if nobody else was active recently: what begins now still runs when others come back.
+        """
+        who, recently = ticket.who, MAY_COME_BACK
+        with self._lock:
+            if self.presence.has_other_storages(who[0], recently) and self.presence.takes_most(who[0]):
+                return self.storages.part_left(who[0]) / max(1, self._running.get(who[0], 0))
+            if self.presence.has_other_callers(*who, recently):
+                return self.callers.part_left(who) / max(1, self._running_callers.get(who, 0))
+            return 1.0
+
+    def take_tallies(self) -> Tallies:
+        """Return the numbers since the last call."""
+        with self._lock:
+            taken, self.tallies = self.tallies, Tallies()
+        return taken
+
+    def refuse(self, reason: str, text: str, who: Who, at_least: int = 2) -> TooManyRequests:
+        """Return the refusal, with the seconds until its debt is paid."""
+        self.tallies.refused[reason] += 1
+        wait = max(at_least, self.storages.seconds_in_debt(who[0]), self.callers.seconds_in_debt(who))
+        return TooManyRequests(text.format(wait=f"{wait} seconds"), wait)
+
+    def _wait_in_line(self, ticket: Ticket) -> None:
+        storage, caller = ticket.who
+        queues = self._queues.get(storage, {})
+        waiting = len(queues.get(caller, ()))
+        # Some threads are left for other callers of the storage.
+        is_crowded = 8 * waiting >= 3 * (self._threads.total - self._threads.taken + waiting)
+        if is_crowded or not self._threads.take(storage):
+            raise self.refuse("crowded", CROWDED, ticket.who)
+        ticket.came_in = threading.Lock()
+        ticket.came_in.acquire()
+        self._queues.setdefault(storage, queues).setdefault(caller, deque()).append(ticket)
+        # Others may have become quiet since the last request ended.
+        self._admit()
+
+    def _await(self, ticket: Ticket, seconds: float) -> None:
+        assert ticket.came_in is not None  # noqa: S101  set by _wait_in_line
+        if ticket.came_in.acquire(timeout=seconds) or self._leave_line(ticket):
+            return
+        if self._uses_too_much(ticket):
+            raise self.refuse("late", OVER_BUDGET, ticket.who)
+        # It takes nothing from others: its own requests are slow, or wait for locks or for the database.
+        self.tallies.refused["busy"] += 1
+        raise Busy(BUSY, retry_after=2)
+
+    def _uses_too_much(self, ticket: Ticket) -> bool:
+        """Return whether a storage or caller is over its budget while others are active."""
+        with self._lock:
+            if self.storages.level(ticket.storage) < 0 and self._disturbs(ticket.storage):
+                return True
+            return self.callers.level(ticket.who) < 0 and self.presence.has_other_callers(*ticket.who)
+
+    def _leave_line(self, ticket: Ticket) -> bool:
+        """Take a ticket out of its queue, and return whether it has been admitted at the last moment."""
+        with self._lock:
+            if ticket.runs:
+                return True
+            storage, caller = ticket.who
+            (self._queues[storage][caller] if ticket.needs_connection else self._batches[storage]).remove(ticket)
+            self._drop_empty(ticket)
+            return False
+
+    def _drop_empty(self, ticket: Ticket) -> None:
+        storage, caller = ticket.who
+        if not ticket.needs_connection:
+            if not self._batches[storage]:
+                del self._batches[storage]
+        elif not self._queues[storage][caller]:
+            del self._queues[storage][caller]
+            if not self._queues[storage]:
+                del self._queues[storage]
+
+    def _can_run(self, ticket: Ticket) -> bool:
+        if ticket.needs_connection and self._connections >= self.places:
+            return False
+        storage = ticket.who[0]
+        running = self._running.get(storage, 0)
+        is_over_budget = self._level(storage, running) < 0
+        if not running:
+            # Its first place; but all that are over their budgets have half of the places together.
+            ticket.is_limited = is_over_budget and self._disturbs(storage)
+            return not ticket.is_limited or self._limited < max(1, self.places // 2)
+        ticket.is_limited = False
+        if running >= self._most(storage, is_over_budget):
+            return False
+        if ticket.who in self._running_callers and self.callers.level(ticket.who) < 0:
+            return not self.presence.has_other_callers(*ticket.who)
+        return True
+
+    def _disturbs(self, storage: str) -> bool:
+        """Return whether other storages are active that take less."""
+        return self.presence.has_other_storages(storage) and self.presence.takes_most(storage)
+
+    def _level(self, storage: str, running: int) -> float:
+        """Return what is left of the budget, less what the running requests have cost so far."""
+        level = self.storages.level(storage)
+        return level - (running * time.monotonic() - self._began[storage]) if running else level
+
+    def _most(self, storage: str, is_over_budget: bool) -> int:
+        """Return the number of places that a storage can use."""
+        if self.presence.has_other_storages(storage):
+            return 1 if is_over_budget and self.presence.takes_most(storage) else max(1, self.places // 2)
+        return max(1, min(self.places - 1, max(2, self.places // 4) if is_over_budget else self.places))
+
+    def _run(self, ticket: Ticket) -> None:
+        ticket.runs = True
+        self._connections += ticket.needs_connection
+        self._limited += ticket.is_limited
+        who, ticket.began = ticket.who, time.monotonic()
+        self._running[who[0]] = self._running.get(who[0], 0) + 1
+        self._began[who[0]] = self._began.get(who[0], 0.0) + ticket.began
+        self._running_callers[who] = self._running_callers.get(who, 0) + 1
+
+    def _admit(self) -> None:
+        """Let waiting tickets run, as long as one may. The caller has the lock."""
+        while (found := self._next()) is not None:
+            self._run(found)
+            assert found.came_in is not None  # noqa: S101  it waits
+            found.came_in.release()
+
+    def _next(self) -> Ticket | None:
+        """Take the next ticket out of its queue: of the storage with the fewest running, then with the most budget."""
+        waiting = {*self._queues, *self._batches}
+        for storage in sorted(waiting, key=lambda each: (self._running.get(each, 0), -self.storages.level(each))):
+            for queue in self._queues_of(storage):
+                if self._can_run(queue[0]):
+                    found = queue.popleft()
+                    self._drop_empty(found)
+                    return found
+        return None
+
+    def _queues_of(self, storage: str) -> list[deque[Ticket]]:
+        """Return the queues of a storage: batches, then the caller with the fewest running, then the most budget."""
+        queues = self._queues.get(storage, {})
+
+        def order(caller: int) -> tuple[int, float]:
+            who = storage, caller
+            return self._running_callers.get(who, 0), -self.callers.level(who)
+
+        first = [self._batches[storage]] if storage in self._batches else []
+        return first + [queues[caller] for caller in sorted(queues, key=order)]
+
+
+def _lower(counts: dict[T, int], key: T) -> int:
+    """Subtract one, forget a count of zero, and return the count."""
+    count = counts[key] - 1
+    if count:
+        counts[key] = count
+    else:
+        del counts[key]
+    return count

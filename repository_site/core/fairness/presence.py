@@ -1,0 +1,97 @@
+"""Recent activity and work of storages and callers, in memory that all worker processes share (D196).
+
+Each worker has a gate of its own. Without this, a worker that only meets one storage would let it use every core while
+the other workers serve other storages.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+from collections.abc import Callable
+
+# The last key with its time, and the last different key with its time.
+RECORD = struct.Struct("=QdQd")
+# The work of a storage: its key, its seconds, and the time at which these were counted.
+WORK = struct.Struct("=Qdd")
+# Seconds in which half of the work is forgotten, and after which all of it is.
+HALF, FORGOTTEN = 5.0, 60.0
+# Storages with at least this part of the work of the largest one take more than others.
+LARGE = 0.75
+# Seconds for which the largest work is kept.
+KEPT = 0.5
+# One record for all storages, then records for the callers of storages. Two storages may share one of these; both then
+# believe that another caller is active.
+SLOTS = 1024
+# Seconds for which a request counts as activity.
+WINDOW = 3.0
+# Seconds for which somebody who was active may come back soon.
+MAY_COME_BACK = 60.0
+# Seconds within which a further request of the same key is not written.
+EXACT = 0.05
+BITS = 2**64 - 1
+
+
+class Presence:
+    """Created before the workers are forked, which then share its memory.
+
+    Processes write without a lock. A record that two of them write at once is wrong until the next request.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._memory = mmap.mmap(-1, RECORD.size * (SLOTS + 1))
+        self._work = mmap.mmap(-1, WORK.size * SLOTS)
+        self._clock = clock
+        self._largest, self._looked = 0.0, float("-inf")
+
+    def note(self, storage: str, caller: int) -> None:
+        now, key = self._clock(), hash(storage) & BITS
+        self._write(0, key, now)
+        self._write(_slot(key), (key ^ caller) & BITS, now)
+
+    def has_other_storages(self, storage: str, within: float = WINDOW) -> bool:
+        return self._has_others(0, hash(storage) & BITS, within)
+
+    def has_other_callers(self, storage: str, caller: int, within: float = WINDOW) -> bool:
+        """Return whether another caller of the storage was active."""
+        key = hash(storage) & BITS
+        return self._has_others(_slot(key), (key ^ caller) & BITS, within)
+
+    def charge(self, storage: str, seconds: float) -> None:
+        """Add work of a storage. Old work counts less."""
+        key, now = hash(storage) & BITS, self._clock()
+        offset = WORK.size * (key % SLOTS)
+        known, work, when = WORK.unpack_from(self._work, offset)
+        before = _faded(work, now - when) if known == key else 0.0
+        WORK.pack_into(self._work, offset, key, before + seconds, now)
+
+    def takes_most(self, storage: str) -> bool:
+        """Return whether a storage has worked as much as the storage that has worked most, or nearly so."""
+        key, now = hash(storage) & BITS, self._clock()
+        known, work, when = WORK.unpack_from(self._work, WORK.size * (key % SLOTS))
+        own = _faded(work, now - when) if known == key else 0.0
+        if now - self._looked > KEPT:
+            found = (_faded(each, now - since) for _, each, since in WORK.iter_unpack(self._work) if each)
+            self._largest, self._looked = max(found, default=0.0), now
+        return own >= LARGE * self._largest
+
+    def _has_others(self, offset: int, key: int, within: float) -> bool:
+        last, when, _, earlier = RECORD.unpack_from(self._memory, offset)
+        found: float = earlier if last == key else when
+        return found > 0 and self._clock() - found < within
+
+    def _write(self, offset: int, key: int, now: float) -> None:
+        last, when, other, earlier = RECORD.unpack_from(self._memory, offset)
+        if last != key:
+            RECORD.pack_into(self._memory, offset, key, now, last, when)
+        elif now - when > EXACT:
+            RECORD.pack_into(self._memory, offset, key, now, other, earlier)
+
+
+def _slot(key: int) -> int:
+    return RECORD.size * (1 + key % SLOTS)
+
+
+def _faded(work: float, seconds: float) -> float:
+    return work * 0.5 ** (seconds / HALF) if seconds < FORGOTTEN else 0.0

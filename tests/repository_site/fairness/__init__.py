@@ -1,0 +1,1 @@
+"""Tests of fairness between storages and callers."""

@@ -1,0 +1,140 @@
+"""Requests at the gate: admission, refusals, costs, and timeouts that depend on the budget (D195, D197)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings as ChangedSettings
+
+from repository_site.core.database.statements import look_up
+from repository_site.core.environment import Rate
+from repository_site.core.fairness import admission, cost
+from repository_site.core.fairness import gate as gates
+from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.presence import Presence
+from storage.models import Storage
+from tests.api_client import ApiClient
+
+pytestmark = pytest.mark.django_db
+INFO = "/acme/open/_api/rest/info"
+ELEMENTS = "/acme/open/_api/rest/facets/processes/views/detail/elements"
+OPEN, RIVAL = "acme/open", "rival/handbook"
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, api: ApiClient, open_storage: Storage) -> Gate:
+    """A gate of this test alone; the storage is known."""
+    assert api.get(INFO).status_code == 200
+    made = Gate(2, Rate(0.001, 4), Rate(0.001, 4), Presence())
+    monkeypatch.setattr(admission, "gate", made)
+    monkeypatch.setattr(gates, "PATIENCE", 0.01)
+    return made
+
+
+def test_requests_are_charged(gate: Gate, api: ApiClient) -> None:
+    assert api.get(INFO).status_code == 200
+    assert api.get("/nowhere").status_code == 404
+    assert gate.tallies.seconds.keys() == {OPEN, ""}
+    assert 0 < gate.tallies.seconds[OPEN] < 1
+    assert gate.storages.level(OPEN) == pytest.approx(4 - gate.tallies.seconds[OPEN], abs=0.01)
+    assert (gate._running, gate._connections) == ({}, 0)
+
+
+def test_refusals_of_the_api_and_of_pages(gate: Gate, api: ApiClient) -> None:
+    gate.enter(RIVAL, 1)
+    gate.storages.charge(OPEN, 4.001)
+    gate.enter(OPEN, 1)
+    refused = api.get(INFO)
+    text = gates.OVER_BUDGET.format(wait="2 seconds")
+    assert (refused.status_code, refused["Retry-After"]) == (429, "2")
+    assert refused.json() == {"message": text, "output": "volatile", "type": "error", "data": [{"error": text}]}
+    page = Client().get("/acme/open/1033/")
+    assert (page.status_code, page["Retry-After"], page.content.decode()) == (429, "2", text)
+    assert {Client().get(path).status_code for path in ("/healthz", "/readyz")} == {200}
+    assert gate.tallies.refused == {"late": 2}
+
+
+def test_statements_are_part_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    watchers: list[Any] = []
+    monkeypatch.setattr(cost, "watch_trips", watchers.append)
+    cost.start_measuring_statements()
+    monkeypatch.setattr("repository_site.core.database.base._watchers", tuple(watchers))
+    before = cost.spent()
+    look_up("SELECT 1 FROM pg_sleep(0.1)")
+    after_look_up = cost.spent()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_sleep(0.1)")
+    assert 0.1 < after_look_up - before < 1
+    assert 0.1 < cost.spent() - after_look_up < 1
+
+
+class TestTimeouts:
+    """The budget of the caller is as large as that of the storage."""
+
+    @pytest.mark.parametrize(("spent", "seconds"), [(0, 15), (1, 12), (2, 8), (3.5, 3), (40, 3)])
+    def test_less_budget_means_shorter_statements(
+        self, gate: Gate, api: ApiClient, monkeypatch: pytest.MonkeyPatch, spent: float, seconds: int
+    ) -> None:
+        gate.leave(gate.enter(OPEN, 1), spent)
+        assert self.timeout_of(api, monkeypatch) == 15
+        gate.leave(gate.enter(RIVAL, 1), 0)
+        assert self.timeout_of(api, monkeypatch) == seconds
+
+    def test_no_timeout_is_longer_than_the_usual_one(self, gate: Gate, settings: ChangedSettings) -> None:
+        settings.STATEMENT_TIMEOUT = 2
+        gate.leave(gate.enter(OPEN, 1), 40)
+        gate.leave(gate.enter(RIVAL, 1), 0)
+        request = type("Request", (), {"ticket": Ticket((OPEN, 1))})()
+        assert admission.read_timeout(request) == 2
+
+    def test_a_read_that_takes_too_long_for_its_budget(
+        self, gate: Gate, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gate.leave(gate.enter(OPEN, 1), 40)
+        gate.leave(gate.enter(RIVAL, 1), 0)
+        monkeypatch.setattr(admission, "SHORTEST_TIMEOUT", 1)
+        monkeypatch.setattr(
+            "elements.api.reading_viewset.ElementReadingViewSet.begin_conditional_read",
+            lambda self: look_up("SELECT pg_sleep(20)"),
+        )
+        refused = api.get(ELEMENTS)
+        assert (refused.status_code, int(refused["Retry-After"]) in range(20, 31)) == (429, True)
+        text = admission.TOO_EXPENSIVE.format(wait=f"{refused['Retry-After']} seconds")
+        assert refused.json() == {"message": text, "output": "volatile", "type": "error", "data": [{"error": text}]}
+        assert gate.tallies.refused == {"timeout": 1}
+
+    def timeout_of(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> int:
+        found: list[str] = []
+
+        def look(self: object) -> None:
+            found.append(look_up("SELECT current_setting('statement_timeout')")[0][0])
+            raise admission.too_expensive(self.request._request)  # type: ignore[attr-defined]
+
+        monkeypatch.setattr("elements.api.reading_viewset.ElementReadingViewSet.begin_conditional_read", look)
+        assert api.get(ELEMENTS).status_code == 429
+        return int(found[0].removesuffix("s"))
+
+
+def test_nobody_pays_for_an_unreachable_database() -> None:
+    before = cost._statements.seconds
+    cost._trip_ended("connection", [], time.perf_counter() - 5, OSError())
+    assert cost._statements.seconds == before
+    cost._trip_ended("statement", [], time.perf_counter() - 5, OSError())
+    assert cost._statements.seconds == pytest.approx(before + 5, abs=1)
+    cost._statements.seconds = before
+
+
+def test_a_page_that_takes_too_long_for_its_budget(
+    gate: Gate, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.leave(gate.enter(OPEN, 1), 40)
+    gate.leave(gate.enter(RIVAL, 1), 0)
+    monkeypatch.setattr(admission, "SHORTEST_TIMEOUT", 1)
+    monkeypatch.setattr("elements.pages.views.read_facets", lambda visit: look_up("SELECT pg_sleep(20)"))
+    page = Client().get("/acme/open/1033/")
+    assert (page.status_code, int(page["Retry-After"]) in range(20, 31)) == (429, True)
+    assert "reload the page." in page.content.decode()

@@ -1,0 +1,313 @@
+"""Who runs and who waits: places of storages and callers, the order of the queue, and refusals (D195)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from repository_site.core.environment import Rate
+from repository_site.core.fairness import gate as gates
+from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.shares import Shares
+from repository_site.core.problems import Busy, TooManyRequests
+
+ACME, RIVAL = "acme/handbook", "rival/handbook"
+ANNA, BEN = 1, 2
+PLACES = 8
+
+
+class GateClock:
+    """The time of the gate, which stands still unless a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> GateClock:
+    return GateClock()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, clock: GateClock) -> Gate:
+    monkeypatch.setattr(gates, "PATIENCE", 0.05)
+    monkeypatch.setattr(gates, "time", clock)
+    return Gate(PLACES, Rate(0.001, 5), Rate(0.001, 3), Presence(clock.monotonic))
+
+
+def entered(gate: Gate, count: int, storage: str = ACME, caller: int = ANNA) -> list[Ticket]:
+    return [gate.enter(storage, caller) for _ in range(count)]
+
+
+def refusal(gate: Gate, storage: str = ACME, caller: int = ANNA) -> tuple[str, int]:
+    with pytest.raises((TooManyRequests, Busy)) as caught:
+        gate.enter(storage, caller)
+    assert isinstance(caught.value, TooManyRequests | Busy)
+    return caught.value.message, caught.value.retry_after
+
+
+@contextmanager
+def waiting(gate: Gate, storage: str = ACME, caller: int = ANNA) -> Iterator[list[Ticket]]:
+    """A thread that waits at the gate; it has a ticket as soon as it may run."""
+    found: list[Ticket] = []
+    before = gate.waiting
+    thread = threading.Thread(target=lambda: found.append(gate.enter(storage, caller)))
+    thread.start()
+    while gate.waiting == before:
+        time.sleep(0.001)
+    yield found
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def wait_for(found: list[Ticket]) -> Ticket:
+    end = time.monotonic() + 5
+    while not found:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    return found[0]
+
+
+class TestPlaces:
+    def test_a_storage_alone_gets_all_places_but_one(self, gate: Gate) -> None:
+        entered(gate, PLACES - 1)
+        assert refusal(gate) == (gates.BUSY, 2)
+        assert gate.tallies.refused == {"busy": 1}
+        entered(gate, 1, RIVAL)
+
+    def test_a_storage_gets_half_of_the_places_while_others_are_active(self, gate: Gate) -> None:
+        entered(gate, 1, RIVAL)
+        entered(gate, PLACES // 2)
+        assert refusal(gate)[1] == 2
+        assert len(entered(gate, PLACES // 2 - 1, RIVAL)) == 3
+
+    def test_a_storage_over_its_budget_gets_one_place_while_others_are_active(self, gate: Gate) -> None:
+        gate.leave(gate.enter(RIVAL, ANNA), 0)
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        gate.leave(gate.enter(ACME, BEN), 0)
+        [ticket] = entered(gate, 1)
+        assert ticket.is_limited
+        text, wait = refusal(gate, ACME, BEN)
+        assert (text, wait > 2) == (gates.OVER_BUDGET.format(wait=f"{wait} seconds"), True)
+        gate.leave(ticket, 0)
+        entered(gate, 1)
+
+    def test_a_storage_that_works_less_than_others_is_not_limited(self, gate: Gate) -> None:
+        """Its requests may be expensive because others keep the machine busy."""
+        gate.leave(gate.enter(RIVAL, ANNA), 20)
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        assert len(entered(gate, PLACES // 2)) == 4
+        [ticket] = entered(gate, 1, RIVAL)
+        assert ticket.is_limited
+
+    def test_a_storage_alone_and_over_its_budget_gets_a_quarter_of_the_places(self, gate: Gate) -> None:
+        """Its requests cannot be stopped when others come back."""
+        gate.leave(gate.enter(ACME, ANNA), 100)
+        entered(gate, PLACES // 4)
+        assert refusal(gate) == (gates.BUSY, 2)
+
+    def test_requests_count_while_they_run(self, gate: Gate, clock: GateClock) -> None:
+        entered(gate, 3)
+        clock.now += 1.5
+        entered(gate, 1)
+        clock.now += 0.5
+        refusal(gate)
+
+    def test_storages_over_their_budgets_have_half_of_the_places_together(self, gate: Gate) -> None:
+        storages = [f"acme/{number}" for number in range(PLACES)]
+        for each in storages:
+            gate.leave(gate.enter(each, ANNA), 6)
+        for each in storages[: PLACES // 2]:
+            entered(gate, 1, each)
+        refusal(gate, storages[-1])
+        entered(gate, 1, RIVAL)
+
+    def test_a_caller_over_the_budget_gets_one_place_while_other_callers_are_active(self, gate: Gate) -> None:
+        gate.leave(gate.enter(ACME, ANNA), 4)
+        assert len(entered(gate, 2)) == 2
+        entered(gate, 1, ACME, BEN)
+        assert "uses more than its share" in refusal(gate)[0]
+        assert len(entered(gate, 2, ACME, BEN)) == 2
+
+    def test_without_budgets(self) -> None:
+        gate = Gate(PLACES, None, None, Presence())
+        gate.leave(gate.enter(RIVAL, ANNA), 1000)
+        gate.leave(gate.enter(ACME, ANNA), 1000)
+        assert len(entered(gate, PLACES // 2)) == 4
+
+    def test_an_installation_with_one_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 0.01)
+        gate = Gate(1, Rate(1, 1), Rate(1, 1), Presence())
+        [ticket] = entered(gate, 1)
+        refusal(gate, RIVAL)
+        gate.leave(ticket, 10)
+        gate.leave(entered(gate, 1, RIVAL)[0], 0)
+        entered(gate, 1)
+
+
+class TestOrder:
+    def test_a_storage_without_running_requests_comes_first(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
+        with waiting(gate) as own, waiting(gate, "new/comer") as other:
+            gate.leave(held.pop(), 0)
+            gate.leave(wait_for(other), 0)
+            gate.leave(held.pop(0), 0)
+            assert wait_for(own).storage == ACME
+
+    def test_the_storage_with_more_budget_comes_first(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        gate.leave(gate.enter("dear/one", ANNA), 2)
+        gate.leave(gate.enter("cheap/one", ANNA), 1)
+        held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
+        with waiting(gate, "dear/one") as dear, waiting(gate, "cheap/one") as cheap:
+            gate.leave(held.pop(), 0)
+            gate.leave(wait_for(cheap), 0)
+            wait_for(dear)
+
+    def test_the_caller_with_fewer_running_requests_comes_first(
+        self, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = entered(gate, PLACES - 1)
+        with waiting(gate) as first, waiting(gate, ACME, BEN) as second:
+            gate.leave(held.pop(), 0)
+            wait_for(second)
+            assert not first
+            gate.leave(held.pop(), 0)
+            wait_for(first)
+
+    def test_a_request_does_not_overtake_waiting_ones_of_its_caller(
+        self, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = entered(gate, PLACES - 1)
+        with waiting(gate) as first, waiting(gate) as second:
+            gate.leave(held.pop(), 0)
+            wait_for(first)
+            assert not second
+            gate.leave(held.pop(), 0)
+            wait_for(second)
+        assert gate.waiting == 0
+
+
+class TestWaiting:
+    def test_a_refused_request_leaves_nothing_behind(self, gate: Gate) -> None:
+        held = entered(gate, PLACES - 1)
+        refusal(gate)
+        assert (gate.waiting, gate._queues, gate._batches) == (0, {}, {})
+        for each in held:
+            gate.leave(each, 0)
+        assert (gate._running, gate._running_callers, gate._began) == ({}, {}, {})
+        assert (gate._connections, gate._limited) == (0, 0)
+        entered(gate, PLACES - 1)
+
+    def test_a_storage_has_at_most_half_of_the_waiting_threads(
+        self, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And a caller at most three quarters of that."""
+        gate._threads = Shares(16)
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
+        threads = []
+        for number in range(6):
+            threads.append(threading.Thread(target=enter_and_leave, args=(gate, ACME, ANNA)))
+            threads[-1].start()
+            while gate.waiting == number:
+                time.sleep(0.001)
+        crowded = gates.CROWDED.format(wait="2 seconds"), 2
+        assert refusal(gate) == crowded
+        for number in range(2):
+            threads.append(threading.Thread(target=enter_and_leave, args=(gate, ACME, BEN + number)))
+            threads[-1].start()
+            while gate.waiting == 6 + number:
+                time.sleep(0.001)
+        assert refusal(gate, ACME, 9) == crowded
+        threads.append(threading.Thread(target=enter_and_leave, args=(gate, RIVAL, ANNA)))
+        threads[-1].start()
+        for each in held:
+            gate.leave(each, 0)
+        for thread in threads:
+            thread.join(5)
+        assert gate.tallies.refused == {"crowded": 2}
+        assert gate.waiting == 0
+
+
+def enter_and_leave(gate: Gate, storage: str, caller: int) -> None:
+    gate.leave(gate.enter(storage, caller), 0)
+
+
+class TestStreams:
+    def test_a_stream_takes_a_connection_and_no_place(self, gate: Gate) -> None:
+        gate.hold_connection()
+        entered(gate, PLACES - 1)
+        refusal(gate, RIVAL)
+        gate.release_connection()
+        entered(gate, 1, RIVAL)
+
+    def test_batches_need_a_place_but_no_connection(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gates, "PATIENCE_OF_BATCHES", 0.05)
+        held = [*entered(gate, 4, RIVAL), *entered(gate, 4)]
+        with gate.batch("new/comer", ANNA):
+            assert gate._running.get("new/comer") == 1
+        started = time.monotonic()
+        with gate.batch(ACME, ANNA):
+            # It had to wait; it cannot be refused, and runs without a place in the end.
+            assert time.monotonic() - started >= 0.05
+            assert gate._running[ACME] == 4
+        gate.leave(held.pop(), 0)
+        with gate.batch(ACME, ANNA):
+            assert gate._running[ACME] == 4
+        assert gate._batches == {}
+
+    def test_batches_come_before_requests_of_their_storage(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = entered(gate, PLACES - 1)
+        order: list[str] = []
+
+        def batch() -> None:
+            with gate.batch(ACME, ANNA):
+                order.append("batch")
+
+        with waiting(gate) as request:
+            thread = threading.Thread(target=batch)
+            thread.start()
+            while not gate._batches:
+                time.sleep(0.001)
+            assert not request
+            gate.leave(held.pop(), 0)
+            thread.join(5)
+            wait_for(request)
+            assert order == ["batch"]
+
+    def test_batches_are_charged(self, gate: Gate) -> None:
+        with gate.batch(ACME, ANNA):
+            sum(range(200_000))
+        assert 4 < gate.storages.level(ACME) < 5
+        assert gate.tallies.seconds[ACME] > 0.0001
+
+
+def test_budget_that_is_left(gate: Gate, clock: GateClock) -> None:
+    """Requests that run at the same time share it."""
+    [ticket] = entered(gate, 1)
+    gate.leave(gate.enter(ACME, ANNA), 1.5)
+    assert gate.part_left(ticket) == 1
+    gate.leave(gate.enter(ACME, BEN), 0)
+    assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)
+    gate.leave(gate.enter(RIVAL, ANNA), 0)
+    assert gate.part_left(ticket) == pytest.approx(0.7, abs=0.01)
+    entered(gate, 1, ACME, BEN)
+    assert gate.part_left(ticket) == pytest.approx(0.35, abs=0.01)
+    gate.storages.charge(ACME, 40)
+    assert gate.part_left(ticket) == 0
+    clock.now += 1
+    gate.leave(gate.enter(RIVAL, ANNA), 100)
+    assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)

@@ -1,0 +1,30 @@
+"""Shares of things that cannot be taken back (D198)."""
+
+from __future__ import annotations
+
+from repository_site.core.fairness.shares import Shares
+
+
+def taken(shares: Shares, holder: str) -> int:
+    count = 0
+    while shares.take(holder):
+        count += 1
+    return count
+
+
+def test_something_is_left_for_the_next_holder() -> None:
+    shares = Shares(12)
+    assert [taken(shares, each) for each in "abcde"] == [6, 3, 2, 1, 0]
+    assert shares.taken == 12
+    for each in "aaabcc":
+        shares.give_back(each)
+    assert taken(shares, "e") == 3
+    assert taken(shares, "c") == 2
+
+
+def test_holders_are_forgotten() -> None:
+    shares = Shares(4)
+    assert taken(shares, "a") == 2
+    shares.give_back("a")
+    shares.give_back("a")
+    assert (shares.taken, shares._held) == (0, {})
