@@ -21,7 +21,7 @@ def make_storages(folder: Path, sizes: dict[str, int]) -> None:
     from repository_site.core.progress import with_progress
     from storage.access.tokens import issue_token
     from storage.models import Storage
-    from storage.models.roles import Role
+    from storage.options import Role
     from storage.tenancy.contexts import find_context
 
     check_generator(folder / "generator")

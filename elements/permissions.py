@@ -12,7 +12,7 @@ from elements.derived import AUTHOR_CONTEXTS
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Forbidden
 from storage.access.callers import Caller
-from storage.models.roles import Role
+from storage.options import Role
 
 
 class Permission(StrEnum):

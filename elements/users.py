@@ -13,7 +13,7 @@ from repository_site.core.database.statements import look_up
 from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 
 USER_TYPE = people.USER_TYPE

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from repository_site.core.extension_point import ExtensionPoint
 from storage.models import ApiToken, Storage, TenantModel
-from storage.models.roles import Role
+from storage.options import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from repository_site.api_document.document import openapi_document
 from repository_site.core.environment import PROJECT_DIR
 from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 from tests.api_client import ApiClient
 

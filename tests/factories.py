@@ -12,7 +12,7 @@ from factory.django import DjangoModelFactory
 
 from storage.access.tokens import issue_token
 from storage.models import StaffAccount, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import Context, ContextType
 

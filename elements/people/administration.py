@@ -28,7 +28,7 @@ from repository_site.core.problems import NotFound, PreconditionFailed, Warned
 from storage.extension import UserDirectory
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 
 GROUPS = "userGroups"

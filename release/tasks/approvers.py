@@ -15,7 +15,7 @@ from release.models import Task
 from repository_site.core.database.statements import fetch
 from storage.access.callers import Caller
 from storage.extension import UserGrant
-from storage.models.roles import Role
+from storage.options import Role
 
 # In this order; the first context that is set names the approver.
 APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")

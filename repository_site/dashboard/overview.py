@@ -29,7 +29,7 @@ from release.models import Task
 from release.releases import Week, count_releases, total
 from repository_site.dashboard.charts import facet_chart, week_chart
 from storage.back_office.cells import ago, moment, number
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import caller_of, storage_of
 
 NUMBER_OF_CHANGES = 10

@@ -13,7 +13,7 @@ from repository_site.core.client_network import client_network
 from repository_site.core.problems import Forbidden
 from storage.extension import UserGrant, storage_extensions
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 
 
 class CallerKind(StrEnum):

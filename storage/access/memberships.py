@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Conflict, Forbidden, Invalid, Warned, placed
 from storage.access.callers import find_user
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 
 LABEL = "staff:"
 

@@ -22,7 +22,7 @@ from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.revocations import remember
 from storage.extension import storage_extensions
 from storage.models import ApiToken, TokenState
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
 PREFIX = "crt_"

@@ -14,7 +14,7 @@ from storage.admin.charts import traffic_charts
 from storage.admin.storages import storage_path
 from storage.back_office.cells import number, role_badges
 from storage.models import ApiToken, StaffAccount, Storage, StorageCollection, TokenState
-from storage.models.roles import Role
+from storage.options import Role
 from storage.traffic_report import NONE, Traffic, traffic_by_storage
 
 

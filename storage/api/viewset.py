@@ -42,7 +42,7 @@ from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType, find_context
 from storage.tenancy.scope import tenant_scope

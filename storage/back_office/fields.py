@@ -18,7 +18,7 @@ from unfold.widgets import (
 from storage.access.user_directory import user_choices, user_names
 from storage.back_office.role_texts import ROLE_NAMES, ROLE_SENTENCES
 from storage.models import Storage
-from storage.models.roles import Role, parse_roles
+from storage.options import Role, parse_roles
 
 
 def with_plain_lines(text: str) -> str:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
 from repository_site.core.problems import NotFound
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from storage.models.roles import Role
+from storage.options import Role
 
 Text = str | Promise
 

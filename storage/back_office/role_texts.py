@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy as _
 
-from storage.models.roles import Role
+from storage.options import Role
 
 ROLE_NAMES = {
     Role.VIEWER: _("Viewer"),

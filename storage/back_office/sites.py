@@ -24,7 +24,7 @@ from repository_site.core.problems import Forbidden, NotFound
 from storage.access.callers import Caller, CallerKind
 from storage.back_office.navigation import NavigationEntry, NavigationGroup, render_navigation
 from storage.back_office.sign_in import GuardedSignIn
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
 
 # Django's lists and forms would treat other methods as GET.

@@ -40,7 +40,7 @@ from storage.models import (
     TenantModel,
     TokenState,
 )
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import find_or_make_collection
 from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.sizes import measure_storage

@@ -8,8 +8,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from storage.models.roles import Role
 from storage.models.storages import Storage
+from storage.options import Role
 
 
 class StaffAccount(AbstractUser):

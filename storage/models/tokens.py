@@ -11,8 +11,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from storage.models.roles import Role
 from storage.models.storages import Storage, StorageCollection
+from storage.options import Role
 
 
 class TokenState(StrEnum):

@@ -28,7 +28,7 @@ FILL = """
 import json, sys
 from elements.transfer.importing import import_elements
 from storage.access.tokens import issue_token
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import find_context
 for collection, file in json.loads(sys.stdin.readline()):

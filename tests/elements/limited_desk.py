@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for

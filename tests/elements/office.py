@@ -10,7 +10,7 @@ from typing import Any
 from django.test import Client
 
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory
 
 VOID = {"input", "br", "link", "meta", "hr", "img", "wbr"}

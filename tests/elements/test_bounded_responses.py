@@ -11,6 +11,7 @@ from pytest_django import Settings
 from elements.api import reading_viewset
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.streams import Stream
+from repository_site.core.fairness.gate import Ticket
 from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, LimitedDesk, process, system
 from tests.factories import StorageFactory
@@ -42,8 +43,8 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> list[Stream]:
     """The streams that a test has started."""
     found: list[Stream] = []
 
-    def start(pieces: Any) -> Stream:
-        found.append(Stream(pieces))
+    def start(pieces: Any, ticket: Ticket) -> Stream:
+        found.append(Stream(pieces, ticket))
         return found[-1]
 
     monkeypatch.setattr(reading_viewset, "Stream", start)

@@ -18,7 +18,7 @@ from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.elements.handbook import ID

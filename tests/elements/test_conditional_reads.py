@@ -23,7 +23,7 @@ from repository_site.core.fairness import admission
 from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.presence import Presence
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.conditional_reads import ORDER, PROCESSES, READS, REST, headers_of
 from tests.elements.handbook import ID

@@ -21,7 +21,7 @@ from facets.template_format.reading import read_template
 from storage import pages
 from storage.api import viewset
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from elements.models import Element, ElementVersion
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow
 from elements.reading.content_state import content_state
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient

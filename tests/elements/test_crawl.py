@@ -14,7 +14,7 @@ from django.test import Client
 
 from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.elements.transfer_files import DEMO
 from tests.factories import storage_context
 from tests.scale import only_at_full_scale

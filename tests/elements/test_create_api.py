@@ -10,7 +10,7 @@ import pytest
 
 from elements.models import Element, ElementChange, ElementVersion
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker

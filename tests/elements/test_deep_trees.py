@@ -9,7 +9,7 @@ import pytest
 from elements.models import Element, ElementVersion
 from elements.presentation.trees import LEVELS
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import ID
 from tests.elements.office import Office

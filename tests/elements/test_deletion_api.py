@@ -10,7 +10,7 @@ from django.db import transaction
 
 from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import set_state

@@ -18,7 +18,7 @@ from elements.models import ElementVersion, Shape, ShapeFlow
 from elements.reading import pictures
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker

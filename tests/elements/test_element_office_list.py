@@ -14,7 +14,7 @@ from elements.admin.lists import ElementAdmin
 from elements.models import ElementVersion
 from elements.sample import sample_lines
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID

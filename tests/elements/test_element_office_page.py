@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.models import ElementVersion, Reference
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.handbook import BASE, ID

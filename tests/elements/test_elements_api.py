@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.expected_elements import DRAFT, PUBLISHED, in_order
 from tests.elements.handbook import AUTHOR_NOTE, BASE, ID, TYPE_NAMES, wire

@@ -10,7 +10,7 @@ import pytest
 
 from elements.models import ElementChange
 from storage.models import ApiToken, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.drawing import anchor, content, draw, new, one, post, problems

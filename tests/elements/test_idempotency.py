@@ -12,7 +12,7 @@ from django.utils import timezone
 from elements.models import Element, ElementChange
 from storage.models import Storage
 from storage.models.answered_requests import AnsweredRequest
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.drawing import content, new, one, problems

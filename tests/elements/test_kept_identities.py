@@ -17,7 +17,7 @@ from elements.reading import identities
 from elements.reading.identities import Identities
 from elements.reading.rows import Audience
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID

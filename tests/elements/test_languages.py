@@ -6,7 +6,7 @@ import pytest
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.reading import content_state, selection
 from elements.reading.rows import Audience
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID

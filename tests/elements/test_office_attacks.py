@@ -15,7 +15,7 @@ from elements.people.administration import groups_of
 from elements.values.markup import shown_markup
 from facets.blueprint.data_types import DataType
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.office import Office, main_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID, write_lines

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from elements.models import ElementVersion
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.transfer_files import guid, write

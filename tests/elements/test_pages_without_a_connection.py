@@ -18,7 +18,7 @@ from elements.presentation import values
 from elements.reading import pictures
 from repository_site.core.database.pool import enable_pool
 from storage.models import StaffAccount, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import ID
 from tests.elements.office import Office

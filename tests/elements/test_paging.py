@@ -20,7 +20,7 @@ from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import FACETS, ID

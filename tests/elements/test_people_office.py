@@ -15,7 +15,7 @@ from elements.models import Element, ElementChange
 from elements.people.administration import groups_of, members_of
 from storage.access.tokens import issue_token
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.people_forms import ARCHITECT, GROUPS, OFFICE, TEAM, USERS, form_of

@@ -16,7 +16,7 @@ from django.db import connection
 from elements.models import ElementChange, ElementVersion
 from repository_site.core.rest.rendering import to_json
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for

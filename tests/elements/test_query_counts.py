@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from elements.reading import identities
 from elements.sample import sample_lines
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import token_for

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import AUTHOR_NOTE, BASE, ID
 from tests.elements.reader_page import ParsedReaderPage, found_in, read_page

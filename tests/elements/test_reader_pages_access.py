@@ -10,7 +10,7 @@ from django.test import Client
 from repository_site.core.environment import Rate
 from repository_site.core.rest.throttling import Throttle
 from storage.models import AnonymousAccess, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
 from tests.elements.reader_page import crawl, found_in, read_page

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import StaffAccountFactory

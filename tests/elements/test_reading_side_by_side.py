@@ -18,7 +18,7 @@ from elements.reading import selection
 from elements.reading.content_state import content_state
 from repository_site.core.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.element_parts import NOT_THERE, refused
 from tests.elements.handbook import FACETS, ID, TYPE_NAMES, wire

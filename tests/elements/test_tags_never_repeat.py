@@ -14,7 +14,7 @@ from elements.transfer.importing import import_elements
 from storage.backup.restoring import restore_storage
 from storage.backup.writing import back_up_storage
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient

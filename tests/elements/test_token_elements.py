@@ -16,7 +16,7 @@ from elements.models import Element
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.access.tokens import issue_token, revoke_token
 from storage.models import ApiToken, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID

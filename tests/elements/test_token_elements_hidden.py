@@ -11,7 +11,7 @@ from django.test import Client
 from elements.transfer.importing import import_elements
 from storage.access.tokens import IssuedToken, issue_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.transfer_files import guid, line, write
 from tests.factories import StorageFactory, storage_context, token_for

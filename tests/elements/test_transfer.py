@@ -24,7 +24,7 @@ from elements.transfer.file_checks import Survey
 from elements.transfer.lines import LineReader
 from facets.configuration import configuration_of
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.transfer_files import DEMO, guid, line, reference, run, version, write

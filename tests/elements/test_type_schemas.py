@@ -11,7 +11,7 @@ from jsonschema_rs import Draft202012Validator, meta
 
 from facets.blueprint.data_types import DataType
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES

@@ -22,7 +22,7 @@ from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem
 from storage.access.callers import Caller, CallerKind
 from storage.localisation.cultures import CultureSet
-from storage.models.roles import Role
+from storage.options import Role
 from tests.elements.handbook import ID, TEMPLATE
 
 BLUEPRINT = read_template(TEMPLATE)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from elements.models import Element, ElementChange, ElementVersion, Shape
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker

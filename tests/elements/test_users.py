@@ -12,7 +12,7 @@ from elements.users import find_user
 from repository_site.core.database.base import watch_trips
 from storage.extension import UserGrant
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory
 

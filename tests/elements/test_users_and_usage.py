@@ -24,7 +24,7 @@ from repository_site.core.problems import Conflict
 from storage.access.tokens import recognise_token
 from storage.extension import UserGrant
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient

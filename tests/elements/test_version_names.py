@@ -13,7 +13,7 @@ from elements.filters.syntax import fold_case
 from elements.models import Element, ElementVersion, VersionName
 from elements.naming import FOLDED_LENGTH
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID

@@ -14,7 +14,7 @@ from django.test import Client
 
 from elements.models import Element
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.element_parts import part, refused

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from storage.access.tokens import issue_token, revoke_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import storage_context, token_for

@@ -14,7 +14,7 @@ from django.db import connection
 
 from elements.models import ElementChange
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker

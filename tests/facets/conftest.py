@@ -9,7 +9,7 @@ import pytest
 from facets.blueprint.differences import Hazard
 from facets.extension import FacetsExtension, facets_extensions
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.facets.office_forms import OLD, ConfigurationOffice, stored
 from tests.facets.small_template import SMALL
 from tests.factories import StorageFactory

@@ -11,7 +11,7 @@ from facets.blueprint.definitions import Blueprint
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL
 from tests.factories import StaffAccountFactory

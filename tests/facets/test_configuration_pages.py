@@ -17,7 +17,7 @@ from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.facets.office_forms import ConfigurationOffice, changed
 from tests.facets.small_template import SMALL, small_template

@@ -12,7 +12,7 @@ from facets.changing.changes import change_configuration
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.facets.office_forms import OLD, ConfigurationOffice, address, changed, form_of, revision, row_number, stored
 from tests.facets.small_template import small_template

@@ -11,7 +11,7 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.facets.small_template import small_template

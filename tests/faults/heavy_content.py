@@ -23,7 +23,7 @@ PROCESSES, DETAIL = f"{VIEWS}/processes/views/tree/elements", f"{VIEWS}/processe
 FILL = """
 from django.db import connection
 from storage.access.tokens import issue_token
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import find_context
 from storage.tenancy.scope import tenant_scope

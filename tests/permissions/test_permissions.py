@@ -18,7 +18,7 @@ from django.test import Client
 
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.conftest import StorageMaker
 from tests.factories import token_for
 from tests.permissions.matrix import CALLERS, PAGE, SUBJECTS, Matrix, page, read, write

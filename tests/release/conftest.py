@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.release.house import HouseClient, MakeClient, write_lines

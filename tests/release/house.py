@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 

@@ -27,7 +27,7 @@ from django.utils import timezone
 from elements.models import ElementVersion
 from storage.tenancy.contexts import find_context
 from storage.provisioning.provision import StorageRequest, provision_storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from storage.access.tokens import issue_token
 from elements.transfer.importing import import_elements

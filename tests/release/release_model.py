@@ -16,7 +16,7 @@ from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.cycles import STANDARD_CYCLES, category

@@ -10,7 +10,7 @@ from django.test import Client
 
 from release.models import Task
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.factories import StaffAccountFactory
 from tests.release.house import ID

@@ -10,7 +10,7 @@ import pytest
 from elements.models import ElementVersion
 from release.models import LifecycleEntry, Task
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text, names_of
 from tests.release.house import ID, STATES

@@ -25,7 +25,7 @@ from release.api.urls import urlpatterns
 from release.models import LifecycleEntry, Task
 from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.factories import token_for

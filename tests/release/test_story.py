@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from storage.access.tokens import issue_token
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import storage_context
 from tests.release.house import ID, PEOPLE

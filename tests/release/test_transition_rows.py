@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from release.models import LifecycleEntry
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, HouseClient, MakeClient, Wire, one
 from tests.release.stored_contents import undone

@@ -24,7 +24,7 @@ from storage.access import callers
 from storage.access.callers import CallerKind
 from storage.access.tokens import token_digest
 from storage.models import ApiToken, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.release.house import API, ID, PUBLISHED, STATES, HouseClient, MakeClient, Wire, user

@@ -11,7 +11,7 @@ from elements.reading.rows import read_versions
 from release.lifecycle.versions import create_version
 from repository_site.core.problems import NotFound
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, token_for

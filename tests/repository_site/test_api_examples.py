@@ -17,7 +17,7 @@ from repository_site.api_document.examples import EXAMPLES, MESSAGES, example_of
 from repository_site.core.environment import PROJECT_DIR
 from repository_site.core.rest.schema import ERRORS, WRITING_ERRORS
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient, validate
 from tests.api_examples import addresses, play
 from tests.conftest import StorageMaker

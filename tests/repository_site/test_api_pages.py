@@ -11,7 +11,7 @@ from repository_site.api_document.document import openapi_document
 from repository_site.api_document.document_page import POLICY
 from repository_site.core.environment import PROJECT_DIR
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, collection_token, site_token, token_for
 

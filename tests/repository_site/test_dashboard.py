@@ -23,7 +23,7 @@ from facets.configuration import configuration_of
 from release.models import LifecycleEntry
 from release.releases import count_releases
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.factories import StorageFactory
 from tests.release.conftest import desk, house  # noqa: F401  the storage of the release tests

@@ -21,7 +21,7 @@ from django.utils import timezone
 from release.models import Task
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker

@@ -13,7 +13,7 @@ from repository_site.api_document.document import openapi_document
 from repository_site.api_document.document_page import POLICY
 from repository_site.dashboard import landing
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory, StorageFactory
 from tests.storage.office import member, signed_in
 

@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from repository_site.management.commands.demo import DEMO_DATA
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.conftest import StorageMaker
 from tests.factories import StaffAccountFactory
 from tests.scale import only_at_full_scale

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client, override_settings
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.storage.office import member
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient, find_operation
 from tests.api_examples import ORDER, addresses, play
 from tests.bare_client import BareClient, BareResponse

@@ -20,7 +20,7 @@ from pytest_django import Settings as ChangedSettings
 from repository_site.core.environment import PROJECT_DIR
 from repository_site.operations import tracing
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 

@@ -7,7 +7,7 @@ import re
 from django.test import Client
 
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory
 
 

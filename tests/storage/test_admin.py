@@ -8,7 +8,7 @@ from django.test import Client
 
 from storage.access.tokens import issue_token
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory, storage_context
 from tests.storage.office import signed_in, site_administrator
 

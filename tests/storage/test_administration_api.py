@@ -9,7 +9,7 @@ import pytest
 
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, site_token, token_for
 

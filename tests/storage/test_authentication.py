@@ -16,7 +16,7 @@ from repository_site.core.problems import Invalid, Unauthenticated
 from storage.access.tokens import issue_token, recognise_token, revoke_token, token_digest
 from storage.extension import StorageExtension, UserGrant, storage_extensions
 from storage.models import ApiToken, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType, find_context
 from tests.api_client import ApiClient
 from tests.factories import (

@@ -22,7 +22,7 @@ from storage.backup.contents import kept_models
 from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
 from storage.models import ApiToken, Storage, StorageCollection, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient

@@ -17,7 +17,7 @@ from storage.access.user_directory import user_choices, user_names
 from storage.backup.contents import kept_models
 from storage.extension import StorageExtension, UserDirectory, UserGrant, storage_extensions
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.provisioning.sizes import measure_storage
 from storage.tenancy.contexts import Context, ContextType

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory
 from tests.storage.office import errors, member, signed_in
 

@@ -15,7 +15,7 @@ from storage.access.tokens import issue_token, revoke_token
 from storage.backup.restoring import Restored, restore_storage
 from storage.backup.writing import back_up_storage
 from storage.models import ApiToken, Storage, TokenRevocation
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, storage_context

@@ -25,7 +25,7 @@ from storage.models import (
     StorageMembership,
     StorageSize,
 )
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import PLAIN_TEMPLATE, StaffAccountFactory, storage_context
 from tests.storage.office import errors, signed_in, site_administrator, ticket

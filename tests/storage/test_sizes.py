@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from repository_site.core.problems import NotFound
 from storage.models import RequestCount, Storage, StorageSize
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage, tenant_row_counts
 from storage.provisioning.sizes import measure_storage
 from tests.factories import StorageFactory, token_for

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from storage.models import StaffAccount, Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.factories import StaffAccountFactory
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from storage.access.tokens import issue_token, revoke_token
 from storage.models import ApiToken, Storage, TokenState
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import storage_context, token_for
 from tests.storage.office import checked_roles, errors, member, ticket

@@ -23,7 +23,7 @@ from storage.access.rotation import end_old_value, rotate_token
 from storage.access.tokens import issue_token, recognise_token, revoke_token, token_digest
 from storage.api import throttling
 from storage.models import ApiToken, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, storage_context

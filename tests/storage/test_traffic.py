@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from storage import traffic
 from storage.models import RequestCount, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.traffic import TrafficCounter, forget_old_hours, write_counts
 from storage.traffic_report import NONE, Traffic, traffic_by_day, traffic_by_hour, traffic_by_storage

@@ -37,7 +37,7 @@ from storage.back_office.domain_forms import FormPage
 from storage.back_office.model_admin import OFFICE_ROLES
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import caller_of, storage_of
 
 SIGN_INS = (

@@ -20,7 +20,7 @@ from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
 from repository_site.core.wording import listed
-from storage.models.roles import Role
+from storage.options import Role
 
 GRANTING = frozenset({INACTIVE, *ROLE_ATTRIBUTES})
 # Properties that the element of a token copies from the token (D4).

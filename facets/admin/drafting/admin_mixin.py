@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from facets.admin.drafting.snapshot import snapshot_of
 from facets.admin.drafting.text_fields import TextsField
 from facets.models.base import Texts
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import caller_of
 
 TEXT_LABELS = {

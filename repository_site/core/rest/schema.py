@@ -22,8 +22,8 @@ ERRORS = {
     "406": "The `Accept` header excludes the media type of the response.",
     "413": "The request body is too large.",
     "415": "The request body is not `application/json`.",
-    "422": "The content violates the configuration or a limit, such as the cost of `$filter`, or the response would be too"
-    " large; each item of `data` names a problem and its place.",
+    "422": "The content violates the configuration or a limit, such as the cost of `$filter`, or the response would be"
+    " too large; each item of `data` names a problem and its place.",
     "429": "Too many requests, or requests that cost more than their share while others are active; `Retry-After` tells"
     " when to try again.",
     "500": "Internal error; `message` contains the request id, for support.",

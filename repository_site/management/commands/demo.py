@@ -129,7 +129,7 @@ class DemoCredentials:
 
     def token(self, storage: Storage) -> str:
         from storage.access.tokens import issue_token, recognise_token
-        from storage.models.roles import Role
+        from storage.options import Role
         from storage.tenancy.contexts import Context, ContextType
 
         context = Context(ContextType.STORAGE, storage.collection, storage)

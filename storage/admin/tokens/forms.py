@@ -15,7 +15,7 @@ from storage.access.tokens import NAME_LENGTH, IssuedToken, issue_token
 from storage.back_office.domain_forms import DomainForm, Fieldsets
 from storage.back_office.fields import MomentField, RoleField, UserField
 from storage.models import StorageCollection
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
 TICKET_SALT = "issue-token"

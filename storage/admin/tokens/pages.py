@@ -34,8 +34,8 @@ from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, TokenState
-from storage.models.roles import Role
 from storage.models.tokens import TokenQuerySet
+from storage.options import Role
 from storage.tenancy.addresses import public_base
 
 STATES = {

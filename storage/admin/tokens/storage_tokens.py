@@ -23,7 +23,7 @@ from storage.admin.tokens.pages import TokenPages
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING
 from storage.models import ApiToken
-from storage.models.roles import Role
+from storage.options import Role
 from storage.pages import caller_of, context_of, storage_of
 
 ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})

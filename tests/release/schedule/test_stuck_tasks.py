@@ -11,7 +11,7 @@ from elements.models import Reference
 from release.models import LifecycleEntry
 from storage.access.tokens import revoke_token
 from storage.models import ApiToken, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.factories import token_for
 from tests.release.house import ID, MakeClient

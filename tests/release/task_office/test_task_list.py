@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from release.models import Task
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, MakeClient
 from tests.release.settable_clock import SettableClock

@@ -9,7 +9,7 @@ import pytest
 
 from release.models import Task
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, MakeClient
 from tests.release.stored_contents import fingerprints, rival_of

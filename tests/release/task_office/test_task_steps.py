@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from storage.models import StaffAccount, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.release.house import ID, MakeClient
 from tests.release.log_check import check_lifecycles
 from tests.release.settable_clock import SettableClock

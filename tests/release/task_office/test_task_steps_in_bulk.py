@@ -14,7 +14,7 @@ from release.tasks.bulk_steps import step_each
 from repository_site.core.problems import Conflict
 from storage.access.callers import Caller, CallerKind
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import MakeClient
 from tests.release.stored_contents import fingerprints, fresh

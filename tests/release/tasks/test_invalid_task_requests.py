@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 from tests.release.house import API, ID, MakeClient, error

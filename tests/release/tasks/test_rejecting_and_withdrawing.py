@@ -6,7 +6,7 @@ import pytest
 
 from elements.models import ElementChange
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, MakeClient, error
 from tests.release.settable_clock import SettableClock

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from storage.models import Storage, StorageMembership
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory
 from tests.release.house import API, ID, MakeClient, error

@@ -10,7 +10,7 @@ from elements.reading.rows import VersionRow, read_versions
 from release.lifecycle.transitions import TransitionRequest, apply_transition
 from repository_site.core.problems import Conflict, Forbidden, NotFound
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for

@@ -12,7 +12,7 @@ from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
 from release.models import LifecycleEntry
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import token_for

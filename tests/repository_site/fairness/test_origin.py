@@ -15,7 +15,7 @@ from repository_site.core.fairness.origin import (
     storage_was_found,
 )
 from storage.models import Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 

@@ -22,7 +22,7 @@ from repository_site.operations.metrics import instruments, page
 from repository_site.operations.metrics.folder import MetricsFolder
 from repository_site.operations.metrics.instruments import BUCKETS, Instruments, start_recording, stop_recording
 from storage.models import LifecycleRun, Storage
-from storage.models.roles import Role
+from storage.options import Role
 from tests.api_client import ApiClient
 from tests.factories import token_for
 
