@@ -90,9 +90,11 @@ def _count(configuration: Configuration, now: datetime) -> ElementCounts:
         add(type, Category(category), count)
         opened[type] = opened.get(type, 0) + count
     for type, total, published in fetch(COUNTS, [list(configuration.living_in_diagrams)]):
-        is_versioned = configuration.types_by_id[type].is_versioned
-        add(type, Category.PUBLISHED if is_versioned else Category.STATIC, published)
-        add(type, Category.RETIRED, total - published - opened.get(type, 0))
+        if configuration.types_by_id[type].is_versioned:
+            add(type, Category.PUBLISHED, published)
+            add(type, Category.RETIRED, total - published - opened.get(type, 0))
+        else:
+            add(type, Category.STATIC, total)
     owned = [row for row, type in configuration.types_by_id.items() if has_owner(type) and not type.lives_in_diagrams]
     ownerless = fetch(OWNERLESS, [Category.DRAFT.value, owned, OWNER])[0][0]
     return ElementCounts(by_facet, ownerless, now)

@@ -124,7 +124,8 @@ MIDDLEWARE = [
 
 if TRACES:
     # Inside of the log middleware, so that log lines have the trace id. OpenTelemetry is not imported otherwise (D163).
-    MIDDLEWARE.insert(3, "repository_site.operations.tracing.TracingMiddleware")
+    _after_log = MIDDLEWARE.index("repository_site.core.middleware.RequestLogMiddleware") + 1
+    MIDDLEWARE.insert(_after_log, "repository_site.operations.tracing.TracingMiddleware")
 
 TEMPLATES = [
     {

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
-from django.template.backends.django import Template
 from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -17,6 +16,7 @@ from elements.models import ElementChange
 from elements.presentation import values
 from elements.reading import pictures
 from repository_site.core.database.pool import enable_pool
+from repository_site.core.page_templates import CycleFreeTemplate
 from storage.models import StaffAccount, Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -53,7 +53,7 @@ class Watch:
         self.pool = pool
         self.seen: dict[str, int] = {}
         for owner, name in (
-            (Template, "render"),
+            (CycleFreeTemplate, "render"),
             (values, "shown_markup"),
             (versions, "compare_texts"),
             (versions, "compare_lists"),

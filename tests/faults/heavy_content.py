@@ -71,7 +71,7 @@ print(issue_token(find_context("acme", "heavy"), "attacker", [Role.ARCHITECT]).v
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HeavyOutcome:
     status: int
     size: int
     """Bytes of the response after decompression."""
@@ -107,7 +107,7 @@ class HeavyInstallation:
         [found] = [each for each in children if "manage.py" in each.cmdline()]
         return found
 
-    def measure(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Outcome:
+    def measure(self, method: str, path: str, body: bytes | None = None, **headers: str) -> HeavyOutcome:
         """Send a request, read all of its response, and return how much the worker grew meanwhile."""
         worker = self.worker()
         before = worker.memory_info().rss
@@ -125,9 +125,9 @@ class HeavyInstallation:
                 beginning = (beginning + piece)[:2_000] if len(beginning) < 2_000 else beginning
             growth = (_peak(worker.pid) - before) / 1024**2
             names = {name.lower(): value for name, value in response.headers.items()}
-            return Outcome(response.status, size, beginning.decode("utf-8", "replace"), names, growth)
+            return HeavyOutcome(response.status, size, beginning.decode("utf-8", "replace"), names, growth)
 
-    def write(self, path: str, body: bytes, **headers: str) -> Outcome:
+    def write(self, path: str, body: bytes, **headers: str) -> HeavyOutcome:
         return self.measure("POST", path, body, Authorization=f"Bearer {self.token}", **headers)
 
     def ask(self, path: str) -> Any:

@@ -31,10 +31,11 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @pytest.fixture(autouse=True)
 def traced(settings: ChangedSettings) -> Iterator[None]:
+    after_log = settings.MIDDLEWARE.index("repository_site.core.middleware.RequestLogMiddleware") + 1
     settings.MIDDLEWARE = [
-        *settings.MIDDLEWARE[:2],
+        *settings.MIDDLEWARE[:after_log],
         "repository_site.operations.tracing.TracingMiddleware",
-        *settings.MIDDLEWARE[2:],
+        *settings.MIDDLEWARE[after_log:],
     ]
     yield
     tracing.stop_tracing()
