@@ -70,13 +70,14 @@ class FilledStorages:
                 remove_storage(storage)
 
     def _is_needed(self, name: str) -> bool:
-        """Return whether the next module has a fixture of this name."""
+        """Return whether the next module has a fixture of this name, and fills storages."""
         following = self._session.stash.get(NEXT_TEST, None)
         return following is not None and (following.path, name) in self._uses
 
     @cached_property
     def _uses(self) -> set[tuple[Path, str]]:
-        return {(item.path, name) for item in self._session.items for name in getattr(item, "fixturenames", ())}
+        found = ((item.path, getattr(item, "fixturenames", ())) for item in self._session.items)
+        return {(path, name) for path, names in found if "filled_storage" in names for name in names}
 
 
 def _content(lines: Path, fields: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def session() -> Any:
     """A session whose next module has a fixture with the key of the storage."""
-    following = SimpleNamespace(path=Path("test_next.py"), fixturenames=["shelf"])
+    following = SimpleNamespace(path=Path("test_next.py"), fixturenames=["shelf", "filled_storage"])
     return SimpleNamespace(items=[following], stash={NEXT_TEST: following})
 
 
@@ -59,11 +59,16 @@ def test_it_is_filled_again_if_it_is_gone(fill: FilledStorages, lines: Path) -> 
         assert list(Storage.objects.all()) == [second] != [first]
 
 
-@pytest.mark.parametrize("is_last", [True, False])
+@pytest.mark.parametrize("following", [None, [], ["shelf"]])
 def test_it_is_removed_if_the_next_module_does_not_use_it(
-    fill: FilledStorages, session: Any, lines: Path, is_last: bool
+    fill: FilledStorages, session: Any, lines: Path, following: list[str] | None
 ) -> None:
-    session.stash[NEXT_TEST] = None if is_last else SimpleNamespace(path=Path("test_another.py"))
+    """A module may have a fixture of the same name that creates its own storage."""
+    if following is None:
+        session.stash[NEXT_TEST] = None
+    else:
+        session.stash[NEXT_TEST] = SimpleNamespace(path=Path("test_another.py"), fixturenames=following)
+        session.items.append(session.stash[NEXT_TEST])
     with fill(lines, key="shelf"):
         assert Storage.objects.count() == 1
     assert Storage.objects.count() == 0

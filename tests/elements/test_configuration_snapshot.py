@@ -97,16 +97,16 @@ def test_a_list_is_complete_for_its_configuration(
 def test_a_retried_read_has_the_configuration_of_its_snapshot(
     api: ApiClient, busy: Storage, grow: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token, read_page, attempts = token_for(busy, Role.VIEWER), selection.read_page, []
+    token, find_page, attempts = token_for(busy, Role.VIEWER), selection.find_page, []
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         attempts.append(True)
         if len(attempts) == 1:
             grow()
             raise NotSupportedError("cached plan must not change result type")
-        return read_page(*arguments, **options)
+        return find_page(*arguments, **options)
 
-    monkeypatch.setattr(selection, "read_page", interrupted)
+    monkeypatch.setattr(selection, "find_page", interrupted)
     response = api.get(PEOPLE, token=token)
     assert (len(attempts), response.json()["count"]) == (2, 1)
 

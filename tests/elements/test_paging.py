@@ -19,6 +19,7 @@ from repository_site.core.fairness import admission
 from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
+from repository_site.core.rest import rendering
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
@@ -215,6 +216,7 @@ def test_memory_does_not_grow_with_the_length_of_a_list(
     lines = tmp_path / "lines.ndjson"
     lines.write_bytes(b"".join(sample_lines(80)))
     monkeypatch.setattr(reading_viewset, "BATCH", 5)
+    monkeypatch.setattr(rendering, "PIECE", 4_096)
     with filled_storage(lines, key="long", template="standard", anonymous="read") as storage:
         address = f"/{storage}/_api/rest/facets/processes/views/detail/elements"
         client = Client(headers={"Accept-Encoding": coding})

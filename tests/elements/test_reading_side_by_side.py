@@ -62,7 +62,7 @@ def test_a_retried_read_has_the_tag_of_its_content(
 ) -> None:
     """A migration makes the request start again; in the meantime, somebody has created an element."""
     token = token_for(busy, Role.ARCHITECT)
-    read_page, attempts = selection.read_page, []
+    find_page, attempts = selection.find_page, []
 
     def make_element() -> None:
         body = {"elements": [{"type": "mainProcess"}]}
@@ -75,12 +75,12 @@ def test_a_retried_read_has_the_tag_of_its_content(
             other.start()
             other.join()
             raise NotSupportedError("cached plan must not change result type")
-        return read_page(*arguments, **options)
+        return find_page(*arguments, **options)
 
     # Otherwise no page of a list would be read that is empty at first.
     body = {"elements": [{"type": "mainProcess"}]}
     assert api.post(VIEW, body, "application/json", token=token).status_code == 200
-    monkeypatch.setattr(selection, "read_page", interrupted)
+    monkeypatch.setattr(selection, "find_page", interrupted)
     response = api.get(VIEW + query, token=token)
     again = api.get(VIEW + query, token=token)
     assert (attempts, response.json()["count"]) == ([200], 2)

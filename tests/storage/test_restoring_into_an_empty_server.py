@@ -103,7 +103,7 @@ def test_both_kinds_of_restore_give_the_same_responses(old: RestoringServer, tmp
             new.start("serve", "--workers", "1")
             if name == "one":
                 assert new.request("GET", f"{API}/info")[0] == 404
-                new.run("restore_storage", str(one))
+                new.run("restore_storage", str(one), "--with-tokens")
             assert answers(new, token) == before
         finally:
             end(new)
