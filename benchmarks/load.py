@@ -76,7 +76,7 @@ class Workload:
     found: dict[str, Latencies] = field(default_factory=dict)
 
     def measure(self, requests: int, rounds: int) -> None:
-        """Let each contender answer at least so many requests."""
+        """Let each contender answer at least this many requests."""
         wanted = {name: requests * each.share for name, each in self.contenders.items()}
         # Two workers answer twice as many requests as one. A round is long enough for two requests of each connection.
         seconds = {
@@ -105,7 +105,7 @@ def measure(title: str, workloads: Sequence[Workload], requests: int, rounds: in
 
 
 def send_requests(title: str, contender: Contender, connections: int, requests: int) -> Latencies:
-    """Send at least so many requests, whatever they measure."""
+    """Send at least this many requests, whatever they measure."""
     found = Latencies()
     for turn in with_progress(count(), title):
         send_load(contender, connections, 5, turn, found)

@@ -152,7 +152,7 @@ class Contenders:
                 raise SystemExit("error: the responses of floor and service differ; adapt benchmarks/floor.py")
 
     def main_workloads(self, connections: int, plain_share: float) -> list[Workload]:
-        """Return W1, W2 and W3 for so many connections."""
+        """Return W1, W2 and W3 for this many connections."""
         storage, written = self.storage(), self.storage(WRITTEN)
 
         def plain(path: str) -> bytes:

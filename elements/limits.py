@@ -16,7 +16,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.core.problems import placed
 from repository_site.core.rest.rendering import to_json
 
-# Attributes of an element together can have so many times the size of one.
+# All attributes of an element together can be this many times as large as one.
 ATTRIBUTES_AT_MOST = 10
 # Number of places that a report names for each limit.
 SHOWN = 20

@@ -1,8 +1,8 @@
 """The compiled configuration of a storage: immutable, and cached in each process for all hot paths.
 
 The cache key is the revision of the storage. A database trigger replaces it with every change of a configuration
-row, and each request reads it with the storage. All workers see a change on their next request, and no request
-queries configuration tables in between.
+row, and each request reads it with the statement that enters its scope (D207). All workers see a change on their next
+request, and no request queries configuration tables in between.
 """
 
 from __future__ import annotations

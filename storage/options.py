@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
 QUOTAS = ("elements", "bytes", "files", "history")
-"""What a storage can have a quota of. The fields of `Storage` begin with `quota_`."""
+"""Names of the quotas of a storage. The fields of `Storage` begin with `quota_`."""
 DEFAULT_OVERLAP = timedelta(days=1)
-"""How long the old value of a rotated token stays valid."""
+"""Time for which the old value of a rotated token stays valid."""
 KEPT_DAYS = 90
-"""How long request counts are kept."""
+"""Days for which request counts are kept."""
 
 
 class Role(StrEnum):

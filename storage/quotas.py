@@ -1,6 +1,6 @@
 """Quotas of storages (D190): how many elements, bytes, files and changes a storage may have.
 
-The last measurement (`StorageSize`) is exact. Since then, triggers note the growth of each transaction in a storage
+The last measurement (`StorageSize`) is exact. Since then, triggers record the growth of each transaction in a storage
 with a quota as rows of their own (`StorageGrowth`), so that no transaction waits for another. The sum of both is what a
 storage uses. Transactions that run at the same time do not see each other: together they can exceed a quota by what
 they add.
@@ -21,7 +21,7 @@ from repository_site.core.problems import Invalid, placed
 from storage.models import Storage
 from storage.options import QUOTAS
 
-# Transactions note their growth while this parameter names their storage.
+# Transactions record their growth while this parameter names their storage.
 COUNTED_PARAMETER = "repository.counted"
 # Rows of growth from which a transaction sums them up.
 MOST_ROWS = 100
@@ -56,7 +56,7 @@ class Quota:
     most: dict[str, int]
 
     def begin(self) -> None:
-        """Let the transaction note its growth. Call this inside the scope, before the first change."""
+        """Let the transaction record its growth. Call this inside the scope, before the first change."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, %s, true)", [COUNTED_PARAMETER, str(self.storage)])
 
@@ -76,7 +76,9 @@ class Quota:
         for name, growth, added, base in zip(QUOTAS, grown, own, measured, strict=True):
             most = self.most.get(name)
             if most is not None and added > 0 and base + growth > most:
-                text = _("the storage would have %(count)d of at most %(most)d; delete some, or ask for a larger quota")
+                text = _(
+                    "the storage would have %(count)d of at most %(most)d; delete elements, or ask for a larger quota"
+                )
                 yield placed(_(NAMES[name]), text % {"count": base + growth, "most": most})
 
     def _fold(self) -> None:
@@ -93,7 +95,7 @@ def quota_of(storage: Storage) -> Quota | None:
 
 
 def begin_quota(storage: Storage) -> Quota | None:
-    """Return the quota of a storage and let the transaction note its growth."""
+    """Return the quota of a storage and let the transaction record its growth."""
     if (quota := quota_of(storage)) is not None:
         quota.begin()
     return quota

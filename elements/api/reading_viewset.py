@@ -233,8 +233,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
 
 def limit_stream() -> None:
-    """Limit the time that a client takes for a batch. Again for each batch: the driver ends a pipeline with a message
-    that resets the timer."""
+    """Limit the time that a client takes for a batch. Call this for each batch: the driver ends a pipeline with a
+    message that resets the timer."""
     limit_idleness(settings.STREAM_TIMEOUT)
 
 

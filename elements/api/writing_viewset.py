@@ -14,7 +14,7 @@ from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
 from elements.reading.batches import ElementBatches
-from elements.reading.bounds import TooHeavy
+from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.configuration import CompiledView
@@ -45,10 +45,9 @@ class ElementWritingViewSet(ElementReadingViewSet):
         try:
             return super()._once(request, change)
         except TooHeavy:
-            most = settings.RESPONSE_BYTES
             text = (
-                f"The change needs more than the {most} bytes that the elements of a request may have. Nothing was"
-                " changed. Change fewer elements in one request."
+                f"The stored elements have more than {most_text(1)} bytes of attributes together, or too many"
+                " references. Nothing was changed. Change fewer elements in one request."
             )
             raise Invalid(text) from None
 

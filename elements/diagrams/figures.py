@@ -20,7 +20,7 @@ from elements.diagrams.text import ELLIPSIS, FONT_SIZE, LINE_HEIGHT, clean, widt
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
 EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
-# Many shapes can show the same element, so a picture would be much larger than a long name.
+# Many shapes can show the same element, so a picture could repeat a long name many times.
 LONGEST_TITLE = 500
 # Distance of the frame that marks a shape as selected or focused.
 MARGIN = 6

@@ -1,4 +1,4 @@
-"""The cost of a filter, which is known before the database is asked (D202)."""
+"""The cost of a filter, which is known before the database is queried (D202)."""
 
 from __future__ import annotations
 

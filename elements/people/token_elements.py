@@ -42,7 +42,7 @@ def mirror_token(storage: Storage, token: ApiToken) -> None:
             _renew(row, attributes, token, until, str(configuration.cultures.default))
         else:
             type_id = str(configuration.type_ids[TOKEN_TYPE])
-            # No published version: only callers who see drafts see who has access (D206).
+            # No published version: only callers who see drafts see which programs have access (D206).
             statements.insert_elements([(element, element, type_id, None, 0, element, None)])
             state = ("", Category.STATIC.value, None, None)
             new = (element, element, *state, *content, token.valid_from, until, now, None)

@@ -35,8 +35,8 @@ class Text(str):
 
     @property
     def for_link(self) -> Text:
-        """The beginning of a long text. A page may name one element many times, and would be much larger than that
-        name."""
+        """The beginning of a long text. A page may name one element many times, so a long name would make it
+        very large."""
         return self if len(self) <= LONGEST_LINK else Text(f"{self[:LONGEST_LINK]}…", self.lang)
 
     @property

@@ -25,14 +25,15 @@ class TooHeavy(Invalid):
 
     def __init__(self) -> None:
         text = _(
-            "The response would be larger than %(most)d bytes, or need more than that. Ask for less: some properties"
-            " with $select, some parts with $resources, no $expandRelated, or the parts of an element on their own."
+            "The response would be larger than %(most)d bytes, or would take too much memory. Ask for less: select"
+            " properties with $select or parts with $resources, leave out $expandRelated, or read the parts of an"
+            " element separately."
         )
         super().__init__(text % {"most": settings.RESPONSE_BYTES})
 
 
 def most_rows(count: int) -> int:
-    """Return how many rows a statement about so many elements returns: fewer for a batch, which can be divided."""
+    """Return how many rows a statement about this many elements returns: fewer for a batch, which can be divided."""
     most: int = settings.RESPONSE_BYTES
     return most // 320 if count == 1 else most // 800
 
@@ -44,7 +45,7 @@ def most_written_rows() -> int:
 
 
 def most_text(count: int) -> int:
-    """Return how many bytes of attributes so many versions have together."""
+    """Return how many bytes of attributes this many versions have together."""
     most: int = settings.RESPONSE_BYTES
     return most // 2 if count == 1 else most // 4
 

@@ -173,7 +173,7 @@ def references_of(
 ) -> Question[References]:
     """Return target ids by version and context, in order. None means all contexts.
 
-    The answer, here and below, raises TooHeavy if there are more than `most`.
+    Raise TooHeavy, here and below, if there are more than `most`.
     """
     most = most_rows(len(versions)) if most is None else most
 

@@ -79,7 +79,7 @@ def _parser() -> expat.XMLParserType:
         nonlocal depth
         depth += 1
         if depth > deepest:
-            text = _("must not nest elements deeper than %(most)d levels; remove some of the elements around others")
+            text = _("must not nest elements deeper than %(most)d levels; remove some of the enclosing elements")
             raise _UnsafeMarkup(text % {"most": deepest})
         element = local_name(name)
         if element in REFUSED_ELEMENTS or parser.CharacterDataHandler is not None:

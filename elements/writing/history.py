@@ -27,7 +27,7 @@ class Author:
     label: str
     request_id: str
     quota: Quota | None = None
-    """Quota of the storage. Everything that a request changes ends with its entry in the change history."""
+    """Quota of the storage. It is checked here, because every change of a request ends with an entry in the history."""
 
     @cached_property
     def now(self) -> datetime:

@@ -145,7 +145,7 @@ class Siblings(NamedTuple):
 
 
 def read_siblings(parents: Sequence[str]) -> dict[str, Siblings]:
-    """Return the children of each parent, and make other requests wait that add children there.
+    """Return the children of each parent, and make other requests that add children there wait.
 
     Advisory locks, at most 64 per storage, do that instead of row locks on the parents: a request that changes a parent
     may be waiting for this one.

@@ -153,7 +153,7 @@ def _budget(text: str) -> Rate | None:
         return _rate(text)
     except ValueError:
         raise ValueError(
-            "expected seconds of work a second and whole seconds of burst, such as 0.5/5, or off"
+            "expected seconds of work per second and a burst in whole seconds, such as 0.5/5, or off"
         ) from None
 
 
@@ -241,15 +241,15 @@ MARKUP_NESTING = Variable(
     "REPOSITORY_MARKUP_NESTING",
     _positive,
     "100",
-    "Largest number of elements inside each other in an Html attribute. Pages show stored markup that is nested deeper "
+    "Largest nesting depth of the elements in an Html attribute. Pages show stored markup that is nested more deeply "
     "without the inner elements, but with their text.",
 )
 COMPARISON_EFFORT = Variable(
     "REPOSITORY_COMPARISON_EFFORT",
     _positive,
     "2000000",
-    "Largest number of steps for the comparison of texts on one page; a step visits one word. The page shows further "
-    "texts as changed as a whole.",
+    "Largest number of steps for the comparison of texts on one page; a step visits one word. The page shows each "
+    "further text as one change.",
 )
 MAX_VALUES = Variable(
     "REPOSITORY_MAX_VALUES",
@@ -274,22 +274,22 @@ ATTRIBUTE_BYTES = Variable(
     "REPOSITORY_ATTRIBUTE_BYTES",
     _positive,
     str(1024 * 1024),
-    "Largest size in bytes of an attribute in one culture, as JSON. All attributes of an element together can have ten "
-    "times as much.",
+    "Largest size in bytes of an attribute in one culture, as JSON. All attributes of an element together can be ten "
+    "times as large.",
 )
 RESPONSE_BYTES = Variable(
     "REPOSITORY_RESPONSE_BYTES",
     _positive,
     str(32 * 1024 * 1024),
-    "Largest size in bytes of a response before compression. Larger lists are streamed, other larger responses are "
-    "refused.",
+    "Largest size in bytes of a response before compression. Larger lists are streamed, larger responses to "
+    "changes contain only the identities of the elements, and other larger responses are refused.",
 )
 KEPT_RESPONSE_BYTES = Variable(
     "REPOSITORY_KEPT_RESPONSE_BYTES",
     _positive,
     str(1024 * 1024),
-    "Largest size in bytes of a response that the service keeps for an `Idempotency-Key`. Of a larger one it keeps the "
-    "identities of the elements only.",
+    "Largest size in bytes of a response that the service keeps for an `Idempotency-Key`. Of a larger response it "
+    "keeps only the identities of the elements.",
 )
 STATEMENT_TIMEOUT = Variable(
     "REPOSITORY_STATEMENT_TIMEOUT", _positive, "15", "Timeout in seconds of a database statement of a request."
@@ -332,8 +332,8 @@ STORAGE_BUDGET = Variable(
     "REPOSITORY_STORAGE_BUDGET",
     _budget,
     "0.5/5",
-    "Work of one storage in each worker process: seconds of CPU and statements per second, and burst, or `off`. A "
-    "storage that has used it up gets one place of each worker while other storages are active.",
+    "Work of one storage in each worker process: seconds of CPU and statement time per second, and a burst in seconds; "
+    "or `off`. A storage that has used it up gets one place in each worker while other storages are active.",
 )
 CALLER_BUDGET = Variable(
     "REPOSITORY_CALLER_BUDGET",

@@ -1,4 +1,4 @@
-"""Worker of the server that drops headers with underscores before the WSGI application sees them (D209).
+"""Server worker that drops headers with underscores before the WSGI application sees them (D209).
 
 WSGI names `X-Forwarded-For` and `X_Forwarded_For` alike, and granian's own WSGI interface keeps the last one: a client
 could replace the header of a trusted proxy. Granian's ASGI interface has the names as they were sent. This module calls
@@ -30,13 +30,13 @@ MOST_NAMES = 1_000
 # Headers with a variable of their own, and cookies, which cannot be joined by commas.
 OWN_NAMES = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 JOINTS = {"HTTP_COOKIE": ";"}
-# Seconds between two looks at a result. Even the first one lets the thread of the server run.
+# Seconds before each check for a result. Even a pause of 0 lets the server thread run.
 PAUSES = (0, 0.00002, 0.00004, 0.00008)
 VERSIONS = {"1": "HTTP/1", "1.0": "HTTP/1", "1.1": "HTTP/1.1"}
 
 
 class DirectScheduler(_granian.CallbackScheduler):
-    """Calls the application in the thread of the server that received the request, instead of the event loop."""
+    """Calls the application in the server thread that received the request, instead of the event loop."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ class Gateway:
             disconnected.cancel()
 
     def wait(self, awaitable: Any) -> Any:
-        """Return the result of a call to the server. Most bodies have arrived with their headers: looking a few times
+        """Return the result of a call to the server. Most bodies have arrived with their headers: checking a few times
         is then faster than a trip through the event loop."""
         for pause in PAUSES if hasattr(awaitable, "done") else ():
             time.sleep(pause)

@@ -26,8 +26,8 @@ class MembershipTerms:
 def admit(storage: Storage, username: str, terms: MembershipTerms, by: StaffAccount) -> StorageMembership:
     """Add an existing account to the storage. Only site administrators create accounts.
 
-    Accounts that do not exist, that are inactive and that administer the site are refused alike: the name alone must
-    not tell an administrator of a storage more about an account (D208).
+    Unknown names, inactive accounts and site administrators are refused alike: an administrator of a storage who
+    knows a name must not learn more about the account (D208).
     """
     account = StaffAccount.objects.filter(username=username.strip()).first()
     problems = _problems(storage, terms)

@@ -1,4 +1,4 @@
-"""Revocations that the installation remembers, so that restoring a backup revives no token (D205)."""
+"""Revocations that the installation remembers, so that restoring a backup does not revive these tokens (D205)."""
 
 from __future__ import annotations
 

@@ -66,11 +66,11 @@ class Restored:
     rows: int
     tokens: int
     disabled: int
-    """Number of tokens that are not valid any more although they were valid in the backup."""
+    """Number of tokens that were valid in the backup and are disabled now."""
     left_out: list[str]
     """Sentences about everything that could not be restored."""
     exceeding: list[str]
-    """What exceeds a limit of the installation."""
+    """Places that exceed a limit of the installation."""
 
 
 def read_contents(path: Path) -> Contents:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 HELP = {
     "elements": "largest number of elements",
-    "bytes": "largest stored size of content and change history, without indexes",
+    "bytes": "largest stored size in bytes of content, change history and configuration, without indexes",
     "files": "largest number of files",
     "history": "largest number of changes in the history",
 }

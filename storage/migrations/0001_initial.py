@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
                     models.BigIntegerField(
                         default=0,
                         editable=False,
-                        help_text="The database increments it with every change of the type configuration; read-only for code.",
+                        help_text="Random number that the database replaces with every configuration change; read-only for code.",
                     ),
                 ),
                 ("created_on", models.DateTimeField(auto_now_add=True, verbose_name="created on")),

@@ -16,7 +16,10 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "storage",
             "quota_bytes",
-            quota("largest size in bytes", f"Stored size of content and change history, without indexes. {NO_LIMIT}"),
+            quota(
+                "largest size in bytes",
+                f"Stored size of content, change history and configuration, without indexes. {NO_LIMIT}",
+            ),
         ),
         migrations.AddField("storage", "quota_files", quota("largest number of files")),
         migrations.AddField("storage", "quota_history", quota("largest number of changes in the history")),

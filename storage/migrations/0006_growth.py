@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                     "storage",
                     models.ForeignKey(on_delete=deletion.CASCADE, related_name="growth", to="storage.storage"),
                 ),
-                ("made_in", models.BigIntegerField(help_text="Transaction that grew, or 0 for the sum of several.")),
+                ("made_in", models.BigIntegerField(help_text="Id of the transaction, or 0 for the sum of several.")),
                 ("elements", models.BigIntegerField(default=0, db_default=0)),
                 ("bytes", models.BigIntegerField(default=0, db_default=0)),
                 ("files", models.BigIntegerField(default=0, db_default=0)),

@@ -33,7 +33,7 @@ class StorageGrowth(models.Model):
     """Growth of a storage in one statement since its last measurement; triggers write it (see `storage/quotas.py`)."""
 
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="growth")
-    made_in = models.BigIntegerField(help_text="Transaction that grew, or 0 for the sum of several.")
+    made_in = models.BigIntegerField(help_text="Id of the transaction, or 0 for the sum of several.")
     elements = models.BigIntegerField(default=0, db_default=0)
     bytes = models.BigIntegerField(default=0, db_default=0)
     files = models.BigIntegerField(default=0, db_default=0)

@@ -81,7 +81,9 @@ class Storage(models.Model):
         _("largest size in bytes"),
         null=True,
         blank=True,
-        help_text=_("Stored size of content and change history, without indexes. Leave empty for no limit."),
+        help_text=_(
+            "Stored size of content, change history and configuration, without indexes. Leave empty for no limit."
+        ),
     )
     quota_files = models.PositiveBigIntegerField(
         _("largest number of files"), null=True, blank=True, help_text=_("Leave empty for no limit.")
@@ -92,7 +94,7 @@ class Storage(models.Model):
     configuration_revision = models.BigIntegerField(
         default=0,
         editable=False,
-        help_text="The database increments it with every change of the type configuration; read-only for code.",
+        help_text="Random number that the database replaces with every configuration change; read-only for code.",
     )
     created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 

@@ -132,8 +132,8 @@ class TestChanges:
         response = limited.post(SYSTEMS, *change)
         assert (response.status_code, response.json()["message"]) == (
             422,
-            "The change needs more than the 6000 bytes that the elements of a request may have. Nothing was changed."
-            " Change fewer elements in one request.",
+            "The stored elements have more than 3000 bytes of attributes together, or too many references."
+            " Nothing was changed. Change fewer elements in one request.",
         )
         assert limited.counts() == before
 

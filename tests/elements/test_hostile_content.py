@@ -41,7 +41,7 @@ def test_many_style_sheets(desk: UpdateDesk) -> None:
 
 def test_deep_markup_is_refused(desk: UpdateDesk) -> None:
     response = desk.send({"elements": [described(DEEP)]})
-    text = "must not nest elements deeper than 100 levels; remove some of the elements around others"
+    text = "must not nest elements deeper than 100 levels; remove some of the enclosing elements"
     assert response.status_code == 422
     assert response.json()["message"] == f"elements[0] {ID['order']}: description[1033]: {text}."
 

@@ -109,7 +109,7 @@ def test_markup_is_nested_to_the_limit_only(settings: ChangedSettings) -> None:
     deepest = "<div><p><b>x</b></p></div>" * 2
     assert html_problem(DECLARATION + deepest) is None
     assert html_problem(f"{DECLARATION}<div>{deepest}</div>") == (
-        "must not nest elements deeper than 3 levels; remove some of the elements around others"
+        "must not nest elements deeper than 3 levels; remove some of the enclosing elements"
     )
 
 

@@ -23,7 +23,7 @@ from tests.elements.limited_desk import SYSTEMS, LimitedDesk, problems_in, syste
 from tests.factories import StaffAccountFactory, StorageFactory
 
 pytestmark = pytest.mark.django_db
-FULL = "delete some, or ask for a larger quota"
+FULL = "delete elements, or ask for a larger quota"
 
 
 @pytest.fixture

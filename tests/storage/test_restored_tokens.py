@@ -119,12 +119,12 @@ def test_the_command_says_how_many_tokens_are_disabled(manual: Storage, tmp_path
     told = run()
     assert told[0].endswith(" rows and 2 tokens restored.")
     assert told[1] == (
-        "2 tokens are disabled: a restore keeps tokens only with --with-tokens. Issue new ones: manage.py issue_token."
+        "2 tokens are disabled: a restore keeps tokens only with --with-tokens. Issue new ones with manage.py issue_token."
     )
     assert run("--with-tokens")[-1].endswith(" rows and 2 tokens restored.")
     revoke_token(ApiToken.objects.get(pk=first.token.pk))
     assert run("--with-tokens")[1] == (
-        "1 token is disabled: revoked or rotated here after the backup. Issue new ones: manage.py issue_token."
+        "1 token is disabled: revoked or rotated here after the backup. Issue new ones with manage.py issue_token."
     )
     with pytest.raises(CommandError, match="A copy at another address has no tokens"):
         call_command("restore_storage", str(path), "--as", "acme", "copy", "--with-tokens", stderr=StringIO())

@@ -56,7 +56,7 @@ NO_LINKS = ReferenceLinks({}, {}, {})
 def read_links(
     identities: Identities, versions: Sequence[VersionRow], projection: Projection, most: int | None = None
 ) -> ReferenceLinks:
-    """Read the references of these versions in a trip of its own, and raise TooHeavy if there are more than `most`."""
+    """Read references of these versions in a separate round trip; raise TooHeavy if there are more than `most`."""
     inquiry = Inquiry()
     links = ask_links(inquiry, identities, versions, projection, most=most)
     inquiry.ask()

@@ -29,7 +29,7 @@ TOO_EXPENSIVE = (
 
 
 class FairnessMiddleware(Middleware):
-    """Lets a request run when it is its turn, and charges its cost. Outside of everything that uses the database."""
+    """Lets a request run when it is its turn, and charges its cost. It wraps everything that uses the database."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         who = origin_of(request)

@@ -1,4 +1,4 @@
-"""The storage and the caller of a request, before the database is asked (D195).
+"""The storage and the caller of a request, before the database is queried (D195).
 
 Both come from the client, who could name a new one with every request. So a storage counts as such once a request has
 found it, and a credential once it was accepted. Until then, the storage is one for all unknown addresses, and the

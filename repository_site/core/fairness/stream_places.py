@@ -24,8 +24,8 @@ class StreamPlaces:
     def take(self, who: Who) -> None:
         """Take a place, or raise TooManyRequests.
 
-        A storage that has its share is refused at once, as a response that costs little. Another one waits: the places
-        of slow readers become free in time.
+        A storage that has used its share is refused at once, which costs little. Another storage waits: the places of
+        slow readers become free in time.
         """
         storage, end = who[0], time.monotonic() + PATIENCE
         with self._changed:

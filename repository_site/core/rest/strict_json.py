@@ -50,7 +50,7 @@ def parse_json(content: bytes, noun: str = "The body", most_values: int | None =
 
 
 def has_more_values(content: bytes, most: int) -> bool:
-    """Return whether JSON has more values than so many. A list or an object with items has one more than commas."""
+    """Return whether JSON has more values than this. A list or an object with items has one value more than commas."""
     # A value takes a byte, and most bodies are shorter than the limit.
     if len(content) <= most or _separators(content) < most:
         return False

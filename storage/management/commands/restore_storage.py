@@ -37,7 +37,7 @@ class Command(RepositoryCommand):
             "--as", nargs=2, metavar=("COLLECTION", "STORAGE"), dest="address", help="restore a copy at another address"
         )
         parser.add_argument(
-            "--over-limits", action="store_true", help="also restore content that exceeds limits of this installation"
+            "--over-limits", action="store_true", help="restore content even if it exceeds limits of this installation"
         )
         parser.add_argument("--with-tokens", action="store_true", help="keep the tokens of the backup valid")
         parser.add_argument("--check", action="store_true", help="restore a copy at an unused address and roll it back")
@@ -63,12 +63,14 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
         if restored.disabled:
             reason = (
-                "revoked or rotated here after the backup. Issue new ones: manage.py issue_token"
+                "revoked or rotated here after the backup"
                 if options["with_tokens"]
-                else "a restore keeps tokens only with --with-tokens. Issue new ones: manage.py issue_token"
+                else "a restore keeps tokens only with --with-tokens"
             )
             verb = "token is" if restored.disabled == 1 else "tokens are"
-            self.stderr.write(f"{restored.disabled} {verb} disabled: {reason}.")
+            self.stderr.write(
+                f"{restored.disabled} {verb} disabled: {reason}. Issue new ones with manage.py issue_token."
+            )
         self.stdout.write(str(restored.storage.id))
 
     def _report(self, restored: Restored) -> None:
