@@ -29,7 +29,7 @@ LISTS = (
     f"{REPORTING}",
     f"{REPORTING}?$expandRelated=systems&$resources=attributes,related,children,versions",
 )
-HINT = "Ask for less: some properties with $select"
+HINT = "Ask for less: select properties with $select"
 
 
 @pytest.fixture
