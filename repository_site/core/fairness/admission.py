@@ -43,7 +43,7 @@ class FairnessMiddleware(Middleware):
         spending, payer = Spending(), None
         try:
             response = self.get_response(request)
-            if response.status_code in REFUSALS and not hasattr(request, "credential_was_accepted"):
+            if response.status_code in REFUSALS and not hasattr(request, "caller_was_accepted"):
                 payer = ELSEWHERE, who.caller
             return response
         finally:
@@ -66,4 +66,6 @@ def read_timeout(request: HttpRequest) -> int:
 
 def too_expensive(request: HttpRequest) -> TooManyRequests:
     """Return the refusal of a read that was cancelled before the usual timeout."""
+    # Also an anonymous reader: it was allowed to read, so its storage pays.
+    request.caller_was_accepted = True  # type: ignore[attr-defined]  # read by the middleware
     return gate.refuse("timeout", TOO_EXPENSIVE, ticket_of(request).who)

@@ -100,7 +100,7 @@ def credential_was_accepted(request: HttpRequest, label: str) -> None:
 
     A client can write its credential in many ways, and add others that are not used: all count for the same caller.
     """
-    request.credential_was_accepted = True  # type: ignore[attr-defined]  # read by the gate
+    request.caller_was_accepted = True  # type: ignore[attr-defined]  # read by the gate
     found = origin_of(request)
     caller = hash((found.address, label))
     if found.credential and _credentials.get(found.credential) != caller:

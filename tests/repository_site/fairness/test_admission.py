@@ -153,6 +153,8 @@ class TestTimeouts:
         text = admission.TOO_EXPENSIVE.format(wait=f"{refused['Retry-After']} seconds")
         assert refused.json() == {"message": text, "output": "volatile", "type": "error", "data": [{"error": text}]}
         assert gate.tallies.refused == {"timeout": 1}
+        # Its storage pays, although an anonymous caller was refused.
+        assert gate.tallies.seconds.keys() == {OPEN, RIVAL}
 
     def timeout_of(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> int:
         found: list[str] = []
