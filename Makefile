@@ -69,7 +69,8 @@ test-long: $(DEV) ## run the slow tests: load, browsers, many random cases
 	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 test-faults: $(DEV) ## run the fault tests, which break the database, workers, disk, clients or clock under load
-	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),tests/faults)
+	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),--ignore tests/faults/test_fairness.py tests/faults)
+	@$(if $(ARGS),,$(BIN)/python -m pytest -m fault -n 0 tests/faults/test_fairness.py)
 
 reliability: $(DEV) ## run attack and test-faults, and write the figures into docs/explanation/reliability.md
 	@figures=$$(mktemp) && export REPOSITORY_FIGURES=$$figures && \

@@ -63,7 +63,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
     if not hasattr(request, "page_caller"):
         caller = staff_caller(request.user, storage_of(request))
         if caller is not None:
-            credential_was_accepted(request)
+            credential_was_accepted(request, caller.label)
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
         request.page_caller = caller  # type: ignore[attr-defined]  # one lookup per request

@@ -76,8 +76,13 @@ class Quota:
         for name, growth, added, base in zip(QUOTAS, grown, own, measured, strict=True):
             most = self.most.get(name)
             if most is not None and added > 0 and base + growth > most:
-                text = _(
-                    "the storage would have %(count)d of at most %(most)d; delete elements, or ask for a larger quota"
+                text = (
+                    _("the storage would have %(count)d of at most %(most)d; ask for a larger quota")
+                    if name == "history"
+                    else _(
+                        "the storage would have %(count)d of at most %(most)d; delete elements, or ask for a larger"
+                        " quota"
+                    )
                 )
                 yield placed(_(NAMES[name]), text % {"count": base + growth, "most": most})
 

@@ -31,6 +31,10 @@ BEGIN
                 INTO grown.bytes, grown.files FROM before b;
         END IF;
     END IF;
+    IF coalesce(grown.elements, 0) = 0 AND coalesce(grown.bytes, 0) = 0 AND coalesce(grown.files, 0) = 0
+        AND coalesce(grown.history, 0) = 0 THEN
+        RETURN NULL;
+    END IF;
     INSERT INTO storage_storagegrowth (storage_id, made_in, elements, bytes, files, history) VALUES (
         scope::uuid, pg_current_xact_id()::text::bigint, coalesce(grown.elements, 0), coalesce(grown.bytes, 0),
         coalesce(grown.files, 0), coalesce(grown.history, 0));

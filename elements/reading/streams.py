@@ -6,6 +6,7 @@ must not block others or other tenants.
 
 from __future__ import annotations
 
+import _thread
 from collections.abc import Generator, Iterator
 
 from django.db import connection
@@ -43,12 +44,19 @@ class Stream:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            stream_places.give_back(self._who)
-            if isinstance(self._pieces, Generator):
-                self._pieces.close()
+            try:
+                if isinstance(self._pieces, Generator):
+                    self._pieces.close()
+            finally:
+                stream_places.give_back(self._who)
 
     def __del__(self) -> None:
-        self.close()
+        """Give the place back in a thread: the garbage collector may run while this one has the lock of the gate."""
+        if self._is_open:
+            self._is_open = False
+            self._pieces = iter(())
+            # It takes no lock itself, unlike `threading.Thread`.
+            _thread.start_new_thread(stream_places.give_back, (self._who,))
 
 
 def limit_idleness(seconds: int) -> None:

@@ -299,14 +299,16 @@ STREAM_TIMEOUT = Variable(
     "REPOSITORY_STREAM_TIMEOUT",
     _positive,
     "60",
-    "Seconds after which the server closes the connection of a client that does not read its response.",
+    "Seconds after which the server closes the connection of a client that does not read its response, or does not "
+    "send its body.",
 )
 STREAM_RATE = Variable(
     "REPOSITORY_STREAM_RATE",
     _positive,
     "8192",
     "Bytes per second that a client must read while it has something to read, on average over "
-    "`REPOSITORY_STREAM_TIMEOUT`. The server closes the connection of a slower client.",
+    "`REPOSITORY_STREAM_TIMEOUT`. The server closes the connection of a slower client. The same applies to sending a "
+    "body.",
 )
 MAX_FILTER_COST = Variable(
     "REPOSITORY_MAX_FILTER_COST",

@@ -17,7 +17,7 @@ from django.http.response import HttpResponseBase
 
 from repository_site.core.fairness.origin import origin_of
 from repository_site.core.fairness.shares import Shares
-from repository_site.core.problems import Busy, Problem, TooLarge, TooManyRequests, Unreadable
+from repository_site.core.problems import Busy, Problem, TooLarge, TooManyRequests, TooSlow, Unreadable
 from repository_site.core.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -26,6 +26,7 @@ FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED
 # Request bodies that a process reads at the same time; each one occupies a thread while its client sends.
 BODIES_AT_ONCE = 96
 reading = Shares(BODIES_AT_ONCE)
+UNACCEPTED = "unaccepted"
 log = structlog.get_logger("request")
 
 
@@ -152,17 +153,22 @@ def _take_body(request: HttpRequest) -> None:
 def _read(request: HttpRequest, size: int) -> bytes:
     """Read a body, unless too many threads do so: the others serve requests without a body (D154).
 
-    A storage gets at most half of them, so that its slow clients keep no other storage from writing (D198).
+    A storage gets at most half of them, so that its slow clients keep no other storage from writing. A caller gets a
+    part of these, and so do all clients together whose credentials have not been accepted yet (D198).
     """
-    storage = origin_of(request).storage
-    if not reading.take(storage):
+    origin = origin_of(request)
+    share = (origin.storage, origin.caller) if origin.is_accepted else (origin.storage, origin.caller, UNACCEPTED)
+    if not reading.take(*share):
         if reading.taken < BODIES_AT_ONCE:
             text = "The server is receiving too many request bodies for this storage. Try again shortly."
             raise TooManyRequests(text, retry_after=2)
         raise Busy("The server is receiving too many request bodies. Try again shortly.", retry_after=2)
     try:
         return cast("bytes", request.META["wsgi.input"].read(size))
+    except TimeoutError as problem:
+        text = f"The request body arrives more slowly than {settings.STREAM_RATE} bytes a second. Send it faster."
+        raise TooSlow(text) from problem
     except OSError as problem:
         raise Unreadable("The request body is shorter than its Content-Length.") from problem
     finally:
-        reading.give_back(storage)
+        reading.give_back(*share)

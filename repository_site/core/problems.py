@@ -65,5 +65,9 @@ class Busy(Problem):
         self.retry_after = retry_after
 
 
+class TooSlow(Problem):
+    """The request body arrives too slowly."""
+
+
 class TooLarge(Problem):
     """The request body exceeds the limit of the installation."""

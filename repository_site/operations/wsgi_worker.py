@@ -13,9 +13,11 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from django.conf import settings
 from granian import _granian, _signals
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import WorkerProcess
@@ -93,7 +95,7 @@ class Gateway:
             watcher.done()
 
     def _respond(self, scope: dict[str, Any], protocol: Any) -> None:
-        body = RequestBody(protocol, self.wait)
+        body = RequestBody(protocol, self.wait, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
         environment = self.basic_environment | environment_of(scope)
         environment["wsgi.input"] = body
         start: list[Any] = []
@@ -127,14 +129,19 @@ class Gateway:
         finally:
             disconnected.cancel()
 
-    def wait(self, awaitable: Any) -> Any:
-        """Return the result of a call to the server. Most bodies have arrived with their headers: checking a few times
-        is then faster than a trip through the event loop."""
+    def wait(self, awaitable: Any, seconds: float | None = None) -> Any:
+        """Return the result of a call to the server, or raise TimeoutError. Most bodies have arrived with their
+        headers: checking a few times is then faster than a trip through the event loop."""
         for pause in PAUSES if hasattr(awaitable, "done") else ():
             time.sleep(pause)
             if awaitable.done():
                 return awaitable.result()
-        return asyncio.run_coroutine_threadsafe(_result(awaitable), self.loop).result()
+        result = asyncio.run_coroutine_threadsafe(_result(awaitable), self.loop)
+        try:
+            return result.result(seconds)
+        except TimeoutError:
+            result.cancel()
+            raise
 
 
 async def _result(awaitable: Awaitable[Any]) -> Any:
@@ -142,11 +149,16 @@ async def _result(awaitable: Awaitable[Any]) -> Any:
 
 
 class RequestBody:
-    """The `wsgi.input` of a request. `read` waits until the client has sent that much, or everything."""
+    """The `wsgi.input` of a request. `read` waits until the client has sent that much, or everything.
 
-    def __init__(self, protocol: Any, wait: Callable[[Awaitable[Any]], Any]) -> None:
+    The client has `seconds`, and one more for every `rate` bytes that it has sent (D198).
+    """
+
+    def __init__(self, protocol: Any, wait: Callable[[Awaitable[Any], float], Any], seconds: float, rate: int) -> None:
         self.protocol = protocol
         self.wait = wait
+        self.seconds, self.rate = seconds, rate
+        self.began, self.received = time.monotonic(), 0
         self.buffer = bytearray()
         self.is_complete = False
 
@@ -177,14 +189,26 @@ class RequestBody:
         return line
 
     def drain(self) -> None:
-        while not self.is_complete:
-            self._receive()
-            self.buffer.clear()
+        with suppress(OSError):
+            while not self.is_complete:
+                self._receive()
+                self.buffer.clear()
 
     def _receive(self) -> None:
-        message = self.wait(self.protocol.receive())
-        self.buffer += message.get("body", b"")
-        self.is_complete = message["type"] != "http.request" or not message.get("more_body", False)
+        left = self.seconds + self.received / self.rate - (time.monotonic() - self.began)
+        try:
+            message = self.wait(self.protocol.receive(), max(0, left))
+        except TimeoutError:
+            self.is_complete = True
+            raise
+        if message["type"] == "http.disconnect":
+            # The end of a chunked body is known only from its last chunk.
+            self.is_complete = True
+            raise OSError("The client has disconnected before the end of its body.")
+        piece = message.get("body", b"")
+        self.received += len(piece)
+        self.buffer += piece
+        self.is_complete = not message.get("more_body", False)
 
 
 def environment_of(scope: dict[str, Any]) -> dict[str, Any]:

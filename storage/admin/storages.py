@@ -209,10 +209,12 @@ class StorageAdmin(SiteModelAdmin):
     # Page of a storage
 
     def save_model(self, request: HttpRequest, obj: Storage, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        changed = {name: form.cleaned_data[f"quota_{name}"] for name in QUOTAS if f"quota_{name}" in form.changed_data}
-        if changed:
-            set_quota(obj, changed)
+        quotas = {name: form.cleaned_data[f"quota_{name}"] for name in QUOTAS if f"quota_{name}" in form.changed_data}
+        if quotas:
+            set_quota(obj, quotas)
+        # Other columns may have changed since the page was read, such as the revision of the configuration.
+        if others := set(form.changed_data) - {f"quota_{name}" for name in quotas}:
+            obj.save(update_fields=others)
 
     def change_view(
         self,

@@ -130,7 +130,7 @@ class ApiViewSet(ViewSet):
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         if self.caller.kind is not CallerKind.ANONYMOUS:
-            credential_was_accepted(request._request)
+            credential_was_accepted(request._request, self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:
             raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")

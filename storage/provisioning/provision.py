@@ -19,7 +19,7 @@ from storage.options import QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.sizes import measure_storage
 from storage.provisioning.templates import TemplateDocument, load_template
-from storage.quotas import quota_of
+from storage.quotas import hold_growth, quota_of
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.migration_operations import REMOVAL_PARAMETER
 from storage.tenancy.scope import ModelProgress, owners_first, tenant_models, tenant_scope
@@ -98,6 +98,8 @@ def set_quota(storage: Storage, most: Mapping[str, int | None]) -> None:
     fields = {f"quota_{name}": value for name, value in most.items()}
     if problems := [problem for name, value in fields.items() if (problem := setting_problem(name, value))]:
         raise Invalid(_("The quota cannot be changed."), problems)
+    # In the order of a measurement, which takes this lock before it locks the storage.
+    hold_growth(storage)
     for name, value in fields.items():
         setattr(storage, name, value)
     storage.save(update_fields=list(fields))

@@ -14,7 +14,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import ID
 from tests.elements.office import Office
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 DEPTH = 200
 
 

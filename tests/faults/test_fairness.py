@@ -11,15 +11,17 @@ import pytest
 
 from tests.faults.arena import ATTACKER, ELEMENTS, Arena, Measured, dear_filter
 from tests.figures import note
+from tests.scale import IS_FULL
 from tests.server_process import DataFolders
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 LIST = f"{ATTACKER}/{ELEMENTS}"
 KINDS = ("read", "write", "page", "whole list")
-# The bar: p95 of the victim while it is attacked, compared with its p95 while nobody else is active.
-SLOWEST = 3.0
-# Rounds of each measurement; the median counts. Other programs disturb a measurement, so it is tried again.
-ROUNDS, ATTEMPTS = 3, 3
+# The bar: p95 of the victim while it is attacked, compared with its p95 while nobody else is active. Other programs
+# disturb times, so they count at full scale only, on an idle machine, and are tried again; refusals always count.
+SLOWEST = 3.0 if IS_FULL else float("inf")
+# Rounds of each measurement; the median counts.
+ROUNDS, ATTEMPTS = (3, 3) if IS_FULL else (2, 1)
 # Seconds in which an attacker uses up its budget, and in which its last requests end.
 BEGINNING, END = 4.0, 4.0
 Plan = list[dict[str, Any]]

@@ -209,6 +209,43 @@ def test_a_storage_reads_half_of_the_bodies(
     assert api.get(INFO).status_code == 200
 
 
+def test_clients_without_a_credential_leave_bodies_for_others(
+    api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever trickles bodies to a storage does not keep its callers from writing (D198)."""
+    reading = Shares(16)
+    monkeypatch.setattr(middleware, "reading", reading)
+    path, token = "/acme/handbook/_api/rest/info", token_for(storage)
+    assert api.get(path, token=token).status_code == 200
+    for number in range(6):
+        assert reading.take("acme/handbook", f"network {number}", middleware.UNACCEPTED)
+    refused = api.post(path, " ", "application/json", token="wrong")
+    text = "The server is receiving too many request bodies for this storage. Try again shortly."
+    found = refused.status_code, refused["Retry-After"], refused.json()
+    assert found == body_refusal(429, text, "error", "volatile")
+    assert api.post(path, " ", "application/json", token=token).status_code == 200
+    assert reading.taken == 6
+
+
+def test_a_body_that_arrives_too_slowly(open_storage: Storage) -> None:
+    class SlowBody(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise TimeoutError
+
+    environ = RequestFactory().generic("POST", INFO).environ
+    environ |= {"CONTENT_LENGTH": "100", "wsgi.input": SlowBody(), "HTTP_HOST": "testserver"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.core.signals.request_started.send", lambda **kwargs: None)
+        patch.setattr("django.core.signals.request_finished.send", lambda **kwargs: None)
+        status, answer = wsgi_call(WSGIHandler(), environ)
+    text = "The request body arrives more slowly than 8192 bytes a second. Send it faster."
+    assert (status, answer) == (
+        408,
+        {"message": text, "output": "volatile", "type": "error", "data": [{"error": text}]},
+    )
+    assert middleware.reading.taken == 0
+
+
 def test_pages_have_the_body_limit_of_the_api(open_storage: Storage, settings: Any) -> None:
     settings.BODY_LIMIT = 10
     page = Client().post("/admin/login/", {"username": "x" * 20})

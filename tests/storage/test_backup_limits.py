@@ -21,7 +21,7 @@ from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, LimitedDesk, process, system
 from tests.factories import StorageFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 BLANKS = b" " * 1024 * 1024
 MEGABYTE = 1024 * 1024
 

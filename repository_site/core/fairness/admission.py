@@ -8,9 +8,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from repository_site.core.fairness.cost import spent
+from repository_site.core.fairness.cost import Spending
 from repository_site.core.fairness.gate import Gate, Ticket
-from repository_site.core.fairness.origin import origin_of, storage_was_found
+from repository_site.core.fairness.origin import ELSEWHERE, origin_of, storage_was_found
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.stream_places import StreamPlaces
 from repository_site.core.middleware import Middleware, problem_response
@@ -20,6 +20,8 @@ from repository_site.core.problems import Problem, TooManyRequests
 gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
 # Half of a worker's connections; the others serve all other requests.
 stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
+# Refusals, of which requests without an accepted credential do not charge the storage.
+REFUSALS = {401, 403, 404, 429}
 # Seconds for a statement of a read when the budget is used up.
 SHORTEST_TIMEOUT = 3
 TOO_EXPENSIVE = (
@@ -34,15 +36,18 @@ class FairnessMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         who = origin_of(request)
         try:
-            ticket = gate.enter(who.storage, who.caller)
+            ticket = gate.enter(who.storage, who.caller, only_reads=request.method in {"GET", "HEAD", "OPTIONS"})
         except Problem as problem:
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
-        before = spent()
+        spending, payer = Spending(), None
         try:
-            return self.get_response(request)
+            response = self.get_response(request)
+            if response.status_code in REFUSALS and not hasattr(request, "credential_was_accepted"):
+                payer = ELSEWHERE, who.caller
+            return response
         finally:
-            gate.leave(ticket, spent() - before)
+            gate.leave(ticket, spending.cost(ticket.only_reads), payer)
             if getattr(request, "storage", None) is not None:
                 storage_was_found(request)
 
@@ -56,7 +61,7 @@ def ticket_of(request: HttpRequest) -> Ticket:
 def read_timeout(request: HttpRequest) -> int:
     """Return the seconds for a statement of a read: fewer, the less is left of its budget while others are active."""
     whole = settings.STATEMENT_TIMEOUT
-    return max(min(SHORTEST_TIMEOUT, whole), math.ceil(whole * gate.part_left(ticket_of(request))))
+    return max(min(SHORTEST_TIMEOUT, whole), math.ceil(whole * gate.begin_read(ticket_of(request))))
 
 
 def too_expensive(request: HttpRequest) -> TooManyRequests:

@@ -1,4 +1,8 @@
-"""The cost of work in seconds: CPU time of the thread, and time that it spent in statements (D197)."""
+"""The cost of work in seconds: CPU time of the thread, and time that it spent in statements (D197).
+
+A statement of a write may wait for a lock of another request, which costs nobody anything, and no driver tells how long
+it has waited. So its time counts up to a limit.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,16 @@ from collections.abc import Sequence
 
 from repository_site.core.database.base import watch_trips
 
+# Seconds that a statement of a write costs at most.
+LONGEST_OF_WRITES = 0.25
+
 
 class _Statements(threading.local):
     """Seconds that this thread has spent in statements since it began."""
 
     seconds = 0.0
+    limited = 0.0
+    """The same with a limit for each statement."""
 
 
 _statements = _Statements()
@@ -21,7 +30,9 @@ _statements = _Statements()
 def _trip_ended(kind: str, texts: Sequence[str], started: float, problem: BaseException | None) -> None:
     # Nobody pays for an unreachable database.
     if kind != "connection":
-        _statements.seconds += time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        _statements.seconds += seconds
+        _statements.limited += min(seconds, LONGEST_OF_WRITES)
 
 
 def start_measuring_statements() -> None:
@@ -29,6 +40,16 @@ def start_measuring_statements() -> None:
     watch_trips(_trip_ended)
 
 
-def spent() -> float:
-    """Return the seconds that this thread has spent so far; the difference of two values is the cost in between."""
-    return time.thread_time() + _statements.seconds
+class Spending:
+    """What this thread spends from now on."""
+
+    __slots__ = ("_cpu", "_limited", "_seconds")
+
+    def __init__(self) -> None:
+        self._cpu, self._seconds, self._limited = time.thread_time(), _statements.seconds, _statements.limited
+
+    def cost(self, only_reads: bool) -> float:
+        """Return the seconds since then."""
+        if only_reads:
+            return time.thread_time() - self._cpu + _statements.seconds - self._seconds
+        return time.thread_time() - self._cpu + _statements.limited - self._limited

@@ -1,8 +1,8 @@
 """The gate of a worker process: who runs now, and who waits (D195).
 
-It has a place for each database connection. A storage that is alone can use all places but one, and a quarter of them
-once its budget is used up. While others are active, it gets half of them, or one. Waiting requests of the storage with
-the fewest running requests come first.
+It has a place for each database connection. A storage that is alone can use all places but one. While others are
+active, it gets half of them, or one if its budget is used up. Waiting requests of the storage with the fewest running
+requests come first.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import TypeVar
 
 from repository_site.core.environment import Rate
 from repository_site.core.fairness.budgets import Budget
-from repository_site.core.fairness.cost import spent
-from repository_site.core.fairness.presence import MAY_COME_BACK, Presence
+from repository_site.core.fairness.cost import Spending
+from repository_site.core.fairness.origin import ELSEWHERE
+from repository_site.core.fairness.presence import MAY_COME_BACK, WINDOW, Presence
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, TooManyRequests
 
@@ -48,6 +49,8 @@ class Ticket:
 
     who: Who
     needs_connection: bool = True
+    only_reads: bool = True
+    """Whether its time counts while it runs. A write may only be waiting for a lock."""
     runs: bool = False
     began: float = 0.0
     is_limited: bool = False
@@ -79,8 +82,8 @@ class Gate:
         self._lock = threading.Lock()
         self._connections = 0
         self._running: dict[str, int] = {}
-        # Sum of the times at which the running requests of a storage began, to know their cost so far.
-        self._began: dict[str, float] = {}
+        # Number of running reads of a storage, and sum of the times at which they began, to know their cost so far.
+        self._reads: dict[str, tuple[int, float]] = {}
         self._running_callers: dict[Who, int] = {}
         self._limited = 0
         # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
@@ -92,9 +95,9 @@ class Gate:
     def waiting(self) -> int:
         return self._threads.taken
 
-    def enter(self, storage: str, caller: int) -> Ticket:
+    def enter(self, storage: str, caller: int, only_reads: bool = True) -> Ticket:
         """Return the ticket of a request that may run now. Raise TooManyRequests or Busy if it would wait too long."""
-        ticket = Ticket((storage, caller))
+        ticket = Ticket((storage, caller), only_reads=only_reads)
         self.presence.note(storage, caller)
         with self._lock:
             if storage not in self._queues and self._can_run(ticket):
@@ -104,27 +107,27 @@ class Gate:
         try:
             self._await(ticket, PATIENCE)
         finally:
-            self._threads.give_back(storage)
+            self._threads.give_back(storage, caller)
         return ticket
 
-    def leave(self, ticket: Ticket, cost: float) -> None:
-        """End a ticket, charge its cost, and let others run."""
+    def leave(self, ticket: Ticket, cost: float, payer: Who | None = None) -> None:
+        """End a ticket, charge its cost to it or to another payer, and let others run."""
         who = ticket.who
         storage = who[0]
+        paying, payer = (payer or who)[0], payer or who
         with self._lock:
             seconds = self.tallies.seconds
-            self.storages.charge(storage, cost)
-            self.callers.charge(who, cost)
-            self.presence.charge(storage, cost)
-            seconds[storage] = seconds.get(storage, 0.0) + cost
+            self.storages.charge(paying, cost)
+            self.callers.charge(payer, cost)
+            self.presence.charge(paying, cost)
+            seconds[paying] = seconds.get(paying, 0.0) + cost
             if ticket.runs:
                 ticket.runs = False
                 self._connections -= ticket.needs_connection
                 self._limited -= ticket.is_limited
-                if _lower(self._running, storage):
-                    self._began[storage] -= ticket.began
-                else:
-                    del self._began[storage]
+                _lower(self._running, storage)
+                if ticket.only_reads:
+                    self._count_read(ticket, -1)
                 _lower(self._running_callers, who)
             if self._queues or self._batches:
                 self._admit()
@@ -143,11 +146,11 @@ class Gate:
                 self._batches.setdefault(storage, deque()).append(ticket)
         if ticket.came_in is not None and not ticket.came_in.acquire(timeout=PATIENCE_OF_BATCHES):
             self._leave_line(ticket)
-        before = spent()
+        spending = Spending()
         try:
             yield
         finally:
-            self.leave(ticket, spent() - before)
+            self.leave(ticket, spending.cost(ticket.only_reads))
 
     def hold_connection(self) -> None:
         """Note that a stream keeps its connection after its request has ended."""
@@ -160,18 +163,29 @@ class Gate:
             if self._queues or self._batches:
                 self._admit()
 
-    def part_left(self, ticket: Ticket) -> float:
-        """Return the part of its budget that a request may use, from 0 to 1: the running ones share what is left.
+    def begin_read(self, ticket: Ticket) -> float:
+        """Note that a request only reads, and return the part of its budget that it may use, from 0 to 1: the running
+        ones share what is left.
 
         All of it, if nobody else was active recently: what begins now still runs when others come back.
         """
         who, recently = ticket.who, MAY_COME_BACK
         with self._lock:
-            if self.presence.has_other_storages(who[0], recently) and self.presence.takes_most(who[0]):
+            if not ticket.only_reads:
+                ticket.only_reads = True
+                if ticket.runs:
+                    self._count_read(ticket, 1)
+            if self.has_other_storages(who[0], recently) and self.presence.takes_most(who[0]):
                 return self.storages.part_left(who[0]) / max(1, self._running.get(who[0], 0))
             if self.presence.has_other_callers(*who, recently):
                 return self.callers.part_left(who) / max(1, self._running_callers.get(who, 0))
             return 1.0
+
+    def has_other_storages(self, storage: str, within: float = WINDOW) -> bool:
+        """Return whether other storages are active. What is elsewhere counts only while it runs or waits here."""
+        if self.presence.has_other_storages(storage, within):
+            return True
+        return storage != ELSEWHERE and (ELSEWHERE in self._running or ELSEWHERE in self._queues)
 
     def take_tallies(self) -> Tallies:
         """Return the numbers since the last call."""
@@ -188,10 +202,7 @@ class Gate:
     def _wait_in_line(self, ticket: Ticket) -> None:
         storage, caller = ticket.who
         queues = self._queues.get(storage, {})
-        waiting = len(queues.get(caller, ()))
-        # Some threads are left for other callers of the storage.
-        is_crowded = 8 * waiting >= 3 * (self._threads.total - self._threads.taken + waiting)
-        if is_crowded or not self._threads.take(storage):
+        if not self._threads.take(storage, caller):
             raise self.refuse("crowded", CROWDED, ticket.who)
         ticket.came_in = threading.Lock()
         ticket.came_in.acquire()
@@ -241,7 +252,7 @@ class Gate:
             return False
         storage = ticket.who[0]
         running = self._running.get(storage, 0)
-        is_over_budget = self._level(storage, running) < 0
+        is_over_budget = self._level(storage) < 0
         if not running:
             # Its first place; but all that are over their budgets have half of the places together.
             ticket.is_limited = is_over_budget and self._disturbs(storage)
@@ -255,18 +266,23 @@ class Gate:
 
     def _disturbs(self, storage: str) -> bool:
         """Return whether other storages are active that take less."""
-        return self.presence.has_other_storages(storage) and self.presence.takes_most(storage)
+        return self.has_other_storages(storage) and self.presence.takes_most(storage)
 
-    def _level(self, storage: str, running: int) -> float:
-        """Return what is left of the budget, less what the running requests have cost so far."""
-        level = self.storages.level(storage)
-        return level - (running * time.monotonic() - self._began[storage]) if running else level
+    def _level(self, storage: str) -> float:
+        """Return what is left of the budget, less what the running reads have cost so far."""
+        reads, began = self._reads.get(storage, (0, 0.0))
+        return self.storages.level(storage) - (reads * time.monotonic() - began)
+
+    def _count_read(self, ticket: Ticket, change: int) -> None:
+        reads, began = self._reads.pop(ticket.storage, (0, 0.0))
+        if reads + change:
+            self._reads[ticket.storage] = reads + change, began + change * ticket.began
 
     def _most(self, storage: str, is_over_budget: bool) -> int:
         """Return the number of places that a storage can use."""
-        if self.presence.has_other_storages(storage):
+        if self.has_other_storages(storage):
             return 1 if is_over_budget and self.presence.takes_most(storage) else max(1, self.places // 2)
-        return max(1, min(self.places - 1, max(2, self.places // 4) if is_over_budget else self.places))
+        return max(1, self.places - 1)
 
     def _run(self, ticket: Ticket) -> None:
         ticket.runs = True
@@ -274,7 +290,8 @@ class Gate:
         self._limited += ticket.is_limited
         who, ticket.began = ticket.who, time.monotonic()
         self._running[who[0]] = self._running.get(who[0], 0) + 1
-        self._began[who[0]] = self._began.get(who[0], 0.0) + ticket.began
+        if ticket.only_reads:
+            self._count_read(ticket, 1)
         self._running_callers[who] = self._running_callers.get(who, 0) + 1
 
     def _admit(self) -> None:
@@ -307,11 +324,9 @@ class Gate:
         return first + [queues[caller] for caller in sorted(queues, key=order)]
 
 
-def _lower(counts: dict[T, int], key: T) -> int:
-    """Subtract one, forget a count of zero, and return the count."""
-    count = counts[key] - 1
-    if count:
-        counts[key] = count
+def _lower(counts: dict[T, int], key: T) -> None:
+    """Subtract one, and forget a count of zero."""
+    if counts[key] > 1:
+        counts[key] -= 1
     else:
         del counts[key]
-    return count

@@ -8,6 +8,7 @@ caller is the network of the client.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -29,21 +30,28 @@ class RequestOrigin:
     """The first two segments of the path, whether or not a storage is there."""
     credential: int
     """Hash of the presented credential, valid or not; 0 without one."""
+    is_accepted: bool = False
+    """Whether an earlier request with this credential was accepted."""
 
 
 class Known:
-    """Keys that were seen to exist. The oldest are forgotten, to bound the memory."""
+    """Keys that were seen to exist, each with a number. The oldest are forgotten, to bound the memory."""
 
     def __init__(self) -> None:
-        self._keys: dict[Hashable, None] = {}
+        self._keys: dict[Hashable, int] = {}
+        self._lock = threading.Lock()
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._keys
 
-    def add(self, key: Hashable) -> None:
-        self._keys[key] = None
-        if len(self._keys) > MOST_KNOWN:
-            self._keys.pop(next(iter(self._keys)), None)
+    def get(self, key: Hashable) -> int | None:
+        return self._keys.get(key)
+
+    def add(self, key: Hashable, number: int = 0) -> None:
+        with self._lock:
+            self._keys[key] = number
+            if len(self._keys) > MOST_KNOWN:
+                del self._keys[next(iter(self._keys))]
 
 
 _storages, _credentials = Known(), Known()
@@ -65,8 +73,10 @@ def _identify(request: HttpRequest) -> RequestOrigin:
     storage = address if address in _storages else ELSEWHERE
     text = _credential(request)
     credential = hash((address, text)) if text else 0
-    caller = credential if credential in _credentials else hash(client_network(request))
-    return RequestOrigin(storage, caller, address, credential)
+    caller = _credentials.get(credential)
+    if caller is None:
+        return RequestOrigin(storage, hash(client_network(request)), address, credential)
+    return RequestOrigin(storage, caller, address, credential, is_accepted=True)
 
 
 def _credential(request: HttpRequest) -> str:
@@ -85,8 +95,13 @@ def storage_was_found(request: HttpRequest) -> None:
         _storages.add(address)
 
 
-def credential_was_accepted(request: HttpRequest) -> None:
-    """Let further requests with this credential count for it, and no longer for the network of the client."""
-    credential = origin_of(request).credential
-    if credential and credential not in _credentials:
-        _credentials.add(credential)
+def credential_was_accepted(request: HttpRequest, label: str) -> None:
+    """Let further requests with this credential count for its caller, and no longer for the network of the client.
+
+    A client can write its credential in many ways, and add others that are not used: all count for the same caller.
+    """
+    request.credential_was_accepted = True  # type: ignore[attr-defined]  # read by the gate
+    found = origin_of(request)
+    caller = hash((found.address, label))
+    if found.credential and _credentials.get(found.credential) != caller:
+        _credentials.add(found.credential, caller)

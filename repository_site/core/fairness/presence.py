@@ -11,16 +11,20 @@ import struct
 import time
 from collections.abc import Callable
 
+from repository_site.core.fairness.origin import ELSEWHERE
+
 # The last key with its time, and the last different key with its time.
 RECORD = struct.Struct("=QdQd")
 # The work of a storage: its key, its seconds, and the time at which these were counted.
 WORK = struct.Struct("=Qdd")
 # Seconds in which half of the work is forgotten, and after which all of it is.
 HALF, FORGOTTEN = 5.0, 60.0
-# Storages with at least this part of the work of the largest one take more than others.
-LARGE = 0.75
-# Seconds for which the largest work is kept.
+# Storages with less than this part of the work of the largest one do not take most, even if many others work even less.
+LARGE = 0.25
+# Seconds for which the work of all storages is kept.
 KEPT = 0.5
+# Storages with the same work have an equal share, whatever the rounding.
+ROUNDING = 0.99
 # One record for all storages, then records for the callers of storages. Two storages may share one of these; both then
 # believe that another caller is active.
 SLOTS = 1024
@@ -43,11 +47,13 @@ class Presence:
         self._memory = mmap.mmap(-1, RECORD.size * (SLOTS + 1))
         self._work = mmap.mmap(-1, WORK.size * SLOTS)
         self._clock = clock
-        self._largest, self._looked = 0.0, float("-inf")
+        self._bar, self._looked = 0.0, float("-inf")
 
     def note(self, storage: str, caller: int) -> None:
         now, key = self._clock(), hash(storage) & BITS
-        self._write(0, key, now)
+        # Anybody can ask for an address that does not exist; that makes no storage active.
+        if storage != ELSEWHERE:
+            self._write(0, key, now)
         self._write(_slot(key), (key ^ caller) & BITS, now)
 
     def has_other_storages(self, storage: str, within: float = WINDOW) -> bool:
@@ -67,14 +73,16 @@ class Presence:
         WORK.pack_into(self._work, offset, key, before + seconds, now)
 
     def takes_most(self, storage: str) -> bool:
-        """Return whether a storage has worked as much as the storage that has worked most, or nearly so."""
+        """Return whether a storage has worked at least as much as an equal share of the work of all."""
         key, now = hash(storage) & BITS, self._clock()
         known, work, when = WORK.unpack_from(self._work, WORK.size * (key % SLOTS))
         own = _faded(work, now - when) if known == key else 0.0
         if now - self._looked > KEPT:
-            found = (_faded(each, now - since) for _, each, since in WORK.iter_unpack(self._work) if each)
-            self._largest, self._looked = max(found, default=0.0), now
-        return own >= LARGE * self._largest
+            found = [_faded(each, now - since) for _, each, since in WORK.iter_unpack(self._work)]
+            working = [each for each in found if each]
+            self._bar = max(sum(working) / len(working), LARGE * max(working)) if working else 0.0
+            self._looked = now
+        return own >= ROUNDING * _faded(self._bar, now - self._looked)
 
     def _has_others(self, offset: int, key: int, within: float) -> bool:
         last, when, _, earlier = RECORD.unpack_from(self._memory, offset)

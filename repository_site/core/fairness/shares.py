@@ -10,7 +10,8 @@ from collections.abc import Hashable
 class Shares:
     """A limited number of things. A holder gets one more only while it holds fewer than are free.
 
-    So one holder can have half of them, two a third each, and there is always something left for the next one.
+    So one holder can have half of them, two a third each, and there is always something left for the next one. A part
+    of a holder, such as a caller of a storage, gets at most three quarters of what its holder could have.
     """
 
     def __init__(self, total: int) -> None:
@@ -20,18 +21,21 @@ class Shares:
         self._held: Counter[Hashable] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, holder: Hashable) -> bool:
+    def take(self, holder: Hashable, *parts: Hashable) -> bool:
+        keys = [(holder, part) for part in parts]
         with self._lock:
-            if self._held[holder] >= self.total - self.taken:
+            free = self.total - self.taken
+            if self._held[holder] >= free or any(8 * self._held[key] >= 3 * (free + self._held[key]) for key in keys):
                 self.refused += 1
                 return False
-            self._held[holder] += 1
+            self._held.update((holder, *keys))
             self.taken += 1
             return True
 
-    def give_back(self, holder: Hashable) -> None:
+    def give_back(self, holder: Hashable, *parts: Hashable) -> None:
         with self._lock:
             self.taken -= 1
-            self._held[holder] -= 1
-            if not self._held[holder]:
-                del self._held[holder]
+            for key in (holder, *((holder, part) for part in parts)):
+                self._held[key] -= 1
+                if not self._held[key]:
+                    del self._held[key]

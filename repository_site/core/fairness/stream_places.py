@@ -48,6 +48,6 @@ class StreamPlaces:
             self._changed.notify_all()
 
     def _share(self, storage: str) -> int:
-        if self._gate.presence.has_other_storages(storage):
+        if self._gate.has_other_storages(storage):
             return max(1, self.total // 2)
         return max(1, self.total - max(1, self.total // 4))

@@ -44,6 +44,7 @@ BY_PROBLEM: dict[type[problems.Problem], ErrorKind] = {
     problems.NotFound: ErrorKind(404, "error", "volatile"),
     problems.Conflict: ErrorKind(409, "error", "dialog"),
     problems.PreconditionFailed: ErrorKind(412, "error", "dialog"),
+    problems.TooSlow: ErrorKind(408, "error", "volatile"),
     problems.TooLarge: ErrorKind(413, "error", "volatile"),
     problems.Invalid: ErrorKind(422, "error", "inline"),
     problems.Warned: ErrorKind(422, "warning", "dialog"),

@@ -15,9 +15,12 @@ from repository_site.core.environment import Rate
 from repository_site.core.fairness import admission, cost
 from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import Presence
 from storage.models import Storage
+from storage.options import Role
 from tests.api_client import ApiClient
+from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 INFO = "/acme/open/_api/rest/info"
@@ -63,13 +66,57 @@ def test_statements_are_part_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(cost, "watch_trips", watchers.append)
     cost.start_measuring_statements()
     monkeypatch.setattr("repository_site.core.database.base._watchers", tuple(watchers))
-    before = cost.spent()
+    first = cost.Spending()
     look_up("SELECT 1 FROM pg_sleep(0.1)")
-    after_look_up = cost.spent()
+    assert 0.1 < first.cost(only_reads=True) < 1
+    second = cost.Spending()
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_sleep(0.1)")
-    assert 0.1 < after_look_up - before < 1
-    assert 0.1 < cost.spent() - after_look_up < 1
+    assert 0.1 < second.cost(only_reads=True) < 1
+    assert 0.1 < second.cost(only_reads=False) < 1
+
+
+def test_a_write_does_not_pay_for_waiting_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement of a write may wait for a lock; one of a read does not."""
+    monkeypatch.setattr(cost._statements, "seconds", 0.0)
+    monkeypatch.setattr(cost._statements, "limited", 0.0)
+    spending = cost.Spending()
+    for _ in range(2):
+        cost._trip_ended("statement", [], time.perf_counter() - 2.5, None)
+    assert spending.cost(only_reads=True) == pytest.approx(5, abs=0.1)
+    assert spending.cost(only_reads=False) == pytest.approx(2 * cost.LONGEST_OF_WRITES, abs=0.1)
+
+
+def test_requests_without_a_credential_do_not_charge_the_storage(
+    gate: Gate, api: ApiClient, storage: Storage, open_storage: Storage
+) -> None:
+    info = "/acme/handbook/_api/rest/info"
+    assert api.get(info, headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert api.get(info).status_code == 401
+    assert api.get("/acme/open/_api/rest/facets/nothing/views/detail/elements").status_code == 404
+    assert gate.tallies.seconds.keys() == {ELSEWHERE}
+    token = token_for(storage, Role.VIEWER)
+    unknown = "/acme/handbook/_api/rest/facets/nothing/views/detail/elements"
+    assert api.get(unknown, headers={"Authorization": f"Bearer {token}"}).status_code == 404
+    assert gate.tallies.seconds.keys() == {ELSEWHERE, "acme/handbook"}
+
+
+def test_only_reads_count_while_they_run(gate: Gate, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A POST is known as a read as soon as its operation is known."""
+    seen: list[dict[str, tuple[int, float]]] = []
+
+    def look(request: object) -> int:
+        seen.append(dict(gate._reads))
+        found = read_timeout(request)  # type: ignore[arg-type]
+        seen.append(dict(gate._reads))
+        return found
+
+    read_timeout = admission.read_timeout
+    monkeypatch.setattr("storage.api.viewset.read_timeout", look)
+    assert api.post(INFO, "", "application/json").status_code == 200
+    assert api.get(INFO).status_code == 200
+    assert [each.get(OPEN, (0,))[0] for each in seen] == [0, 1, 1, 1]
+    assert gate._reads == {}
 
 
 class TestTimeouts:
@@ -120,12 +167,12 @@ class TestTimeouts:
 
 
 def test_nobody_pays_for_an_unreachable_database() -> None:
-    before = cost._statements.seconds
+    before, limited = cost._statements.seconds, cost._statements.limited
     cost._trip_ended("connection", [], time.perf_counter() - 5, OSError())
     assert cost._statements.seconds == before
     cost._trip_ended("statement", [], time.perf_counter() - 5, OSError())
     assert cost._statements.seconds == pytest.approx(before + 5, abs=1)
-    cost._statements.seconds = before
+    cost._statements.seconds, cost._statements.limited = before, limited
 
 
 def test_a_page_that_takes_too_long_for_its_budget(

@@ -12,6 +12,7 @@ import pytest
 from repository_site.core.environment import Rate
 from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, TooManyRequests
@@ -108,18 +109,47 @@ class TestPlaces:
         [ticket] = entered(gate, 1, RIVAL)
         assert ticket.is_limited
 
-    def test_a_storage_alone_and_over_its_budget_gets_a_quarter_of_the_places(self, gate: Gate) -> None:
-        """Its requests cannot be stopped when others come back."""
+    def test_a_storage_alone_and_over_its_budget_gets_all_places_but_one(self, gate: Gate) -> None:
         gate.leave(gate.enter(ACME, ANNA), 100)
-        entered(gate, PLACES // 4)
+        entered(gate, PLACES - 1)
         assert refusal(gate) == (gates.BUSY, 2)
 
-    def test_requests_count_while_they_run(self, gate: Gate, clock: GateClock) -> None:
-        entered(gate, 3)
-        clock.now += 1.5
+    @pytest.mark.parametrize("is_noted", [False, True])
+    def test_reads_count_while_they_run(self, gate: Gate, clock: GateClock, is_noted: bool) -> None:
+        """Some requests are known as reads only after they have begun."""
+        for ticket in [gate.enter(ACME, ANNA, only_reads=not is_noted) for _ in range(2)]:
+            gate.begin_read(ticket)
+        clock.now += 2
+        gate.leave(gate.enter(RIVAL, ANNA), 0)
         entered(gate, 1)
-        clock.now += 0.5
+        clock.now += 1
         refusal(gate)
+
+    def test_writes_do_not_count_while_they_wait_for_a_lock(self, gate: Gate, clock: GateClock) -> None:
+        held = [gate.enter(ACME, ANNA, only_reads=False) for _ in range(2)]
+        clock.now += 10
+        gate.leave(gate.enter(RIVAL, ANNA), 0)
+        held += entered(gate, PLACES // 2 - 2)
+        for each in held:
+            gate.leave(each, 0)
+        assert (gate._running, gate._reads) == ({}, {})
+
+    def test_unknown_addresses_are_active_only_while_they_run(self, gate: Gate) -> None:
+        """Else anybody could halve the places of a storage that is alone."""
+        gate.leave(gate.enter(ELSEWHERE, ANNA), 0)
+        held = entered(gate, PLACES - 1)
+        ticket = gate.enter(ELSEWHERE, ANNA)
+        gate.leave(held.pop(), 0)
+        assert refusal(gate) == (gates.BUSY, 2)
+        gate.leave(ticket, 0)
+        entered(gate, 1)
+
+    def test_somebody_else_can_pay(self, gate: Gate) -> None:
+        gate.leave(gate.enter(ACME, ANNA), 2, (ELSEWHERE, ANNA))
+        levels = [gate.storages.level(each) for each in (ACME, ELSEWHERE)]
+        assert levels == pytest.approx([5, 3], abs=0.01)
+        assert (gate.callers.level((ACME, ANNA)), gate.tallies.seconds) == (3, {ELSEWHERE: 2})
+        assert (gate._running, gate._connections) == ({}, 0)
 
     def test_storages_over_their_budgets_have_half_of_the_places_together(self, gate: Gate) -> None:
         storages = [f"acme/{number}" for number in range(PLACES)]
@@ -206,7 +236,7 @@ class TestWaiting:
         assert (gate.waiting, gate._queues, gate._batches) == (0, {}, {})
         for each in held:
             gate.leave(each, 0)
-        assert (gate._running, gate._running_callers, gate._began) == ({}, {}, {})
+        assert (gate._running, gate._running_callers, gate._reads) == ({}, {}, {})
         assert (gate._connections, gate._limited) == (0, 0)
         entered(gate, PLACES - 1)
 
@@ -299,15 +329,15 @@ def test_budget_that_is_left(gate: Gate, clock: GateClock) -> None:
     """Requests that run at the same time share it."""
     [ticket] = entered(gate, 1)
     gate.leave(gate.enter(ACME, ANNA), 1.5)
-    assert gate.part_left(ticket) == 1
+    assert gate.begin_read(ticket) == 1
     gate.leave(gate.enter(ACME, BEN), 0)
-    assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)
+    assert gate.begin_read(ticket) == pytest.approx(0.5, abs=0.01)
     gate.leave(gate.enter(RIVAL, ANNA), 0)
-    assert gate.part_left(ticket) == pytest.approx(0.7, abs=0.01)
+    assert gate.begin_read(ticket) == pytest.approx(0.7, abs=0.01)
     entered(gate, 1, ACME, BEN)
-    assert gate.part_left(ticket) == pytest.approx(0.35, abs=0.01)
+    assert gate.begin_read(ticket) == pytest.approx(0.35, abs=0.01)
     gate.storages.charge(ACME, 40)
-    assert gate.part_left(ticket) == 0
+    assert gate.begin_read(ticket) == 0
     clock.now += 1
     gate.leave(gate.enter(RIVAL, ANNA), 100)
-    assert gate.part_left(ticket) == pytest.approx(0.5, abs=0.01)
+    assert gate.begin_read(ticket) == pytest.approx(0.5, abs=0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from django.http import HttpRequest
 from django.test import RequestFactory
@@ -55,7 +57,7 @@ def test_a_storage_counts_once_it_was_found() -> None:
 def test_a_credential_counts_once_it_was_accepted(meta: dict[str, str]) -> None:
     network = found().caller
     assert found(**meta).caller == network
-    credential_was_accepted(get(**meta))
+    credential_was_accepted(get(**meta), "token:1")
     caller = found(**meta).caller
     assert caller != network
     assert found(**{name: value.replace("abc", "abd") for name, value in meta.items()}).caller == network
@@ -65,7 +67,7 @@ def test_a_credential_counts_once_it_was_accepted(meta: dict[str, str]) -> None:
 
 
 def test_anonymous_callers_are_one_for_each_network() -> None:
-    credential_was_accepted(get())
+    credential_was_accepted(get(), "token:1")
     first = found(REMOTE_ADDR="2001:db8::1").caller
     assert found(REMOTE_ADDR="2001:db8::2").caller == first
     assert found(REMOTE_ADDR="2001:db8:1::2").caller != first
@@ -80,6 +82,34 @@ def test_the_oldest_keys_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [key in known for key in ("a", "b", "c")] == [False, True, True]
 
 
+def test_spellings_of_a_credential_are_one_caller() -> None:
+    spellings: list[dict[str, str]] = [
+        {"HTTP_AUTHORIZATION": "Bearer abc"},
+        {"HTTP_AUTHORIZATION": "bearer  abc"},
+        {"HTTP_AUTHORIZATION": "random", "HTTP_COOKIE": "sessionid=abc"},
+        {"HTTP_COOKIE": "sessionid=x; sessionid=abc"},
+    ]
+    for each in spellings:
+        assert not found(**each).is_accepted
+        credential_was_accepted(get(**each), "staff:1")
+    assert {(found(**each).caller, found(**each).is_accepted) for each in spellings} == {
+        (hash(("acme/handbook", "staff:1")), True)
+    }
+
+
+def test_threads_can_add_keys_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for the oldest key fails if another thread adds one meanwhile, so a lock is held."""
+    monkeypatch.setattr(origin, "MOST_KNOWN", 2)
+    known = Known()
+    with known._lock:
+        thread = threading.Thread(target=known.add, args=("a",))
+        thread.start()
+        thread.join(0.05)
+        assert "a" not in known
+    thread.join(5)
+    assert "a" in known
+
+
 @pytest.mark.django_db
 def test_requests_make_storages_and_credentials_known(api: ApiClient, storage: Storage) -> None:
     assert api.get(INFO, headers={"Authorization": "Bearer wrong"}).status_code == 401
@@ -90,4 +120,9 @@ def test_requests_make_storages_and_credentials_known(api: ApiClient, storage: S
     token = token_for(storage, Role.VIEWER)
     assert api.get(INFO, headers={"Authorization": f"Bearer {token}"}).status_code == 200
     assert len(origin._credentials._keys) == 1
-    assert found(HTTP_AUTHORIZATION=f"Bearer {token}").caller in origin._credentials
+    assert found(HTTP_AUTHORIZATION=f"Bearer {token}").is_accepted
+    # Other spellings of the same token are the same caller.
+    for spelling in ({"Authorization": f"bearer   {token}"}, {"symbio-auth-token": token}):
+        assert api.get(INFO, headers=spelling).status_code == 200
+    assert len(origin._credentials._keys) == 3
+    assert len(set(origin._credentials._keys.values())) == 1

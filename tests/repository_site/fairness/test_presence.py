@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import WINDOW, Presence
 from tests.repository_site.fairness.test_budgets import BudgetClock
 
@@ -69,6 +70,38 @@ def test_storages_that_take_most(presence: Presence, clock: BudgetClock) -> None
     clock.now += 100
     presence.charge("new/comer", 0.1)
     assert [presence.takes_most(each) for each in storages] == [False, False, False, True]
+
+
+def test_several_storages_take_more_than_an_equal_share(presence: Presence, clock: BudgetClock) -> None:
+    """A second attacker is limited although it takes less than the first one."""
+    storages = (ACME, RIVAL, "third/handbook")
+    for storage, work in zip(storages, (10, 7, 0.5), strict=True):
+        presence.charge(storage, work)
+    assert [presence.takes_most(each) for each in storages] == [True, True, False]
+    clock.now += 0.4
+    assert [presence.takes_most(each) for each in storages] == [True, True, False]
+
+
+def test_many_small_storages_do_not_make_another_one_large(presence: Presence) -> None:
+    presence.charge(ACME, 10)
+    presence.charge(RIVAL, 2)
+    for number in range(50):
+        presence.charge(f"small/{number}", 0.01)
+    assert [presence.takes_most(each) for each in (ACME, RIVAL, "small/1")] == [True, False, False]
+
+
+def test_storages_with_the_same_work(presence: Presence, clock: BudgetClock) -> None:
+    for storage in (ACME, RIVAL, "third/handbook"):
+        presence.charge(storage, 0.1)
+        clock.now += 0.01
+    assert all(presence.takes_most(each) for each in (ACME, RIVAL, "third/handbook"))
+
+
+def test_unknown_addresses_are_no_activity(presence: Presence) -> None:
+    presence.note(ELSEWHERE, 1)
+    presence.note(ELSEWHERE, 2)
+    assert others(presence) == (False, False)
+    assert presence.has_other_callers(ELSEWHERE, 1)
 
 
 def test_processes_share_it(presence: Presence) -> None:

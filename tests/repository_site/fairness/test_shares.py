@@ -22,6 +22,26 @@ def test_something_is_left_for_the_next_holder() -> None:
     assert taken(shares, "c") == 2
 
 
+def test_something_is_left_for_other_parts_of_a_holder() -> None:
+    shares = Shares(96)
+
+    def taken_by(*parts: str) -> int:
+        count = 0
+        while shares.take("a", *parts):
+            count += 1
+        return count
+
+    # Two networks without a credential count together.
+    assert (taken_by("network 1", "unaccepted"), taken_by("network 2", "unaccepted")) == (36, 0)
+    assert (taken_by("token"), taken_by("other")) == (12, 0)
+    assert shares.taken == 48
+    for _ in range(12):
+        shares.give_back("a", "token")
+    for _ in range(36):
+        shares.give_back("a", "network 1", "unaccepted")
+    assert (shares.taken, shares._held) == (0, {})
+
+
 def test_holders_are_forgotten() -> None:
     shares = Shares(4)
     assert taken(shares, "a") == 2
