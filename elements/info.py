@@ -58,6 +58,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     collection_lock = _collection_lock(reader, caller, type, lock)
     takes_others = bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
     own_id = row.version
+    attributes = read_exactly(rows.complete(row, (NAME,)).attributes)
     path = _root_path(reader, view, row) if view.view.is_hierarchical else []
     return {
         "elementTypeName": type.element_type_name,
@@ -75,7 +76,7 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
         "isCurrentRemovable": not is_locked and Permission.DELETE in granted and not obstacles,
         "isReadOnly": is_locked,
         "isReadOnlyCollection": collection_lock is not Lock.NONE,
-        "name": chosen_name(read_exactly(row.attributes).get(NAME, {}), culture, reader.configuration.cultures),
+        "name": chosen_name(attributes.get(NAME, {}), culture, reader.configuration.cultures),
         "permissions": [each.value for each in Permission if each in granted],
         "readOnlyCollectionContext": collection_lock.value,
         "readOnlyContext": lock.value,

@@ -39,6 +39,7 @@ try:
     MAX_SHAPES = environment.MAX_SHAPES.read()
     ATTRIBUTE_BYTES = environment.ATTRIBUTE_BYTES.read()
     RESPONSE_BYTES = environment.RESPONSE_BYTES.read()
+    environment.check_sizes(ATTRIBUTE_BYTES, RESPONSE_BYTES)
     KEPT_RESPONSE_BYTES = environment.KEPT_RESPONSE_BYTES.read()
     STATEMENT_TIMEOUT = environment.STATEMENT_TIMEOUT.read()
     STREAM_TIMEOUT = environment.STREAM_TIMEOUT.read()

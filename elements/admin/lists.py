@@ -31,6 +31,7 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search, take
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
+from elements.naming import NAME
 from elements.permissions import Permission, granted_to
 from elements.presentation.labels import Badge, Named, version_number
 from elements.reading.assembly.attributes import read_exactly
@@ -103,7 +104,8 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
     """Read any number of rows in four statements, in the order of the ids."""
     sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
     pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
-    rows = read_versions({version for each in pointers.values() for version in each if version})
+    versions = {version for each in pointers.values() for version in each if version}
+    rows = read_versions(versions, only=(NAME,))
     # Skip elements that were deleted since their ids were read.
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
     newest = [rows[version] for version in found_versions if version in rows]

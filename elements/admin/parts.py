@@ -132,7 +132,7 @@ def children_panel(page: ElementPage) -> Fragment:
     types = page.labels.reader.types
     shown = [row_id for row_id, type in types.items() if page.type.key in type.parents and not type.lives_in_diagrams]
     selection = children_of(page.labels.reader.audience, page.row.element, shown)
-    rows = read_page(selection, MANY + 1, with_attributes=False)
+    rows = read_page(selection, MANY + 1)
     context = {
         "page": page,
         "children": page.labels.read_links(row.identity for row in rows[:MANY]).values(),

@@ -67,7 +67,7 @@ def read_branches(request: HttpRequest, labels: OfficeLabels, view: CompiledView
     given = [each.lower() for each in request.GET.get(OPEN, "").split(",") if GUID.fullmatch(each)]
     opened = list(dict.fromkeys(given))[-MAX_OPEN:]
     tree, caller = Tree(labels, view, SIBLINGS), caller_of(request)
-    roots = [row.identity for row in read_page(tree.roots, MANY + 1, with_attributes=False)]
+    roots = [row.identity for row in read_page(tree.roots, MANY + 1)]
 
     def toggle(at: TreePlace) -> str:
         others = [each for each in opened if each != at.element]

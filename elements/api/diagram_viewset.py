@@ -10,8 +10,9 @@ from elements.api import query_parameters
 from elements.api.element_serializers import PICTURE
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.diagrams.layout import Direction
+from elements.naming import NAME
 from elements.reading.pictures import draw_diagram, read_drawn_shapes
-from elements.reading.rows import Identity
+from elements.reading.rows import Identity, complete
 from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.operation import Operation
@@ -51,13 +52,15 @@ class DiagramViewSet(ElementReadingViewSet):
                 f"There is no diagram of {row.version}: elements of the type {types[row.type].key} have no diagram."
             )
 
+        named = complete(row, (NAME,))
+
         def page(of: Identity) -> str:
             return pages(types[of.type])[str(culture)] + of.version
 
         def draw() -> LateResponse:
             drawn = read_drawn_shapes(self.reader, row)
             return LateResponse(
-                lambda: draw_diagram(self.reader, row, drawn, culture, direction, link=page).encode(),
+                lambda: draw_diagram(self.reader, named, drawn, culture, direction, link=page).encode(),
                 SVG_TYPE,
                 {"Content-Security-Policy": POLICY},
             )

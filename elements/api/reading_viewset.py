@@ -77,6 +77,9 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def storage_address(self) -> str:
         return f"{self.base}{self.context.path}"
 
+    def handle_exception(self, exc: Exception) -> Any:
+        return super().handle_exception(exc.for_client() if isinstance(exc, TooHeavy) else exc)
+
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
         return QueryParameters(request._request.GET, self.operation.query_names)

@@ -87,6 +87,8 @@ class ElementWritingViewSet(ElementReadingViewSet):
 
     def reduced_answer(self) -> HttpResponse:
         """Return the identities of the changed elements, if the whole response would be too large (D189)."""
+        if not self._changed:
+            return super().reduced_answer()
         found = read_versions(self._changed, with_attributes=False)
         rows = [found[version] for version in self._changed]
         response = answer(counted(self.list_name, [self.reader.identity(row) for row in rows]))

@@ -70,7 +70,7 @@ def read_by_name(selection: Selection, after: NameCursor | None, size: int) -> N
     by_index = replace(selection, order=BY_INDEX)
     if after is not None:
         by_index = by_index.matching(Condition("(v.sort_name, v.id) > (%s, %s::uuid)", after))
-    rows = selecting.read_page(by_index, size + 1, with_attributes=False)
+    rows = selecting.read_page(by_index, size + 1)
     return NamePage(rows[:size], len(rows) > size)
 
 

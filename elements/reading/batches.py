@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from django.conf import settings
-
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Wire
 from elements.reading.assembly.projection import CHILDREN, CONTENT, RELATED, VERSIONS
-from elements.reading.bounds import Slices, TooHeavy, check_response, halved
+from elements.reading.bounds import Slices, TooHeavy, check_response, halved, most_text
 from elements.reading.rows import VersionRow
 from repository_site.core.rest.rendering import counted_parts, to_json
 
@@ -33,7 +31,7 @@ class ElementBatches:
     def read(self, versions: Sequence[str]) -> Iterator[Wire]:
         assembler = self.assembler
         # The attributes of an element cannot be divided, and a list must not end in the middle.
-        most = settings.RESPONSE_BYTES if assembler.in_slices else None
+        most = None if assembler.in_slices else most_text(len(versions))
         found = rows.read_versions(
             versions, with_attributes=assembler.needs_attributes, for_reporting=self.for_reporting, most=most
         )
@@ -97,7 +95,11 @@ def _divided(value: Any, depth: int = 0) -> Iterator[bytes]:
     if isinstance(value, Slices):
         yield b"["
         for index, item in enumerate(value):
-            yield b"," + item if index else item
+            if isinstance(item, bytes):
+                yield b"," + item if index else item
+            else:
+                yield b"," if index else b""
+                yield from _divided(item)
         yield b"]"
     elif isinstance(value, dict) and (depth < 2 or RELATED in value):
         for index, (name, part) in enumerate(value.items()):

@@ -7,7 +7,7 @@ memory for a request, whatever the content is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -24,12 +24,17 @@ class TooHeavy(Invalid):
     """A read that exceeds a bound. Lists are read again in smaller batches; everything else is refused."""
 
     def __init__(self) -> None:
+        text = _("The content is too large: it has more than %(most)d bytes, or would take too much memory.")
+        super().__init__(text % {"most": most_text(1)})
+
+    def for_client(self) -> Invalid:
+        """Return the problem with what a client of the API can do about it."""
         text = _(
             "The response would be larger than %(most)d bytes, or would take too much memory. Ask for less: select"
             " properties with $select or parts with $resources, leave out $expandRelated, or read the parts of an"
             " element separately."
         )
-        super().__init__(text % {"most": settings.RESPONSE_BYTES})
+        return Invalid(text % {"most": settings.RESPONSE_BYTES})
 
 
 def most_rows(count: int) -> int:
@@ -89,11 +94,11 @@ def checked(content: bytes) -> bytes:
 class Slices:
     """A list in a response that is read while it is written, because it does not fit into memory.
 
-    Iterating returns the JSON of its items.
+    Iterating returns the JSON of its items, or items that may contain slices themselves.
     """
 
-    def __init__(self, items: Iterable[bytes]) -> None:
+    def __init__(self, items: Iterable[bytes | dict[str, Any]]) -> None:
         self._items = items
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[bytes | dict[str, Any]]:
         return iter(self._items)

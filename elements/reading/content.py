@@ -10,6 +10,7 @@ from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.attributes import AttributeWriter
 from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Projection, Wanted, project
+from elements.reading.bounds import most_text
 from elements.reading.rows import ShapeRow, VersionRow
 from facets.configuration import Configuration
 
@@ -23,7 +24,8 @@ class ContentAssembler(Assembler):
         shapes = rows.read_shapes([owner.version]).get(owner.version, [])
         identities = self.reader.identities.read({each.element for each in shapes})
         visible = [shape for shape in shapes if shape.element in identities]
-        drawn = rows.read_versions([identities[each.element].version for each in visible], only=(NAME,))
+        versions = [identities[each.element].version for each in visible]
+        drawn = rows.read_versions(versions, only=(NAME,), most=most_text(len(versions)))
         links = read_links(self.reader.identities, list(drawn.values()), self.projection)
         by_id = {shape.shape: shape for shape in visible}
         flows = rows.read_predecessors(list(by_id))

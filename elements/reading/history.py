@@ -28,23 +28,28 @@ def count_changes(element: str) -> int:
     return int(fetch("SELECT count(*) FROM elements_elementchange WHERE element_id = %s::uuid", [element])[0][0])
 
 
-def _read_rows(element: str, limit: int, offset: int) -> list[Row]:
+def _read_rows(element: str, limit: int, offset: int, *, leave_out: bool) -> list[Row]:
     # Nothing is smaller than one change, which may have the values of an element before and after.
     most: int = settings.RESPONSE_BYTES if limit == 1 else most_text(limit)
     rows = fetch(SQL, [element, limit, offset, most // limit, most // limit])
     if any(row[-2] is None for row in rows):
         if sum(row[-1] for row in rows) > most:
+            if leave_out:
+                return rows
             raise TooHeavy
         rows = fetch(SQL, [element, limit, offset, most, most])
     return rows
 
 
-def read_changes(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
+def read_changes(
+    reader: Reader, element: str, limit: int, offset: int, *, leave_out: bool = False
+) -> list[dict[str, Any]]:
     """Return changes, newest first. `changedBy` is the caller's element, if the caller had one that still exists.
 
-    Raise TooHeavy if several changes have too many bytes together.
+    If several changes have too many bytes together, raise TooHeavy, or `leave_out` the values of the largest: their
+    `before` and `after` are None.
     """
-    rows = _read_rows(element, limit, offset)
+    rows = _read_rows(element, limit, offset, leave_out=leave_out)
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []
     for version, action, changed_on, caller, label, request_id, before, after, _size in rows:
@@ -54,8 +59,8 @@ def read_changes(reader: Reader, element: str, limit: int, offset: int) -> list[
             "changedOn": wire_datetime(changed_on, reader.zone),
             "caller": label,
             "requestId": request_id,
-            "before": read_exactly(before),
-            "after": read_exactly(after),
+            "before": None if before is None else read_exactly(before),
+            "after": None if after is None else read_exactly(after),
         }
         if caller in callers:
             change["changedBy"] = reader.reference(callers[caller])

@@ -14,6 +14,7 @@ from elements.diagrams.text import clean
 from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
+from elements.reading.bounds import most_text
 from elements.reading.names import chosen_name
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
@@ -109,7 +110,8 @@ def read_drawn_shapes(reader: Reader, row: VersionRow) -> DrawnShapes:
     flows = [(one, shape) for shape in visible for one in before.get(shape, ()) if one in visible]
     # Do not read more shapes than can be drawn.
     wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
-    versions = {each.element: each for each in rows.read_versions(wanted, only=(NAME,)).values()}
+    found = rows.read_versions(wanted, only=(NAME,), most=most_text(len(wanted)))
+    versions = {each.element: each for each in found.values()}
     return DrawnShapes(list(visible.values()), flows, versions)
 
 

@@ -10,7 +10,7 @@ from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.assembler import Assembler, Gathered, Part, Reader, Wire, add_part
 from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
-from elements.reading.bounds import Slices, halved, most_rows, most_text
+from elements.reading.bounds import Slices, TooHeavy, halved, most_rows, most_text
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
@@ -29,6 +29,8 @@ class ReportAssembler(Assembler):
         super().__init__(reader, view, Wanted(resources, wanted.select, wanted.expand, wanted.also))
 
     def iterate(self, batch: Sequence[VersionRow]) -> Iterator[Wire]:
+        if self.with_versions and self.in_slices:
+            return self._iterate_slices(batch)
         versions = self._versions(batch) if self.with_versions else {}
         everything = {row.version: row for row in (*batch, *(row for found in versions.values() for row in found))}
         built = dict(zip(everything, super().iterate(list(everything.values())), strict=True))
@@ -39,11 +41,41 @@ class ReportAssembler(Assembler):
         add_part(element, VERSIONS, [built[each.version] for each in versions])
         return element
 
-    def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
+    def _known_versions(self, batch: Sequence[VersionRow]) -> Mapping[str, Sequence[rows.VersionSummary]]:
         versioned = [row for row in batch if self.reader.types[row.type].is_versioned]
-        known = ask(rows.known_versions_of(self.reader.audience, versioned))
+        return ask(rows.known_versions_of(self.reader.audience, versioned))
+
+    def _iterate_slices(self, batch: Sequence[VersionRow]) -> Iterator[Wire]:
+        known = self._known_versions(batch)
+        for row, element in zip(batch, super().iterate(batch), strict=True):
+            versions = [each.identity.version for each in known.get(row.element, ())]
+            add_part(element, VERSIONS, Slices(self._version_slices(versions)) if versions else None)
+            yield element
+
+    def _version_slices(self, versions: Sequence[str]) -> Iterator[bytes | Wire]:
+        for few in halved(versions, self._read_few):
+            yield from few
+
+    def _read_few(self, versions: Sequence[str]) -> Iterator[bytes | Wire]:
+        """Build versions without their own lists of versions; if a single one is too heavy, with slices."""
+        is_one = len(versions) == 1
+        found = rows.read_versions(versions, for_reporting=True, most=None if is_one else most_text(len(versions)))
+        read = [found[version] for version in versions if version in found]
+        try:
+            return map(to_json, super().iterate(read))
+        except TooHeavy:
+            if not is_one:
+                raise
+        self.in_slices = True
+        try:
+            return iter(list(super().iterate(read)))
+        finally:
+            self.in_slices = False
+
+    def _versions(self, batch: Sequence[VersionRow]) -> dict[str, list[VersionRow]]:
+        known = self._known_versions(batch)
         wanted = [each.identity.version for found in known.values() for each in found]
-        read = rows.read_versions(wanted, for_reporting=True)
+        read = rows.read_versions(wanted, for_reporting=True, most=most_text(len(wanted)))
         return {element: [read[each.identity.version] for each in found] for element, found in known.items()}
 
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:

@@ -7,12 +7,12 @@ pointer for the caller's audience leaves out, in SQL, what the caller must not s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from elements.reading.bounds import TooHeavy, at_most, most_rows, most_text
+from elements.reading.bounds import TooHeavy, at_most, halved, most_rows, most_text
 from facets.blueprint.cycles import EVER_PUBLISHED
 from repository_site.core.database.base import Row
 from repository_site.core.database.statements import Question, ask, forget_results, id_array, look_up, text_array
@@ -93,9 +93,9 @@ SOME_AS_TEXT = """CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(a.key, a.
 BOUNDED_TEXT = "CASE WHEN octet_length(t.attributes) <= %s THEN t.attributes END"
 
 
-def row_columns(*, with_attributes: bool = True, for_reporting: bool = False) -> str:
+def row_columns(attributes: str, *, for_reporting: bool = False) -> str:
     newest = NEWEST_CATEGORY if for_reporting else "''"
-    return f"{ROW}, {newest}, {BOUNDED_TEXT if with_attributes else 'NULL'}"
+    return f"{ROW}, {newest}, {attributes}"
 
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
@@ -112,7 +112,7 @@ def find_any_version(audience: Audience, identity: str) -> VersionRow | None:
     current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants
     # Finds the id separately: row-level security keeps a condition with a sub-select from using the index.
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
-        SELECT {row_columns()} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
+        SELECT {row_columns(BOUNDED_TEXT)} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
         JOIN elements_element e ON e.id = v.element_id {AS_TEXT}{visible}"""  # noqa: S608  constants
     rows = look_up(sql, [identity, identity, most_text(1)])
     return VersionRow(*rows[0]) if rows else None
@@ -128,28 +128,45 @@ def read_versions(
 ) -> dict[str, VersionRow]:
     """Return versions by id, with all attributes or `only` some. The caller has already checked visibility.
 
-    Raise TooHeavy if the attributes have more than `most` bytes together.
+    Raise TooHeavy if the attributes have more than `most` bytes together. Reads of the API have this bound (D188).
     """
     if not versions:
         return {}
-    columns = row_columns(with_attributes=with_attributes, for_reporting=for_reporting)
+    attributes = "NULL" if not with_attributes else "t.attributes" if most is None else BOUNDED_TEXT
+    columns = row_columns(attributes, for_reporting=for_reporting)
     text = "" if not with_attributes else AS_TEXT if only is None else SOME_AS_TEXT
     sql = f"SELECT {columns} FROM {VERSION_AND_ELEMENT} {text} WHERE v.id = ANY(%s::uuid[])"  # noqa: S608  constants
     ids = id_array(versions)
-    if not with_attributes:
-        return {row[3]: VersionRow(*row) for row in look_up(sql, [ids])}
-    named = [] if only is None else [sorted(only)]
-    most = most_text(len(versions)) if most is None else most
+    named = [] if only is None or not with_attributes else [sorted(only)]
+    if most is None or not with_attributes:
+        return {row[3]: VersionRow(*row) for row in look_up(sql, [*named, ids])}
     # If no version exceeds its share, all together do not exceed the whole. Otherwise the sum decides.
     found = look_up(sql, [most // len(versions), *named, ids])
     if any(row[-1] is None for row in found):
-        total = f"""SELECT sum(octet_length(t.attributes)) FROM elements_elementversion v {text}
+        total = f"""SELECT coalesce(sum(octet_length(t.attributes)), 0) FROM elements_elementversion v {text}
             WHERE v.id = ANY(%s::uuid[])"""  # noqa: S608  constants
         if look_up(total, [*named, ids])[0][0] > most:
             raise TooHeavy
         found = look_up(sql, [most, *named, ids])
         forget_results()
     return {row[3]: VersionRow(*row) for row in found}
+
+
+def complete(row: VersionRow, only: Collection[str] | None = None) -> VersionRow:
+    """Return a version with its attributes, or `only` some, if they were too long to be read together."""
+    if row.attributes is not None:
+        return row
+    return read_versions([row.version], only=only).get(row.version) or row._replace(attributes="{}")
+
+
+def read_in_batches(versions: Collection[str]) -> Iterator[Collection[VersionRow]]:
+    """Return versions with their attributes for a change, in batches that are not too heavy. A version is read however
+    heavy it is."""
+
+    def read(few: Sequence[str]) -> Collection[VersionRow]:
+        return read_versions(few, most=most_text(len(few)) if len(few) > 1 else None).values()
+
+    return halved(sorted(versions), read)
 
 
 def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:

@@ -141,14 +141,10 @@ def read_page(
     selection: Selection,
     limit: int | None,
     offset: int = 0,
-    *,
-    start: Milestone | None = None,
-    with_attributes: bool = True,
-    for_reporting: bool = False,
 ) -> list[VersionRow]:
-    """Return the rows of a page, or all without a limit. `start` is a milestone before it."""
-    versions = find_page(selection, limit, offset, start)
-    found = rows.read_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting)
+    """Return the rows of a page without attributes, or all without a limit."""
+    versions = find_page(selection, limit, offset)
+    found = rows.read_versions(versions, with_attributes=False)
     # Without a snapshot, an element may have been deleted in between.
     return [found[version] for version in versions if version in found]
 

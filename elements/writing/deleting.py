@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
-from elements.reading.rows import VersionRow, read_references, read_versions
+from elements.reading.bounds import most_written_rows
+from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
 from elements.writing import statements
 from elements.writing.deciding.rights import Rights, lock_refusal
 from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings, Refusal, conflict, no_element
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles
-from elements.writing.stored import Stored, lock_elements, lock_targets
+from elements.writing.stored import Stored, hold_elements, lock_elements, lock_targets
 from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import EVER_PUBLISHED
@@ -65,7 +66,8 @@ def delete_element(
     shapes = fetch(sql, [row.element]) if deletion.type.lives_in_diagrams else []
     for shape, version in shapes:
         # Erasing the shape keeps the flow connected, and deletes the element with its last shape.
-        erase_shape(writer, view, read_versions([version])[version], shape, findings, lambda rows: None)
+        owner = read_versions([version], with_attributes=False)[version]
+        erase_shape(writer, view, owner, shape, findings, lambda rows: None)
     if not shapes:
         _write(writer, stored, deletion)
     return deletion
@@ -92,7 +94,7 @@ def _load(writer: Writer, found: VersionRow, on_locked: OnLocked) -> tuple[Store
         # Lock the diagram before its elements, as drawing does.
         sql = """SELECT v.element_id::text FROM elements_shape s
             JOIN elements_elementversion v ON v.id = s.version_id WHERE s.element_id = %s::uuid"""
-        lock_elements({row[0] for row in fetch(sql, [found.element])}, ())
+        hold_elements({row[0] for row in fetch(sql, [found.element])}, ())
     stored = lock_elements({found.element}, {found.version}, to_delete=True)
     row = stored.versions.get(found.version)
     on_locked([row])
@@ -111,13 +113,17 @@ def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Re
 
 def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:
     row, living = deletion.row, list(deletion.living)
-    gone = [row, *read_versions(living).values()]
-    related = {**read_references(living, None), **stored.references}
+    _record(writer, [row], stored.references)
+    for batch in read_in_batches(living):
+        _record(writer, batch, read_references([each.version for each in batch], None, most_written_rows()))
     statements.delete_diagrams([row.version])
     if deletion.is_whole:
         statements.delete_elements([row.element, *living])
     else:
         statements.delete_version(row.element, row.version, deletion.others[0])
         statements.delete_elements(living)
+
+
+def _record(writer: Writer, gone: Collection[VersionRow], related: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
     types = writer.configuration.types_by_id
     record(writer.author, [deletion_entry(types[each.type].key, each, related.get(each.version, {})) for each in gone])

@@ -67,19 +67,31 @@ def lock_elements(
     Other requests may still refer to an element that is being changed, but not to one that is to be deleted. For
     elements of the types `living_in_diagrams`, the diagrams that show them are locked, too.
     """
-    strength = "UPDATE" if to_delete else "NO KEY UPDATE"
-    wanted_elements = {*elements, *elements_of(versions).values()}
-    if living_in_diagrams and wanted_elements:
-        _hold_diagrams(wanted_elements, living_in_diagrams)
-    sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
-        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
-    found = {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(wanted_elements)])}
+    found = hold_elements(elements, versions, to_delete=to_delete, living_in_diagrams=living_in_diagrams)
     wanted = {*versions, *(each.newest for each in found.values())}
-    read = rows.read_versions(wanted, most=most_text(1))
+    # Whatever an element contains, it can be changed and deleted by itself.
+    read = rows.read_versions(wanted, most=most_text(1) if len(found) > 1 else None)
     drawn_in = _drawn_in(found)
     diagrams = {each.version for found in drawn_in.values() for each in found}
     references = rows.read_references(sorted({*read, *diagrams}), None, most_written_rows())
     return Stored(found, read, references, drawn_in)
+
+
+def hold_elements(
+    elements: Collection[str],
+    versions: Collection[str],
+    *,
+    to_delete: bool = False,
+    living_in_diagrams: Sequence[str] = (),
+) -> dict[str, StoredElement]:
+    """Lock elements, and read nothing else of them."""
+    strength = "UPDATE" if to_delete else "NO KEY UPDATE"
+    wanted = {*elements, *elements_of(versions).values()}
+    if living_in_diagrams and wanted:
+        _hold_diagrams(wanted, living_in_diagrams)
+    sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
+        FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
+    return {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(wanted)])}
 
 
 class ReferenceTarget(NamedTuple):

@@ -11,7 +11,16 @@ from django.utils.translation import gettext as _
 from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.rows import ShapeRow, VersionRow, read_predecessors, read_references, read_shapes, read_versions
+from elements.reading.bounds import most_written_rows
+from elements.reading.rows import (
+    ShapeRow,
+    VersionRow,
+    read_in_batches,
+    read_predecessors,
+    read_references,
+    read_shapes,
+    read_versions,
+)
 from elements.writing import statements
 from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.history import Action, HistoryEntry, record
@@ -88,10 +97,6 @@ class _VersionCopy:
         row, author = self.source.row, self.writer.author
         cycle = self.writer.configuration.cycles[self.source.type.key]
         shapes = read_shapes([row.version]).get(row.version, [])
-        drawn = read_versions({shape.element for shape in shapes})
-        types = self.writer.configuration.types_by_id
-        living = [each for each in drawn.values() if types[each.type].lives_in_diagrams]
-        copies = {each.element: str(uuid4()) for each in living}
         after = row._replace(
             version=self.version,
             state=cycle.first_state,
@@ -99,13 +104,28 @@ class _VersionCopy:
             major=self.last.major,
             minor=self.last.minor + 1,
         )
-        self._write_elements(living, copies)
-        statements.insert_versions([self._row(after), *(self._living_row(each, copies) for each in living)])
+        living, copies = self._write_versions(after, shapes)
         statements.point_elements([(row.element, self.version, row.published)])
         self._write_references(living, copies)
         self._write_diagram(shapes, copies)
         log_steps(author, [StepTaken(Step.VERSION, row, after)])
         self._record(after, copies)
+
+    def _write_versions(self, after: VersionRow, shapes: Sequence[ShapeRow]) -> tuple[list[VersionRow], dict[str, str]]:
+        """Write the copies, in batches. Return the elements that live in the diagram, and the ids of their copies."""
+        types = self.writer.configuration.types_by_id
+        living: list[VersionRow] = []
+        copies: dict[str, str] = {}
+        new = [self._row(after)]
+        for batch in read_in_batches({shape.element for shape in shapes}):
+            some = [each for each in batch if types[each.type].lives_in_diagrams]
+            copies |= {each.element: str(uuid4()) for each in some}
+            self._write_elements(some, copies)
+            statements.insert_versions([*new, *(self._living_row(each, copies) for each in some)])
+            new = []
+            living += [each._replace(attributes="") for each in some]
+        statements.insert_versions(new)
+        return living, copies
 
     def _write_elements(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
         parent = self.source.row.element
@@ -141,7 +161,7 @@ class _VersionCopy:
         if caller is not None and has_author(self.source.type):
             own[AUTHOR] = [str(caller)]
         held = {self.version: own}
-        for version, contexts in read_references([each.version for each in living], None).items():
+        for version, contexts in read_references([each.version for each in living], None, most_written_rows()).items():
             held[copies[version]] = dict(contexts)
         statements.replace_references(
             (version, context, [copies.get(target, target) for target in targets])

@@ -20,7 +20,7 @@ from psycopg.errors import DeadlockDetected
 
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.history import Author
-from elements.writing.stored import lock_elements
+from elements.writing.stored import hold_elements
 from facets.blueprint.cycles import Category
 from facets.configuration import CompiledCycle, Configuration, configuration_of, settled_configuration
 from release.models import Task
@@ -77,8 +77,8 @@ def run_lifecycle(
 def _plan(storage: Storage) -> LifecycleJobResult:
     with tenant_scope(storage):
         configuration, now = configuration_of(storage), timezone.now()
-        effects = read_versions(_due_effects(configuration, now, None))
-        ends = read_versions(_due_ends(configuration, now, None))
+        effects = read_versions(_due_effects(configuration, now, None), with_attributes=False)
+        ends = read_versions(_due_ends(configuration, now, None), with_attributes=False)
         overtaken = list(open_tasks({*effects, *ends}))
         marks = _find_marks(storage, now, leaving_out={each.id for each in overtaken})
     return LifecycleJobResult(
@@ -142,9 +142,10 @@ def _run_batch(storage: Storage, find: Finder, step: Step) -> BatchResult | None
         wanted = find(configuration, timezone.now(), BATCH)
         if not wanted:
             return None
-        lock_elements((), wanted)
+        hold_elements((), wanted)
         author = Author(None, CALLER, "")
-        due = [row for row in read_versions(wanted).values() if _is_due(configuration, row, step, author.now)]
+        rows = read_versions(wanted, with_attributes=False).values()
+        due = [row for row in rows if _is_due(configuration, row, step, author.now)]
         change = LifecycleChange(configuration, ZoneInfo(storage.time_zone), author)
         overtaken = write_steps(change, [_taken(change, row, step) for row in due])
         return BatchResult([_line(row) for row in due], [_task_line(each) for each in overtaken])

@@ -282,7 +282,8 @@ RESPONSE_BYTES = Variable(
     _positive,
     str(32 * 1024 * 1024),
     "Largest size in bytes of a response before compression. Larger lists are streamed, larger responses to "
-    "changes contain only the identities of the elements, and other larger responses are refused.",
+    "changes contain only the identities of the elements, and other larger responses are refused. At least twenty "
+    "times `REPOSITORY_ATTRIBUTE_BYTES`.",
 )
 KEPT_RESPONSE_BYTES = Variable(
     "REPOSITORY_KEPT_RESPONSE_BYTES",
@@ -420,6 +421,17 @@ TIME_ZONE = Variable(
 VARIABLES: tuple[Variable[object], ...] = tuple(
     variable for variable in list(globals().values()) if isinstance(variable, Variable)
 )
+
+
+def check_sizes(attribute: int, response: int) -> None:
+    """All attributes of an element, which can be ten times as large as one, must fit into half a response: otherwise
+    elements could be stored that no response shows."""
+    least = 2 * 10 * attribute
+    if response < least:
+        raise EnvironmentProblem(
+            f"{RESPONSE_BYTES.name}={response}: with {ATTRIBUTE_BYTES.name}={attribute}, expected {least} or more,"
+            " twice the size of all attributes of an element"
+        )
 
 
 def reference() -> str:

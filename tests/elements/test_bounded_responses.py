@@ -9,11 +9,18 @@ import pytest
 from pytest_django import Settings
 
 from elements.api import reading_viewset
+from elements.api.writing_viewset import ElementWritingViewSet
+from elements.models import ElementChange
+from elements.reading import rows
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.streams import Stream
+from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.fairness.gate import Ticket
+from storage.options import Role
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, LimitedDesk, process, system
+from tests.elements.office import Office
 from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
@@ -169,3 +176,141 @@ def test_halving() -> None:
     assert tried == [(1, 2, 3, 4, 5, 6, 7), (1, 2, 3, 4), (5, 6, 7), (5, 6), (5,), (6,), (7,)]
     with pytest.raises(TooHeavy):
         list(halved((11,), read))
+
+
+class TestChangesWithoutBound:
+    """Everything that is stored can be deleted and shortened, and scheduled jobs do not stop at it."""
+
+    def test_a_large_element_can_be_sent_back_changed_and_deleted(
+        self, limited: LimitedDesk, settings: Settings
+    ) -> None:
+        before = limited.counts()
+        [id] = limited.make(SYSTEMS, system("ERP", "x" * 5_000))
+        settings.RESPONSE_BYTES = 6_000
+        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 5_000}}})
+        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 4_000}}})
+        response = limited.api.delete(f"{SYSTEMS}/{id}", token=limited.token)
+        assert response.status_code == 200, response.content
+        # The history stays.
+        assert limited.counts()[:-1] == before[:-1]
+
+    def test_a_diagram_with_large_elements_can_be_deleted(self, limited: LimitedDesk, settings: Settings) -> None:
+        before = limited.counts()
+        [owner] = limited.make(TREE, process("root"))
+        _draw(limited, owner, *("abc" * 700, "def" * 700, "g" * 4_000))
+        settings.RESPONSE_BYTES = 6_000
+        response = limited.api.delete(f"{TREE}/{owner}", token=limited.token)
+        assert response.status_code == 200, response.content
+        assert limited.counts()[:-1] == before[:-1]
+        with tenant_scope(limited.storage):
+            gone = ElementChange.objects.filter(action=ElementChange.Action.DELETED)
+            names = {each.before["attributes"]["name"]["1033"] for each in gone}
+        assert names == {"root", "abc" * 700, "def" * 700, "g" * 4_000}
+
+    def test_versions_with_large_elements_expire(self, limited: LimitedDesk, settings: Settings) -> None:
+        ids = limited.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
+        limited.execute(
+            "UPDATE elements_elementversion SET category = 'published', state = 'released', major = 1, minor = 0,"
+            " valid_until = '2026-01-01' WHERE element_id = ANY(%s::uuid[])",
+            ids,
+        )
+        limited.execute("UPDATE elements_element SET published_id = newest_id WHERE id = ANY(%s::uuid[])", ids)
+        settings.RESPONSE_BYTES = 6_000
+        planned = run_lifecycle(limited.storage, dry_run=True)
+        done = run_lifecycle(limited.storage)
+        assert sorted(planned.expired) == sorted(done.expired)
+        assert sorted(line.rpartition(" of ")[2] for line in done.expired) == sorted(ids)
+
+
+class TestPages:
+    def test_the_back_office_shows_large_elements(self, limited: LimitedDesk, settings: Settings) -> None:
+        [id, *_] = limited.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
+        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "y" * 2_000}}})
+        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "short"}}})
+        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "brief"}}})
+        office = Office(limited.storage, Role.ADMINISTRATOR)
+        settings.RESPONSE_BYTES = 20_000
+        assert all(f"S {number}" in office.page("elements/element/") for number in range(4))
+        text = office.element(id, tab="record")
+        assert text.count("The values are too large for this page. The API returns them.") == 3
+        assert "short brief" in text
+
+    def test_a_page_does_not_advise_about_parameters(self, limited: LimitedDesk, settings: Settings) -> None:
+        [id] = limited.make(SYSTEMS, system("ERP", "x" * 5_000))
+        settings.RESPONSE_BYTES = 6_000
+        text = Office(limited.storage, Role.ADMINISTRATOR).get(f"elements/element/{id}/change/").content.decode()
+        assert "The content is too large: it has more than 3000 bytes, or would take too much memory." in text
+        assert "$select" not in text
+
+
+def test_information_and_picture_of_a_large_element(limited: LimitedDesk, settings: Settings) -> None:
+    large = {"name": {"1033": "root"}, "purp": {"1033": "x" * 5_000}}
+    [id] = limited.make(TREE, {**process("root"), "attributes": large})
+    rest = TREE.split("/facets")[0]
+    paths = (f"{TREE}/{id}/info", f"{rest}/diagram/{id}/render/1033/vertical")
+    whole = [limited.api.get(path, token=limited.token) for path in paths]
+    settings.RESPONSE_BYTES = 6_000
+    for path, expected in zip(paths, whole, strict=True):
+        response = limited.api.get(path, token=limited.token)
+        assert (response.status_code, response.content) == (200, expected.content), path
+
+
+def test_versions_in_a_report_are_read_in_slices(
+    limited: LimitedDesk, settings: Settings, streams: list[Stream]
+) -> None:
+    long = {"name": {"1033": "long"}, "purp": {"1033": "x" * 900}}
+    [root] = limited.make(TREE, {**process("root"), "attributes": long})
+    limited.make(TREE, *({**process("child", root), "attributes": long} for _ in range(3)))
+    for number in range(2, 12):
+        limited.execute(
+            "INSERT INTO elements_elementversion (id, element_id, state, category, major, minor, stereotype, attributes,"
+            " sort_name, valid_until, created_on, changed_on) SELECT gen_random_uuid(), element_id, 'expired', 'retired',"
+            " %s, 0, stereotype, attributes, sort_name, valid_until, created_on, changed_on FROM elements_elementversion"
+            " v JOIN elements_element e ON e.newest_id = v.id WHERE e.id = %s",
+            number, root,
+        )  # fmt: skip
+    query = f"{REPORTING}/{root}?$resources=attributes,related,children,versions"
+    whole = limited.api.get(query, token=limited.token)
+    assert whole.status_code == 200, whole.content
+    assert len(whole.json()["values"][0]["versions"]) == 11
+    # In the last case a version is too heavy by itself, with its children.
+    for settings.RESPONSE_BYTES in (12_000, 4_000):
+        streams.clear()
+        response = limited.api.get(query, token=limited.token)
+        assert (response.status_code, response.content) == (200, whole.content)
+        assert len(streams) == 1
+
+
+def test_a_reduced_response_without_changed_versions_is_no_empty_list() -> None:
+    """Drawing shapes names no versions."""
+    response = ElementWritingViewSet().reduced_answer()
+    assert response["Preference-Applied"] == "return=minimal"
+    assert json.loads(response.content) == {
+        "message": "The change was made. Its response is too large; read the resource again.",
+        "output": "volatile",
+        "type": "success",
+    }
+
+
+def test_versions_that_are_deleted_while_their_size_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([[("e", "c", "t", "v", *[None] * 19)], [(0,)], []])
+    asked: list[str] = []
+
+    def look_up(sql: str, parameters: Any) -> Any:
+        asked.append(sql)
+        return next(answers)
+
+    monkeypatch.setattr(rows, "look_up", look_up)
+    assert rows.read_versions(["v"], most=1) == {}
+    assert "coalesce(sum(" in asked[1]
+
+
+def _draw(limited: LimitedDesk, owner: str, *names: str) -> None:
+    items = [
+        {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
+        for index, name in enumerate(names)
+    ]
+    body = json.dumps({"values": items})
+    path = f"{TREE}/{owner}/content"
+    response = limited.api.post(path, body, content_type="application/json", token=limited.token)
+    assert response.status_code == 200, response.content

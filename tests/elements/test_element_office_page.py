@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from elements.models import ElementVersion, Reference
 from storage.models import Storage
@@ -128,6 +129,16 @@ def test_two_versions_side_by_side(office: Office) -> None:
     page = office.get(f"{page_of('order')}?tab=versions").content.decode()
     assert "<ins>every </ins>" in page
     assert "<del>CRM</del>" in page
+
+
+def test_two_large_versions_side_by_side(office: Office, handbook: Storage, settings: Settings) -> None:
+    with tenant_scope(handbook):
+        for version, name in (("order-2", "Old"), ("order-3", "New")):
+            texts = {"name": {"1033": name}, "scope": {"1033": "x" * 3_000}}
+            ElementVersion.objects.filter(id=ID[version]).update(attributes=texts)
+    settings.RESPONSE_BYTES = 20_000
+    text = office.element(ID["order"], tab="versions")
+    assert "Label (English) changed Old New" in text
 
 
 def test_an_identical_copy_has_no_differences(office: Office, handbook: Storage) -> None:

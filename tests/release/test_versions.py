@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from elements.models import Element, ElementVersion, Reference, Shape
 from elements.reading.rows import read_versions
@@ -394,3 +395,22 @@ def test_warnings_can_be_ignored_by_a_path_segment(desk: MakeClient) -> None:
     for prefix, name in (("release", "order"), ("rest/release", "expired")):
         new = cora.new_version(name)["versionId"]
         assert one(cora.post(f"{prefix}/{new}/transitions/InProcessToReleased/true"))["state"] == "released"
+
+
+def test_a_diagram_with_large_elements_is_copied_in_batches(
+    caller: HouseClient, house: Storage, settings: Settings
+) -> None:
+    drawn = [ID[f"order-2-{part}"] for part in ("start", "task", "end")]
+    with tenant_scope(house):
+        for number, id in enumerate(drawn):
+            ElementVersion.objects.filter(id=id).update(attributes={"name": {"1033": f"{number}" * 4_000}})
+    # Two of them are too heavy together, and each is by itself.
+    settings.RESPONSE_BYTES = 6_000
+    new = caller.new_version("order")
+    with tenant_scope(house):
+        shapes = Shape.objects.filter(version_id=new["versionId"]).order_by("position")
+        copies = [str(each.element_id) for each in shapes]
+        found = {str(each.id): each.attributes for each in ElementVersion.objects.filter(id__in=copies)}
+        positions = set(Element.objects.filter(id__in=copies).values_list("position", flat=True))
+    assert [found[each]["name"]["1033"] for each in copies] == [f"{number}" * 4_000 for number in range(3)]
+    assert len(positions) == 3

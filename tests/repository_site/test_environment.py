@@ -93,6 +93,17 @@ def test_an_unknown_region_is_refused_by_every_command(tmp_path: Path) -> None:
     assert "(storage.E020) REPOSITORY_REGION: " in result.stderr
 
 
+def test_a_response_that_cannot_contain_an_element_is_refused(tmp_path: Path) -> None:
+    sizes = {"REPOSITORY_ATTRIBUTE_BYTES": "1000", "REPOSITORY_RESPONSE_BYTES": "19999"}
+    result = manage("check", **sizes, REPOSITORY_DATA_DIR=str(tmp_path))
+    assert (result.returncode, result.stderr.strip()) == (
+        1,
+        "error: REPOSITORY_RESPONSE_BYTES=19999: with REPOSITORY_ATTRIBUTE_BYTES=1000, expected 20000 or more, twice the"
+        " size of all attributes of an element",
+    )
+    environment.check_sizes(1000, 20_000)
+
+
 def test_an_unusable_data_folder_gives_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

@@ -60,12 +60,15 @@ class RecordedChange:
     caller: str
     request_id: str
     values: list[ComparedRow]
+    is_too_large: bool
+    """Whether the values are left out, because they are too large for the page."""
 
 
 def record_panel(page: ElementPage) -> Fragment:
     given = page.request.GET.get("page", "1")
     number = max(1, int(given)) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
-    changes = read_changes(page.labels.reader, page.row.element, PAGE_SIZE + 1, (number - 1) * PAGE_SIZE)
+    reader, offset = page.labels.reader, (number - 1) * PAGE_SIZE
+    changes = read_changes(reader, page.row.element, PAGE_SIZE + 1, offset, leave_out=True)
     shown = changes[:PAGE_SIZE]
     people = {each["changedBy"]["id"] for each in shown if "changedBy" in each}
     named = page.labels.elements({*people, *(one for each in shown for one in _ids(each["before"], each["after"]))})
@@ -82,7 +85,7 @@ def record_panel(page: ElementPage) -> Fragment:
 
 
 def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
-    before, after = dict(reading.values(change["before"])), dict(reading.values(change["after"]))
+    before, after = dict(reading.values(change["before"] or {})), dict(reading.values(change["after"] or {}))
     compared = {
         label: compare_texts(before.get(label, ""), after.get(label, ""), reading.effort)
         for label in dict.fromkeys((*before, *after))
@@ -94,6 +97,7 @@ def _change(reading: _Reading, change: Mapping[str, Any]) -> RecordedChange:
         reading.staff.get(change["caller"], change["caller"]),
         change["requestId"],
         [ComparedRow(label, difference) for label, difference in compared.items()],
+        change["after"] is None,
     )
 
 

@@ -71,7 +71,7 @@ class VersionComparison:
 
 def versions_panel(page: ElementPage) -> Fragment:
     audience = page.labels.reader.audience
-    rows = read_page(versions_of(audience, page.row.element), None, with_attributes=False)
+    rows = read_page(versions_of(audience, page.row.element), None)
     people = page.labels.elements({row.changed_by for row in rows if row.changed_by})
     known = [_known(page, row, people) for row in rows]
     old, new = _picked(page, known)

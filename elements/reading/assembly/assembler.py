@@ -31,7 +31,7 @@ from elements.reading.assembly.projection import (
     whole_projection,
 )
 from elements.reading.assembly.references import ReferenceWriter
-from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows
+from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows, most_text
 from elements.reading.identities import Identities, Texts
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
@@ -169,7 +169,7 @@ class Assembler:
         if not self.needs_attributes or len(batch) != 1 or batch[0].attributes is not None:
             return batch
         only = self.projection.types[batch[0].type].stored
-        return list(rows.read_versions([batch[0].version], only=only).values())
+        return list(rows.read_versions([batch[0].version], only=only, most=most_text(1)).values())
 
     def gather(self, batch: Sequence[VersionRow], meanwhile: Callable[[], None] | None = None) -> Gathered:
         resources, audience = self.wanted.resources, self.reader.audience
@@ -324,7 +324,8 @@ def expand(
 
 
 def _attributes(reader: Reader, targets: Iterable[Identity], whole: Projection) -> dict[str, Wire]:
-    found = rows.read_versions([target.version for target in targets], with_attributes=True)
+    wanted = [target.version for target in targets]
+    found = rows.read_versions(wanted, most=most_text(len(wanted)))
     authors = rows.read_references(list(found), derived.AUTHOR_CONTEXTS)
     return {
         version: reader.writer.attributes(row, whole.types[row.type], has_authors=version in authors)

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from elements.models import ElementChange, ElementVersion
-from elements.writing.stored import lock_elements
+from elements.writing.stored import hold_elements
 from release.models import LifecycleEntry, Task
 from release.steps.effects import write_steps
 from storage.models import Storage
@@ -73,9 +73,9 @@ class TestBatches:
 
         def lock(elements: Any, versions: Any) -> Any:
             ElementVersion.objects.filter(id=versions[0]).update(**next(looks, {"minor": 0}))
-            return lock_elements(elements, versions)
+            return hold_elements(elements, versions)
 
-        monkeypatch.setattr("release.schedule.lifecycle_jobs.lock_elements", lock)
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.hold_elements", lock)
         assert run(house) == {"expired": sorted([line("order-2", "2.0"), line("inEffect-1"), line("released-1")])}
         assert states(house, *self.DUE) == ["expired", "expired", "expired", "expired", "released"]
         with tenant_scope(house):
