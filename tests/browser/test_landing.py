@@ -44,7 +44,8 @@ def test_it_leads_to_the_sign_in_page_and_back_without_scripts(visit: NewVisitor
 def test_it_leads_everybody_to_the_api_reference(visit: NewVisitor, scheme: str) -> None:
     visitor = visit(viewport=NARROW, color_scheme=scheme)
     visitor.open("/")
-    visitor.page.get_by_role("link", name="API reference").click()
+    with visitor.page.expect_navigation():
+        visitor.page.get_by_role("link", name="API reference").click()
     assert visitor.page.url.endswith("/api/")
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     visitor.check_accessibility()
