@@ -52,7 +52,7 @@ print(session.session_key)
 
 @dataclass
 class Measured:
-    """What a victim noticed: seconds by kind of request, and statuses."""
+    """Measurements of a victim: seconds by kind of request, and statuses."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[int] = field(default_factory=Counter)

@@ -51,7 +51,7 @@ def test_expanded_references_are_refused(heavy: HeavyInstallation, which: str) -
     for address in (f"{DETAIL}/{getattr(heavy, which)}", f"{DETAIL}/{getattr(heavy, which)}/related/systems"):
         found = heavy.measure("GET", f"{address}?$expandRelated=systems")
         assert (found.status, HINT in found.text) == (422, True), found
-        check(f"2,500 times 2,500 references expanded, {which}", found.growth)
+        check(f"{'2,500' if which == 'repeated' else '50'} times 2,500 references expanded, {which}", found.growth)
 
 
 def test_expanded_references_of_a_list_are_streamed(heavy: HeavyInstallation) -> None:

@@ -1,4 +1,4 @@
-"""What two sequences have in common, and the effort for it."""
+"""Common parts of two sequences, and the effort of finding them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def start_measuring_statements() -> None:
 
 
 class Spending:
-    """What this thread spends from now on."""
+    """Cost of a thread since this object was made."""
 
     __slots__ = ("_cpu", "_limited", "_seconds")
 

@@ -1,4 +1,4 @@
-"""Who runs and who waits: places of storages and callers, the order of the queue, and refusals (D195)."""
+"""The gate: places of storages and callers, the order of the queue, and refusals (D195)."""
 
 from __future__ import annotations
 
