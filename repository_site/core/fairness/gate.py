@@ -28,6 +28,8 @@ PATIENCE = 5.0
 # A batch of a stream cannot be refused, and its transaction must not be idle for long (`REPOSITORY_STREAM_TIMEOUT`).
 # After this many seconds it runs without a place.
 PATIENCE_OF_BATCHES = 5.0
+# Seconds that a place of a storage over its budget stays empty after a request, at most (D201).
+LONGEST_PAUSE = 0.25
 # Requests that wait at the same time; each occupies a thread.
 WAITING_AT_ONCE = 384
 CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
@@ -114,6 +116,9 @@ class Gate:
         """End a ticket, charge its cost to it or to another payer, and let others run."""
         who = ticket.who
         storage = who[0]
+        if ticket.needs_connection and self._uses_too_much(ticket):
+            # Its place stays taken as long as it has worked, so that the others have at least half of the time.
+            time.sleep(min(cost, LONGEST_PAUSE))
         paying, payer = (payer or who)[0], payer or who
         with self._lock:
             seconds = self.tallies.seconds

@@ -28,6 +28,8 @@ ROUNDING = 0.99
 # One record for all storages, then records for the callers of storages. Two storages may share one of these; both then
 # believe that another caller is active.
 SLOTS = 1024
+# Work has as many records. A storage uses one of this many, so that a small one does not hide the work of a large one.
+NEAR = 4
 # Seconds for which a request counts as activity.
 WINDOW = 3.0
 # Seconds for which somebody who was active may come back soon.
@@ -45,7 +47,7 @@ class Presence:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = mmap.mmap(-1, RECORD.size * (SLOTS + 1))
-        self._work = mmap.mmap(-1, WORK.size * SLOTS)
+        self._work = mmap.mmap(-1, WORK.size * (SLOTS + NEAR))
         self._clock = clock
         self._bar, self._looked = 0.0, float("-inf")
 
@@ -65,24 +67,37 @@ class Presence:
         return self._has_others(_slot(key), (key ^ caller) & BITS, within)
 
     def charge(self, storage: str, seconds: float) -> None:
-        """Add work of a storage. Old work counts less."""
+        """Add work of a storage. Old work counts less. If no record is left for it, the larger work is kept."""
         key, now = hash(storage) & BITS, self._clock()
-        offset = WORK.size * (key % SLOTS)
-        known, work, when = WORK.unpack_from(self._work, offset)
-        before = _faded(work, now - when) if known == key else 0.0
-        WORK.pack_into(self._work, offset, key, before + seconds, now)
+        offset, known, before = self._find_work(key, now)
+        if known == key:
+            WORK.pack_into(self._work, offset, key, before + seconds, now)
+        elif seconds > before:
+            WORK.pack_into(self._work, offset, key, seconds, now)
 
     def takes_most(self, storage: str) -> bool:
         """Return whether a storage has worked at least as much as an equal share of the work of all."""
         key, now = hash(storage) & BITS, self._clock()
-        known, work, when = WORK.unpack_from(self._work, WORK.size * (key % SLOTS))
-        own = _faded(work, now - when) if known == key else 0.0
+        _, known, work = self._find_work(key, now)
+        own = work if known == key else 0.0
         if now - self._looked > KEPT:
             found = [_faded(each, now - since) for _, each, since in WORK.iter_unpack(self._work)]
             working = [each for each in found if each]
             self._bar = max(sum(working) / len(working), LARGE * max(working)) if working else 0.0
             self._looked = now
         return own >= ROUNDING * _faded(self._bar, now - self._looked)
+
+    def _find_work(self, key: int, now: float) -> tuple[int, int, float]:
+        """Return the record of a key, or the one with the least work that it may replace: where it is, its key and its
+        work."""
+        least = 0, 0, float("inf")
+        for offset in range(WORK.size * (key % SLOTS), WORK.size * (key % SLOTS + NEAR), WORK.size):
+            known, work, when = WORK.unpack_from(self._work, offset)
+            found = offset, known, _faded(work, now - when)
+            if known == key:
+                return found
+            least = min(least, found, key=lambda each: each[2])
+        return least
 
     def _has_others(self, offset: int, key: int, within: float) -> bool:
         last, when, _, earlier = RECORD.unpack_from(self._memory, offset)

@@ -27,9 +27,13 @@ class GateClock:
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.slept: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
 
 
 @pytest.fixture
@@ -100,6 +104,18 @@ class TestPlaces:
         assert (text, wait > 2) == (gates.OVER_BUDGET.format(wait=f"{wait} seconds"), True)
         gate.leave(ticket, 0)
         entered(gate, 1)
+
+    def test_the_place_of_a_storage_over_its_budget_stays_taken_as_long_as_it_has_worked(
+        self, gate: Gate, clock: GateClock
+    ) -> None:
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        assert clock.slept == []
+        gate.leave(gate.enter(RIVAL, ANNA), 0.5)
+        assert clock.slept == []
+        gate.leave(gate.enter(ACME, ANNA), 0.1)
+        gate.leave(gate.enter(ACME, BEN), 6)
+        assert clock.slept == [0.1, gates.LONGEST_PAUSE]
 
     def test_a_storage_that_works_less_than_others_is_not_limited(self, gate: Gate) -> None:
         """Its requests may be expensive because others keep the machine busy."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 import pytest
 
 from repository_site.core.fairness.origin import ELSEWHERE
-from repository_site.core.fairness.presence import WINDOW, Presence
+from repository_site.core.fairness.presence import NEAR, SLOTS, WINDOW, Presence
 from tests.repository_site.fairness.test_budgets import BudgetClock
 
 ACME, RIVAL = "acme/handbook", "rival/handbook"
@@ -88,6 +89,18 @@ def test_many_small_storages_do_not_make_another_one_large(presence: Presence) -
     for number in range(50):
         presence.charge(f"small/{number}", 0.01)
     assert [presence.takes_most(each) for each in (ACME, RIVAL, "small/1")] == [True, False, False]
+
+
+def test_storages_that_share_records(presence: Presence) -> None:
+    """Those that work most keep them: small storages must not hide a large one."""
+    others = (f"small/{number}" for number in range(1_000_000))
+    crowd = [ACME, *islice((each for each in others if hash(each) % SLOTS == hash(ACME) % SLOTS), NEAR)]
+    for storage in crowd:
+        presence.charge(storage, 10 if storage is ACME else 1)
+    presence.charge(crowd[-1], 0.01)
+    assert [presence.takes_most(each) for each in crowd] == [True, *[False] * NEAR]
+    presence.charge(crowd[-1], 20)
+    assert presence.takes_most(crowd[-1])
 
 
 def test_storages_with_the_same_work(presence: Presence, clock: BudgetClock) -> None:
