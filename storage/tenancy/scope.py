@@ -15,6 +15,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from psycopg import IsolationLevel
 
+from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.database.statements import look_up
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
@@ -44,12 +45,24 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
             storage.configuration_revision = revision
         if outer and outer != tenant:
             _refuse_open_cursors()
-        yield
+        with _naming(tenant):
+            yield
         # The end of the transaction restores the parameter of an outermost scope.
         if not begins and not connection.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
             _enter(outer)
+
+
+@contextmanager
+def _naming(tenant: str) -> Iterator[None]:
+    """Add the storage to all statements on tenant tables."""
+    engine = cast("DatabaseWrapper", connection)
+    outer, engine.tenant = engine.tenant, tenant
+    try:
+        yield
+    finally:
+        engine.tenant = outer
 
 
 def tenant_models() -> list[type[TenantModel]]:

@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError
 from django.db.backends.postgresql import base, operations, schema
-from django.db.backends.utils import CursorWrapper
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
 from psycopg import DataError
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
+from repository_site.core.database.routing import with_storage
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -101,12 +102,17 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class MeasuredCursor(CursorWrapper):
-    """Times each statement, for metrics and traces."""
+    """Adds the storage to each statement, and times it for metrics and traces."""
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
+        if self.db.tenant:
+            sql, params = with_storage(sql, params, self.db.tenant)
         return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
+        routed = [with_storage(sql, each, self.db.tenant) for each in param_list] if self.db.tenant else []
+        if routed:
+            sql, param_list = routed[0][0], [parameters for _, parameters in routed]
         return self._measured(super()._executemany, sql, param_list)  # type: ignore[misc]
 
     def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
@@ -118,6 +124,10 @@ class MeasuredCursor(CursorWrapper):
             raise
         _tell("statement", [sql], started, None)
         return answer
+
+
+class LoggedCursor(CursorDebugWrapper, MeasuredCursor):
+    """Also logs each statement, while Django counts or logs statements."""
 
 
 class Preparing:
@@ -145,6 +155,8 @@ class Preparing:
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
+    tenant = ""
+    """Id of the storage of the scope, which every statement on tenant tables names (D250)."""
 
     @property
     def pool(self) -> Any:
@@ -172,6 +184,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def make_cursor(self, cursor: Any) -> MeasuredCursor:
         return MeasuredCursor(cursor, self)
+
+    def make_debug_cursor(self, cursor: Any) -> LoggedCursor:
+        return LoggedCursor(cursor, self)
 
     def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
         """Take a connection for a request, which is refused rather than kept waiting for long (D153).
@@ -245,6 +260,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.queries_logged or self.execute_wrappers:
                 return self._look_up_watched(statements, cursors, meanwhile)
             self.validate_no_broken_transaction()
+            if self.tenant:
+                statements = [with_storage(*statement, self.tenant) for statement in statements]
             started = time.perf_counter()
             try:
                 with self.wrap_database_errors:
