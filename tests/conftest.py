@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -36,9 +37,18 @@ NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MUL
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
     """Replace pytest-django's fixture, which migrates a database for each process."""
+    if os.environ.get("REPOSITORY_TEST_CITUS"):
+        from tests.citus import CitusCluster, use_cluster
+
+        with django_db_blocker.unblock(), use_cluster(CitusCluster(tmp_path_factory.mktemp("citus"))):
+            yield
+        return
     with django_db_blocker.unblock():
         original = connection.settings_dict["NAME"]
         name = connection.settings_dict["TEST"]["NAME"] or f"test_{original}"

@@ -30,6 +30,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
     # Numbers about storages, for monitoring that enters no storage.
     | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun"}
+    # The number of a revision says nothing. Scopes read it while they are entered.
+    | {"StorageRevision"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.

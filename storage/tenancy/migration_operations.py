@@ -23,6 +23,8 @@ REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
 # PostgreSQL evaluates the sub-select once per statement; without it, it would read the parameter for every row.
 POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
+# A distributed database refuses a sub-select in a policy.
+SHARD_POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
 
 
 def tenant_foreign_keys(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:

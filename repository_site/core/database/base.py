@@ -33,6 +33,11 @@ KEPT = "cursors_for_looking_up"
 _revival = Revival()
 _turnstile = Turnstile()
 _serial = itertools.count()
+# Whether databases are distributed, by their addresses.
+_distributed: dict[tuple[str, ...], bool] = {}
+# A table of ours that a distributed database has in shards.
+IS_DISTRIBUTED = """SELECT EXISTS (SELECT FROM pg_dist_partition
+    WHERE logicalrelid = to_regclass('storage_storagerevision') AND partmethod = 'h')"""
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 # Cursors keep their last result. A result with more rows than this is not kept until the next request.
@@ -169,6 +174,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
             # If several threads create one at the same time, the first one wins; none has been opened yet.
             known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
+
+    @property
+    def is_distributed(self) -> bool:
+        """Return whether Citus distributes the tables of this database (D251). Each process asks once."""
+        address = tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
+        if address not in _distributed:
+            self.ensure_connection()
+            with self.wrap_database_errors:
+                found = self.connection.execute("SELECT to_regclass('pg_catalog.pg_dist_partition')").fetchone()[0]
+                _distributed[address] = bool(found and self.connection.execute(IS_DISTRIBUTED).fetchone()[0])
+        return _distributed[address]
+
+    def forget_distribution(self) -> None:
+        """Ask again, after the tables have been distributed."""
+        _distributed.clear()
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         started = time.perf_counter()

@@ -1,8 +1,9 @@
 """Adds the storage of the scope to every statement on a tenant table (D250).
 
 Row-level security already limits a statement to its storage. The policy alone does not tell a distributed database
-where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`. This
-happens here, below the ORM and below hand-written SQL, so that no statement can lack it.
+where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`.
+Rows that INSERT selects are joined with the row of the storage in the table of revisions, which is where they belong.
+This happens here, below the ORM and below hand-written SQL, so that no statement can lack it.
 """
 
 from __future__ import annotations
@@ -29,13 +30,29 @@ BEFORE_TABLES = {"FROM", "JOIN", "USING", "UPDATE", "ONLY"}
 JOINS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL"}
 # Words that end a WHERE or ON condition, or come after the place of a missing WHERE.
 ENDS = {
-    "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "RETURNING",
+    "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT",
 }  # fmt: skip
-NOT_ALIASES = {*ENDS, *JOINS, "WHERE", "ON", "SET", "USING", "FROM", "SELECT", "VALUES", "DEFAULT", "OVERRIDING"}
+NOT_ALIASES = {
+    *ENDS,
+    *JOINS,
+    "RETURNING",
+    "WHERE",
+    "ON",
+    "SET",
+    "USING",
+    "FROM",
+    "SELECT",
+    "VALUES",
+    "DEFAULT",
+    "OVERRIDING",
+}
 # Statements with filters have many texts; longer ones than this are not kept.
 LONGEST_KEPT = 8_000
 KEPT = 2_000
 STORAGE = "repository_storage"
+# What surrounds the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
+BEFORE_SELECTED = "SELECT route.storage_id, given.* FROM storage_storagerevision route, ("
+AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
 
 
 @dataclass(slots=True, frozen=True)
@@ -69,6 +86,10 @@ class Level:
     """Whether a comma is followed by a further table."""
     is_open: bool = False
     """Whether a parenthesis was added before the condition that is being read."""
+    inserts: bool = False
+    """Whether the next SELECT is that of an INSERT."""
+    is_surrounded: bool = False
+    """Whether the SELECT that is being read is that of an INSERT."""
 
 
 def with_storage(sql: str, parameters: Any, storage: str) -> tuple[str, Any]:
@@ -137,22 +158,27 @@ class _Reader:
             if word == "(":
                 levels.append(Level())
             elif word == ")" and len(levels) > 1:
-                yield from self._end(levels.pop(), token.start)
+                yield from self._end_statement(levels.pop(), token.start)
             elif word == ";":
-                yield from self._end(level, token.start)
+                yield from self._end_statement(level, token.start)
                 levels = [Level()]
             elif word == "." or self._word(number - 1) == ".":
                 continue
             elif word == "," or token.kind == "name":
                 yield from self._next(level, number)
-        yield from self._end(levels[0], LAST_COMMENT.search(self.sql).start())  # type: ignore[union-attr]  # always found
+        yield from self._end_statement(levels[0], LAST_COMMENT.search(self.sql).start())  # type: ignore[union-attr]  # always found
 
     def _next(self, level: Level, number: int) -> Iterator[tuple[int, str]]:
         token = self.tokens[number]
         word, following = token.word, self._word(number + 1)
         if word in JOINS and (word == "JOIN" or following != "("):
             yield from self._close(level, token.start)
-        if word == "WHERE":
+        if word == "INTO":
+            yield from self._begin_insert(level, number)
+        elif word == "SELECT" and level.inserts:
+            level.inserts, level.is_surrounded = False, True
+            yield token.start, BEFORE_SELECTED
+        elif word == "WHERE":
             yield from self._close(level, token.start)
             if level.tables:
                 yield token.end, f" {self._conditions(level)} AND ("
@@ -161,13 +187,26 @@ class _Reader:
         elif word == "ON" and level.joined:
             yield token.end, f" {level.joined}.storage_id = {STORAGE}::uuid AND ("
             level.joined, level.is_open = "", True
-        elif word in ENDS or (word == "ON" and following == "CONFLICT"):
+        elif word == "RETURNING" or (word == "ON" and following == "CONFLICT"):
+            yield from self._end_statement(level, token.start)
+        elif word in ENDS:
             yield from self._end(level, token.start)
         elif word in BEFORE_TABLES or (word == "," and level.lists_tables):
             if word == ",":
                 yield from self._close(level, token.start)
             level.lists_tables = level.lists_tables or word in {"FROM", "USING"}
             self._note_table(level, number)
+
+    def _begin_insert(self, level: Level, number: int) -> Iterator[tuple[int, str]]:
+        """Add the storage to the columns of an INSERT that selects its rows; otherwise the database fills it."""
+        if not self._alias(number + 1):
+            return
+        numbers = range(number, len(self.tokens))
+        first = next((each for each in numbers if self._word(each) in {"(", "SELECT", "VALUES", "DEFAULT"}), number)
+        last = next((each for each in numbers if each > first and self._word(each) == ")"), number)
+        if self._word(first) == "(" and self._word(last + 1) == "SELECT":
+            yield self.tokens[first].end, "storage_id, "
+            level.inserts = True
 
     def _note_table(self, level: Level, number: int) -> None:
         name = self._alias(number + 1)
@@ -204,6 +243,12 @@ class _Reader:
         if level.tables:
             yield position, f" WHERE {self._conditions(level)} "
         level.joined, level.lists_tables = "", False
+
+    def _end_statement(self, level: Level, position: int) -> Iterator[tuple[int, str]]:
+        yield from self._end(level, position)
+        if level.is_surrounded:
+            level.is_surrounded = False
+            yield position, AFTER_SELECTED
 
     def _conditions(self, level: Level) -> str:
         names, level.tables = level.tables, []

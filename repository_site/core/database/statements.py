@@ -31,6 +31,15 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
 
 
+def set_for_transaction(parameter: str, value: str) -> None:
+    """Set a parameter that triggers and policies read, until the transaction ends.
+
+    Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL {parameter} = %s", [value])
+
+
 def forget_results() -> None:
     """Release the memory of the last results, which the connection would keep until it looks up something else."""
     cast("DatabaseWrapper", connection).forget_results()
