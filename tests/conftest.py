@@ -26,6 +26,7 @@ from tests.api_client import ApiClient
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
+from tests.named_storages import StorageWatch
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
@@ -56,6 +57,18 @@ def django_db_setup(
     yield
     with django_db_blocker.unblock():
         drop_database(name, original)
+
+
+@pytest.fixture(scope="session")
+def storage_watch() -> StorageWatch:
+    return StorageWatch()
+
+
+@pytest.fixture(autouse=True)
+def statements_name_their_storage(storage_watch: StorageWatch) -> Iterator[None]:
+    """Fail if a statement of the test, or of a fixture before it, does not name the storage of a tenant table."""
+    yield
+    assert storage_watch.take() == []
 
 
 @pytest.fixture

@@ -17,10 +17,12 @@ from django.db import connections, models
 
 from storage.models import TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
+from storage.tenancy.distribution import node_problems
 from storage.tenancy.migration_operations import POLICY, tenant_foreign_keys
 from storage.tenancy.scope import tenant_models
 
 NORMAL_EXPRESSION = f"(storage_id = ( SELECT (current_setting('{SCOPE_PARAMETER}'::text))::uuid AS current_setting))"
+SHARD_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
 NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 
 
@@ -144,6 +146,8 @@ def check_database(
             # A migration may still have to create the table.
             if model._meta.db_table in tables:
                 problems += [Error(text, obj=model, id="storage.E011") for text in _table_problems(cursor, model)]
+    if connections["default"].is_distributed:
+        problems += [Error(text, id="storage.E012") for text in node_problems()]
     return problems
 
 
@@ -188,9 +192,9 @@ def _policy_problems(cursor: Any, table: str) -> Iterator[str]:
         " WHERE schemaname = current_schema() AND tablename = %s",
         [table],
     )
-    expected = (POLICY, "PERMISSIVE", "{public}", "ALL", NORMAL_EXPRESSION, NORMAL_EXPRESSION)
-    if cursor.fetchall() != [expected]:
-        yield f"{table}: its only policy must be {POLICY} with {NORMAL_EXPRESSION} for reading and writing."
+    expression = SHARD_EXPRESSION if cursor.db.is_distributed else NORMAL_EXPRESSION
+    if cursor.fetchall() != [(POLICY, "PERMISSIVE", "{public}", "ALL", expression, expression)]:
+        yield f"{table}: its only policy must be {POLICY} with {expression} for reading and writing."
 
 
 def _column_problems(cursor: Any, table: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ tables stay on the coordinator.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
@@ -14,13 +15,18 @@ from django.db import connection, transaction
 
 from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.problems import Conflict
-from storage.tenancy.migration_operations import POLICY, SHARD_POLICY_EXPRESSION
+from storage.tenancy.migration_operations import (
+    FIRST_DISTRIBUTED,
+    POLICY,
+    SHARD_POLICY_EXPRESSION,
+    distribution_of,
+)
 from storage.tenancy.scope import tenant_models
 
 # Copied to every node. A storage comes after its collection.
 COPIED = ("storage_storagecollection", "storage_storage", "storage_culture", "storage_storagesize")
-# Distributed without a policy: scopes and triggers use them. The first one decides about the shards of all others.
-BESIDE_TENANTS = ("storage_storagerevision", "storage_storagegrowth")
+# Distributed without a policy: scopes and triggers use them.
+BESIDE_TENANTS = (FIRST_DISTRIBUTED, "storage_storagegrowth")
 NO_WORKERS = (
     "The cluster has no node for shards. Add workers on the coordinator, as a superuser:"
     " SELECT citus_add_node('worker-1', 5432);"
@@ -29,6 +35,7 @@ NO_CITUS = (
     "This database has no Citus extension. Install Citus on all nodes, then CREATE EXTENSION citus in the database, as"
     " a superuser. Without Citus there is nothing to distribute."
 )
+_KNOWN = "SELECT logicalrelid::text FROM pg_dist_partition WHERE partmethod = 'h' OR repmodel = 't'"
 
 
 def distributed_tables() -> list[str]:
@@ -50,9 +57,7 @@ def plan(shards: int | None = None) -> list[str]:
         raise Conflict(NO_CITUS)
     if not _rows("SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive"):
         raise Conflict(NO_WORKERS)
-    known = {
-        name for (name,) in _rows("SELECT logicalrelid::text FROM pg_dist_partition WHERE partmethod IN ('h', 'n')")
-    }
+    known = {name for (name,) in _rows(_KNOWN)}
     copied = [table for table in COPIED if table not in known]
     distributed = [table for table in distributed_tables() if table not in known]
     if not copied and not distributed:
@@ -65,7 +70,7 @@ def plan(shards: int | None = None) -> list[str]:
         *(f'ALTER TABLE "{table}" DROP CONSTRAINT "{name}"' for table, name, _ in keys),
         *_without_policy(distributed),
         *(f"SELECT create_reference_table('{table}')" for table in copied),
-        *(_distribution_of(table) for table in distributed),
+        *(distribution_of(table) for table in distributed),
         *(f'ALTER TABLE "{table}" ADD CONSTRAINT "{name}" {text}' for table, name, text in keys),
         *_with_policy(distributed),
     ]
@@ -78,11 +83,6 @@ def distribute(statements: Iterable[str]) -> None:
         for statement in statements:
             cursor.execute(statement)
     engine.forget_distribution()
-
-
-def _distribution_of(table: str) -> str:
-    beside = "" if table == BESIDE_TENANTS[0] else f", colocate_with => '{BESIDE_TENANTS[0]}'"
-    return f"SELECT create_distributed_table('{table}', 'storage_id'{beside})"
 
 
 def _foreign_keys(tables: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -119,3 +119,43 @@ def _rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return list(cursor.fetchall())
+
+
+def after_migrating(**options: Any) -> None:
+    """Distribute a new installation, and tables that a migration has added. Existing content waits for the operator."""
+    if not has_citus() or {*COPIED, *distributed_tables()} - {*connection.introspection.table_names()}:
+        return
+    if cast("DatabaseWrapper", connection).is_distributed or is_empty():
+        distribute(plan())
+    elif options.get("verbosity"):
+        sys.stderr.write("The database has Citus, but its tables are not distributed. Run: manage.py distribute\n")
+
+
+def node_problems() -> Iterator[str]:
+    """Yield what is wrong with the tables and the role on any node of a distributed database."""
+    tables = distributed_tables()
+    sql = """SELECT t.name FROM unnest(%s::text[]) AS t (name) LEFT JOIN citus_tables c ON c.table_name = t.name::regclass
+        WHERE c.distribution_column IS DISTINCT FROM 'storage_id' OR c.colocation_id IS DISTINCT FROM
+            (SELECT colocation_id FROM citus_tables WHERE table_name = %s::regclass)"""
+    for (table,) in _rows(sql, [tables, FIRST_DISTRIBUTED]):
+        yield f"{table}: it is not distributed by storage_id beside {FIRST_DISTRIBUTED}. Run: manage.py distribute"
+    isolated = ", ".join(f"'{table}'" for table in tables if table not in BESIDE_TENANTS)
+    nodes = _rows(
+        "SELECT n.nodename || ':' || n.nodeport, r.success, r.result FROM run_command_on_all_nodes(%s) r"
+        " JOIN pg_dist_node n ON n.nodeid = r.nodeid",
+        [_ON_NODE.format(tables=isolated, policy=POLICY)],
+    )
+    for node, is_answered, answer in nodes:
+        if not is_answered:
+            yield f"Node {node} does not answer: {answer}"
+        elif answer:
+            yield f"Node {node}: row-level security is not complete for {answer}."
+
+
+# Shards without forced row-level security and the one policy, and a role that would bypass it.
+_ON_NODE = """SELECT concat_ws(', ', (SELECT string_agg(c.relname, ', ') FROM pg_dist_shard s
+    JOIN pg_class c ON c.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+    WHERE s.logicalrelid::text IN ({tables}) AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+        AND (SELECT count(*) = 1 AND bool_and(polname = '{policy}' AND polpermissive) FROM pg_policy
+            WHERE polrelid = c.oid))),
+    (SELECT 'the role ' || rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)))"""
