@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from repository_site.core.database.base import watch_trips
 from storage.tenancy.scope import tenant_models
@@ -28,7 +29,7 @@ class StorageWatch:
         self._found: list[str] = []
         watch_trips(self)
 
-    def __call__(self, kind: str, statements: Sequence[str], started: float, problem: BaseException | None, /) -> None:
+    def __call__(self, kind: str, statements: Sequence[Any], started: float, problem: BaseException | None, /) -> None:
         # Without a scope the database refuses the statement.
         if problem is None:
             for sql in statements:

@@ -24,6 +24,7 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
+from repository_site.core.database.statements import engine
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
 
@@ -80,7 +81,7 @@ class StoredRows:
 def read_rows() -> StoredRows:
     """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
     with connection.cursor() as cursor:
-        cursor.execute(STATEMENT, [connection.tenant])
+        cursor.execute(STATEMENT, [engine().tenant])
         found = cursor.fetchone()
     if found is None or not found[1]:
         raise NotFound(_("There is no storage at this address."))

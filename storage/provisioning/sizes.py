@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -31,7 +32,7 @@ def measure_storage(storage: Storage) -> StorageSize:
         return _store(storage, now, tables, files, growth)
 
 
-def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[int]) -> StorageSize:
+def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[UUID]) -> StorageSize:
     found = {
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
@@ -51,7 +52,7 @@ def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: 
     return size
 
 
-def _count(storage: Storage) -> tuple[Counts, list[int]]:
+def _count(storage: Storage) -> tuple[Counts, list[UUID]]:
     """Return rows and bytes of each table, and the growth that they include: one statement reads one snapshot."""
     models = tenant_models()
     counts = " UNION ALL ".join(f"SELECT {index}, t.* FROM ({_sql(model)}) t" for index, model in enumerate(models))  # noqa: S608

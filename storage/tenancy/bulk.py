@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, cast
+from itertools import chain
+from typing import Any, TypeVar
 
 from django.db import connection, models
 
-from repository_site.core.database.base import DatabaseWrapper
+from repository_site.core.database.statements import engine
 from repository_site.core.rest.rendering import to_json
 from storage.models import TenantModel
 
@@ -34,7 +35,7 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
         with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
             for block in blocks:
                 copy.write(block)
-        if cast("DatabaseWrapper", connection).is_distributed:
+        if engine().is_distributed:
             count = _insert_incoming(model, names)
         else:
             cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
@@ -47,9 +48,8 @@ def _insert_incoming(model: type[TenantModel], names: str) -> int:
     """Insert the rows of the temporary table in batches of JSON: other nodes do not know the table."""
     count, batch, size = 0, [], 0
     with connection.chunked_cursor() as rows:
-        rows.itersize = ROWS_AT_ONCE
         rows.execute("SELECT row_to_json(incoming)::text FROM incoming")
-        for (row,) in rows:
+        for (row,) in chain.from_iterable(iter(lambda: rows.fetchmany(ROWS_AT_ONCE), [])):
             batch.append(row)
             size += len(row)
             if size > TEXT_AT_ONCE or len(batch) >= ROWS_AT_ONCE:

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, models
 
+from repository_site.core.database.statements import engine
 from storage.models import TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 from storage.tenancy.distribution import node_problems
@@ -146,7 +147,7 @@ def check_database(
             # A migration may still have to create the table.
             if model._meta.db_table in tables:
                 problems += [Error(text, obj=model, id="storage.E011") for text in _table_problems(cursor, model)]
-    if connections["default"].is_distributed:
+    if engine().is_distributed:
         problems += [Error(text, id="storage.E012") for text in node_problems()]
     return problems
 

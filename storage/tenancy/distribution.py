@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from django.db import connection, transaction
 
-from repository_site.core.database.base import DatabaseWrapper
+from repository_site.core.database.statements import engine
 from repository_site.core.problems import Conflict
 from storage.tenancy.migration_operations import (
     FIRST_DISTRIBUTED,
@@ -78,11 +78,10 @@ def plan(shards: int | None = None) -> list[str]:
 
 def distribute(statements: Iterable[str]) -> None:
     """Run the statements in one transaction: either everything is distributed or nothing."""
-    engine = cast("DatabaseWrapper", connection)
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
-    engine.forget_distribution()
+    engine().forget_distribution()
 
 
 def _foreign_keys(tables: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -125,7 +124,7 @@ def after_migrating(**options: Any) -> None:
     """Distribute a new installation, and tables that a migration has added. Existing content waits for the operator."""
     if not has_citus() or {*COPIED, *distributed_tables()} - {*connection.introspection.table_names()}:
         return
-    if cast("DatabaseWrapper", connection).is_distributed or is_empty():
+    if engine().is_distributed or is_empty():
         distribute(plan())
     elif options.get("verbosity"):
         sys.stderr.write("The database has Citus, but its tables are not distributed. Run: manage.py distribute\n")
@@ -134,7 +133,8 @@ def after_migrating(**options: Any) -> None:
 def node_problems() -> Iterator[str]:
     """Yield what is wrong with the tables and the role on any node of a distributed database."""
     tables = distributed_tables()
-    sql = """SELECT t.name FROM unnest(%s::text[]) AS t (name) LEFT JOIN citus_tables c ON c.table_name = t.name::regclass
+    sql = """SELECT t.name FROM unnest(%s::text[]) AS t (name)
+        LEFT JOIN citus_tables c ON c.table_name = t.name::regclass
         WHERE c.distribution_column IS DISTINCT FROM 'storage_id' OR c.colocation_id IS DISTINCT FROM
             (SELECT colocation_id FROM citus_tables WHERE table_name = %s::regclass)"""
     for (table,) in _rows(sql, [tables, FIRST_DISTRIBUTED]):

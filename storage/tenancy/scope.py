@@ -15,8 +15,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from psycopg import IsolationLevel
 
-from repository_site.core.database.base import DatabaseWrapper
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.statements import engine, look_up
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 
@@ -57,12 +56,12 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
 @contextmanager
 def _naming(tenant: str) -> Iterator[None]:
     """Add the storage to all statements on tenant tables."""
-    engine = cast("DatabaseWrapper", connection)
-    outer, engine.tenant = engine.tenant, tenant
+    database = engine()
+    outer, database.tenant = database.tenant, tenant
     try:
         yield
     finally:
-        engine.tenant = outer
+        database.tenant = outer
 
 
 def tenant_models() -> list[type[TenantModel]]:
@@ -127,7 +126,7 @@ _REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE st
 def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
     """Set the parameter for this transaction. Return its old value, or an empty text, and the revision of the
     configuration."""
-    if cast("DatabaseWrapper", connection).is_distributed:
+    if engine().is_distributed:
         return _enter_everywhere(value, timeout)
     if timeout:
         rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
@@ -137,9 +136,8 @@ def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
 
 
 def _enter_everywhere(value: str, timeout: int | None) -> tuple[str, int | None]:
-    engine = cast("DatabaseWrapper", connection)
     limit = f"SELECT set_config('statement_timeout', '{int(timeout)}s', true); " if timeout else ""
     with connection.cursor() as cursor:
         cursor.execute(f"{limit}{_ENTER_EVERYWHERE} = '{UUID(value) if value else ''}'")
     rows = look_up(_REVISION, [value]) if value else []
-    return engine.tenant, rows[0][0] if rows else None
+    return engine().tenant, rows[0][0] if rows else None

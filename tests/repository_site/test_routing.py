@@ -9,6 +9,7 @@ from django.db import connection
 
 from elements.models import Element
 from repository_site.core.database.routing import with_storage
+from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.named_storages import StorageWatch
@@ -110,28 +111,28 @@ def test_only_inside_a_scope(storage: Storage, django_assert_num_queries: Any) -
     with tenant_scope(storage), django_assert_num_queries(1) as captured:
         assert not Element.objects.filter(position=99).exists()
     assert f"\"elements_element\".storage_id = '{storage.id}'::uuid AND (" in captured[0]["sql"]
-    assert connection.tenant == ""  # type: ignore[attr-defined]  # of our engine
+    assert engine().tenant == ""
 
 
 def test_a_nested_scope_names_its_own_storage(storage: Storage, other_storage: Storage) -> None:
     found = []
     with tenant_scope(storage):
         with tenant_scope(other_storage):
-            found.append(connection.tenant)  # type: ignore[attr-defined]
-        found.append(connection.tenant)  # type: ignore[attr-defined]
+            found.append(engine().tenant)
+        found.append(engine().tenant)
         with pytest.raises(ValueError, match="x"), tenant_scope(other_storage):
             raise ValueError("x")
-        found.append(connection.tenant)  # type: ignore[attr-defined]
+        found.append(engine().tenant)
     assert found == [str(other_storage.id), str(storage.id), str(storage.id)]
 
 
 def test_the_check_of_all_statements_finds_a_missing_storage(storage: Storage, storage_watch: StorageWatch) -> None:
     with tenant_scope(storage), connection.cursor() as cursor:
-        connection.tenant = ""  # type: ignore[attr-defined]
+        engine().tenant = ""
         cursor.execute("SELECT e.id FROM elements_element e")
         cursor.execute("DELETE FROM elements_shape")
         cursor.execute("SELECT e.id FROM elements_element e WHERE e.storage_id = %s", [storage.id])
-        connection.tenant = str(storage.id)  # type: ignore[attr-defined]
+        engine().tenant = str(storage.id)
         cursor.execute("SELECT e.id FROM elements_element e JOIN elements_shape s ON s.element_id = e.id")
     assert storage_watch.take() == [
         "elements_element: SELECT e.id FROM elements_element e",

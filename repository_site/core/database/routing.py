@@ -66,7 +66,7 @@ class Routed:
     """Numbers of parameters before each cut."""
 
 
-class Token(NamedTuple):
+class StatementToken(NamedTuple):
     kind: str
     word: str
     """In capital letters if it is a name without quotes."""
@@ -75,7 +75,7 @@ class Token(NamedTuple):
 
 
 @dataclass(slots=True)
-class Level:
+class StatementLevel:
     """What is known about a statement, or about anything else in parentheses, as far as it was read."""
 
     tables: list[str] = field(default_factory=list)
@@ -117,7 +117,7 @@ def route(sql: str) -> Routed:
     """Return the statement with its cuts. Statements that define tables or copy rows have none."""
     tokens = [*_tokens(sql)]
     first = next((token.word for token in tokens if token.word != "("), "")
-    added = [*_Reader(sql, tokens).read()] if first in FIRST_WORDS else []
+    added = [*_StatementReader(sql, tokens).read()] if first in FIRST_WORDS else []
     pieces, places, piece, end = [], [], "", 0
     for position, text in added:
         piece += sql[end:position]
@@ -135,40 +135,40 @@ def route(sql: str) -> Routed:
 _kept = lru_cache(KEPT)(route)
 
 
-def _tokens(sql: str) -> Iterator[Token]:
+def _tokens(sql: str) -> Iterator[StatementToken]:
     for found in TOKENS.finditer(sql):
         text = found.group()
         if found.lastgroup != "other":
             word = text if text[0] == '"' or found.lastgroup == "mark" else text.upper()
-            yield Token(found.lastgroup or "", word, found.start(), found.end())
+            yield StatementToken(found.lastgroup or "", word, found.start(), found.end())
 
 
-class _Reader:
+class _StatementReader:
     """Reads a statement once, and yields what to add to it and where."""
 
-    def __init__(self, sql: str, tokens: list[Token]) -> None:
+    def __init__(self, sql: str, tokens: list[StatementToken]) -> None:
         self.sql = sql
         self.tokens = tokens
         self.tenant = tenant_tables()
 
     def read(self) -> Iterator[tuple[int, str]]:
-        levels = [Level()]
+        levels = [StatementLevel()]
         for number, token in enumerate(self.tokens):
             level, word = levels[-1], token.word
             if word == "(":
-                levels.append(Level())
+                levels.append(StatementLevel())
             elif word == ")" and len(levels) > 1:
                 yield from self._end_statement(levels.pop(), token.start)
             elif word == ";":
                 yield from self._end_statement(level, token.start)
-                levels = [Level()]
+                levels = [StatementLevel()]
             elif word == "." or self._word(number - 1) == ".":
                 continue
             elif word == "," or token.kind == "name":
                 yield from self._next(level, number)
         yield from self._end_statement(levels[0], LAST_COMMENT.search(self.sql).start())  # type: ignore[union-attr]  # always found
 
-    def _next(self, level: Level, number: int) -> Iterator[tuple[int, str]]:
+    def _next(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
         token = self.tokens[number]
         word, following = token.word, self._word(number + 1)
         if word in JOINS and (word == "JOIN" or following != "("):
@@ -197,7 +197,7 @@ class _Reader:
             level.lists_tables = level.lists_tables or word in {"FROM", "USING"}
             self._note_table(level, number)
 
-    def _begin_insert(self, level: Level, number: int) -> Iterator[tuple[int, str]]:
+    def _begin_insert(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
         """Add the storage to the columns of an INSERT that selects its rows; otherwise the database fills it."""
         if not self._alias(number + 1):
             return
@@ -208,7 +208,7 @@ class _Reader:
             yield self.tokens[first].end, "storage_id, "
             level.inserts = True
 
-    def _note_table(self, level: Level, number: int) -> None:
+    def _note_table(self, level: StatementLevel, number: int) -> None:
         name = self._alias(number + 1)
         if name and self._word(number) == "JOIN" and self._word(number - 1) != "CROSS":
             level.joined = name
@@ -232,24 +232,24 @@ class _Reader:
     def _word(self, number: int) -> str:
         return self.tokens[number].word if 0 <= number < len(self.tokens) else ""
 
-    def _close(self, level: Level, position: int) -> Iterator[tuple[int, str]]:
+    def _close(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
         """End the condition that is being read."""
         if level.is_open:
             level.is_open = False
             yield position, ") "
 
-    def _end(self, level: Level, position: int) -> Iterator[tuple[int, str]]:
+    def _end(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
         yield from self._close(level, position)
         if level.tables:
             yield position, f" WHERE {self._conditions(level)} "
         level.joined, level.lists_tables = "", False
 
-    def _end_statement(self, level: Level, position: int) -> Iterator[tuple[int, str]]:
+    def _end_statement(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
         yield from self._end(level, position)
         if level.is_surrounded:
             level.is_surrounded = False
             yield position, AFTER_SELECTED
 
-    def _conditions(self, level: Level) -> str:
+    def _conditions(self, level: StatementLevel) -> str:
         names, level.tables = level.tables, []
         return " AND ".join(f"{name}.storage_id = {STORAGE}::uuid" for name in names)

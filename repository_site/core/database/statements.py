@@ -16,6 +16,11 @@ T = TypeVar("T")
 PLAN_ATTEMPTS = 4
 
 
+def engine() -> DatabaseWrapper:
+    """Return Django's connection with the type that it has in this project."""
+    return cast("DatabaseWrapper", connection)
+
+
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
     """Run a statement that PostgreSQL plans for its values: lists, and statements with filters."""
     with connection.cursor() as cursor:
@@ -28,7 +33,7 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
 
     Planned for its values, it would read the whole table for many keys, or while a storage has no statistics.
     """
-    return cast("DatabaseWrapper", connection).look_up(sql, parameters)
+    return engine().look_up(sql, parameters)
 
 
 def set_for_transaction(parameter: str, value: str) -> None:
@@ -42,7 +47,7 @@ def set_for_transaction(parameter: str, value: str) -> None:
 
 def forget_results() -> None:
     """Release the memory of the last results, which the connection would keep until it looks up something else."""
-    cast("DatabaseWrapper", connection).forget_results()
+    engine().forget_results()
 
 
 def with_current_plans(work: Callable[[], T]) -> T:
@@ -54,7 +59,7 @@ def with_current_plans(work: Callable[[], T]) -> T:
         except NotSupportedError:
             if connection.in_atomic_block:
                 raise
-            cast("DatabaseWrapper", connection).forget_plans()
+            engine().forget_plans()
     return work()
 
 
@@ -103,7 +108,7 @@ class Inquiry:
         """Send the questions. `meanwhile` runs while the database works, and must not use the database."""
         if self._questions:
             statements = [(each.sql, each.parameters) for each in self._questions]
-            self._rows = cast("DatabaseWrapper", connection).look_up_all(statements, meanwhile)
+            self._rows = engine().look_up_all(statements, meanwhile)
         elif meanwhile is not None:
             meanwhile()
 
