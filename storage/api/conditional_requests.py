@@ -26,8 +26,7 @@ class Prepared:
     version_tag: str = ""
     """Entity tag of the version, if the response is about one."""
     is_whole: bool = False
-    """Whether it is a list without paging. Such a list may be streamed from a snapshot that begins after the headers
-    are sent, so its entity tag is weak."""
+    """Whether it is a list without paging, whose entity tag is weak (D137)."""
 
 
 def given_tags(header: str, name: str) -> list[str]:

@@ -10,6 +10,7 @@ import random
 import re
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -34,6 +35,7 @@ from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, to_json
+from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
@@ -152,9 +154,13 @@ class ApiViewSet(ViewSet):
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
-            with tenant_scope(self.storage, snapshot=only_reads, timeout=timeout):
+            with ExitStack() as scope:
+                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout))
                 self.begin_attempt()
-                return self._perform(request, names)
+                response = self._perform(request, names)
+                if isinstance(response, StreamedResponse):
+                    response.keep_open(scope.pop_all())
+                return response
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
@@ -226,8 +232,7 @@ class ApiViewSet(ViewSet):
         if asks_for_any(request):
             # Only now is it certain that the resource exists.
             return not_modified(tag)
-        # A stream reads a snapshot that begins after the headers are sent.
-        response["ETag"] = tag if not response.streaming or tag.startswith(WEAK) else WEAK + tag
+        response["ETag"] = tag
         return response
 
     def _entity_tag(self, prepared: Prepared) -> str:

@@ -64,7 +64,6 @@ def test_expanded_references_of_a_list_are_streamed(heavy: HeavyInstallation) ->
 def test_page_of_the_deepest_elements(heavy: HeavyInstallation) -> None:
     found = heavy.measure("GET", f"{DETAIL}?$page=2&$pageSize=1000&$filter=StartsWith(name,'chain')")
     assert found.status == 200
-    assert found.headers["etag"].startswith("W/")
     assert found.size > CHAIN * CHAIN / 3 * 300
     check("a page of the 1,000 deepest of 2,000 elements", found.growth)
 

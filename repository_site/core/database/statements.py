@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
 from django.db import NotSupportedError, connection
@@ -47,19 +46,6 @@ def with_current_plans(work: Callable[[], T]) -> T:
                 raise
             cast("DatabaseWrapper", connection).forget_plans()
     return work()
-
-
-def begun_with_current_plans(make: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Do the same for a stream, which can start again until its first piece. After that, its transaction keeps
-    migrations from changing the tables that it reads."""
-
-    def begin() -> tuple[list[T], Iterator[T]]:
-        pieces = make()
-        return [*islice(pieces, 1)], pieces
-
-    first, pieces = with_current_plans(begin)
-    yield from first
-    yield from pieces
 
 
 @dataclass(frozen=True, slots=True)
