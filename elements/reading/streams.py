@@ -28,7 +28,7 @@ class Stream:
     _first: bytes | None = None
 
     def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes], ticket: Ticket) -> None:
-        self._who = ticket.who
+        self._who, self._is_accepted = ticket.who, ticket.is_accepted
         stream_places.take(self._who)
         self._pieces = pieces
         self.scope = ExitStack()
@@ -48,7 +48,7 @@ class Stream:
             first, self._first = self._first, None
             return first
         try:
-            with gate.batch(*self._who):
+            with gate.batch(*self._who, self._is_accepted):
                 return next(self._pieces)
         except BaseException:
             self.close()

@@ -29,7 +29,7 @@ from rest_framework.viewsets import ViewSet
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
-from repository_site.core.fairness.origin import credential_was_accepted
+from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
@@ -131,7 +131,9 @@ class ApiViewSet(ViewSet):
             throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
-        if self.caller.kind is not CallerKind.ANONYMOUS:
+        if self.caller.kind is CallerKind.ANONYMOUS:
+            anonymous_was_allowed(request._request)
+        else:
             credential_was_accepted(request._request, self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:

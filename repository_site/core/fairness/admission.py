@@ -20,7 +20,7 @@ from repository_site.core.problems import Problem, TooManyRequests
 gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
 # Half of a worker's connections; the others serve all other requests.
 stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
-# Refusals, of which requests without an accepted credential do not charge the storage.
+# Refusals, for which anonymous readers do not charge the storage.
 REFUSALS = {401, 403, 404, 429}
 # Seconds for a statement of a read when the budget is used up.
 SHORTEST_TIMEOUT = 3
@@ -36,20 +36,33 @@ class FairnessMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         who = origin_of(request)
         try:
-            ticket = gate.enter(who.storage, who.caller, only_reads=request.method in {"GET", "HEAD", "OPTIONS"})
+            ticket = gate.enter(
+                who.storage,
+                who.caller,
+                only_reads=request.method in {"GET", "HEAD", "OPTIONS"},
+                is_accepted=who.is_accepted,
+            )
         except Problem as problem:
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
         spending, payer = Spending(), None
         try:
             response = self.get_response(request)
-            if response.status_code in REFUSALS and not hasattr(request, "caller_was_accepted"):
+            if not _was_served(request, response):
                 payer = ELSEWHERE, who.caller
             return response
         finally:
             gate.leave(ticket, spending.cost(ticket.only_reads), payer)
             if getattr(request, "storage", None) is not None:
                 storage_was_found(request)
+
+
+def _was_served(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Return whether a request got something that its storage grants. Everything else, such as a sign-in that fails,
+    costs the storage nothing (D217)."""
+    if hasattr(request, "caller_was_accepted"):
+        return True
+    return hasattr(request, "reader_was_allowed") and response.status_code not in REFUSALS
 
 
 def ticket_of(request: HttpRequest) -> Ticket:
