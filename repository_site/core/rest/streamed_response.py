@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Protocol
 
@@ -15,7 +16,7 @@ class HeldStream(Protocol):
 
     scope: ExitStack
 
-    def __iter__(self) -> HeldStream: ...
+    def __iter__(self) -> Iterator[bytes]: ...
 
     def __next__(self) -> bytes: ...
 
