@@ -97,8 +97,8 @@ class Inquiry:
 
 def text_array(texts: Iterable[str]) -> str:
     """Return the texts as one value for `%s::text[]`, which is faster than a list, too."""
-    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
 
 
 def id_array(ids: Iterable[str]) -> str:
