@@ -80,23 +80,46 @@ def test_watchers_see_each_trip_and_nothing_is_told_without_them(monkeypatch: py
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_failing_statement_fails_all_and_leaves_the_connection_usable(failing: int) -> None:
+def test_a_failing_statement_fails_all_and_leaves_the_connection_usable(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     statements = [(NUMBERS, [1]), (NUMBERS, [2])]
     statements.insert(failing, (FAILS, [1]))
     for _ in range(2):
         with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
             cast("DatabaseWrapper", connection).look_up_all(statements)
         assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+        with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
+            prepare()
+            without_cursors(monkeypatch)
+            cast("DatabaseWrapper", connection).look_up_all(statements)
+        monkeypatch.undo()
+        assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
 
 
 @pytest.mark.django_db
-def test_an_error_meanwhile_leaves_the_connection_usable() -> None:
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_an_error_meanwhile_leaves_the_connection_usable(is_prepared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble() -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), transaction.atomic():
+    with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError), transaction.atomic():
+        if is_prepared:
+            prepare()
+            without_cursors(patched)
         cast("DatabaseWrapper", connection).look_up_all([(NUMBERS, [1])], stumble)
     assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+def prepare() -> None:
+    """Let the driver prepare the statements; it forgets them after an error."""
+    for _ in range(2):
+        look_up(NUMBERS, [1])
+        look_up(FAILS, [2])
+
+
+def without_cursors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "psycopg_cursor", lambda driver: pytest.fail("a cursor was made"))
 
 
 @pytest.fixture
@@ -193,10 +216,6 @@ def test_results_are_not_kept() -> None:
     for _ in range(3):
         assert look_up_all(2, 3) == [[(1,), (2,)], [(1,), (2,), (3,)]]
     assert getattr(database.connection, TRANSFORMER).pgresult is None
-
-
-def without_cursors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "psycopg_cursor", lambda driver: pytest.fail("a cursor was made"))
 
 
 @pytest.mark.django_db

@@ -107,7 +107,7 @@ def _run_together(
             results = driver.wait(_fetch_all(driver, len(commands) + begins))
             pgconn.exit_pipeline_mode()
     except BaseException:
-        if pgconn.pipeline_status:
+        if not driver.closed and pgconn.pipeline_status:
             # Nobody knows which results are still to come.
             driver.close()
         raise
