@@ -12,8 +12,9 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg._queries import _query2pg_nocache
-from psycopg.abc import PQGen
-from psycopg.adapt import PyFormat, Transformer
+from psycopg.abc import PQGen, Transformer
+from psycopg.adapt import PyFormat
+from psycopg.adapt import Transformer as DriverTransformer
 from psycopg.errors import InternalError, error_from_result
 from psycopg.generators import execute, fetch_many, send
 from psycopg.pq import ExecStatus, Format, TransactionStatus
@@ -38,7 +39,7 @@ def run_prepared(
     `meanwhile` runs while the database works.
     """
     values: Transformer = driver.__dict__.get(TRANSFORMER) or driver.__dict__.setdefault(
-        TRANSFORMER, Transformer(driver)
+        TRANSFORMER, DriverTransformer(driver)
     )
     commands = []
     for statement in statements:
