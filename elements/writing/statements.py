@@ -7,16 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from django.db import connection
-
 from elements.reading.rows import VersionRow
 from facets.blueprint.cycles import Category
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import fetch, look_up
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
+    """Run a statement of fixed text, which is planned once as those that read are."""
+    look_up(sql, parameters)
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

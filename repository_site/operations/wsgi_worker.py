@@ -9,7 +9,6 @@ for clients that read slowly.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -73,8 +72,8 @@ class Gateway:
     def __init__(self, application: WsgiApplication, loop: asyncio.AbstractEventLoop) -> None:
         self.application = application
         self.loop = loop
+        # Without the variables of this process (D214).
         self.basic_environment: dict[str, Any] = {
-            **os.environ,
             "GATEWAY_INTERFACE": "CGI/1.1",
             "SCRIPT_NAME": "",
             "SERVER_SOFTWARE": "Granian",

@@ -37,7 +37,7 @@ def given_tags(header: str, name: str) -> list[str]:
 
 def known_tags(request: Request) -> str | None:
     """Return `If-None-Match` of a GET or HEAD. A read by POST is never answered with 304."""
-    return request.headers.get("If-None-Match") if request.method in ("GET", "HEAD") else None
+    return request.META.get("HTTP_IF_NONE_MATCH") if request.method in ("GET", "HEAD") else None
 
 
 def asks_for_any(request: Request) -> bool:

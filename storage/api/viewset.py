@@ -199,7 +199,7 @@ class ApiViewSet(ViewSet):
 
     def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15)."""
-        key = request.headers.get("Idempotency-Key")
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return change()
         if not KEY.fullmatch(key):

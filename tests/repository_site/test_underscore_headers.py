@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from repository_site.operations.wsgi_worker import environment_of
+from repository_site.operations.wsgi_worker import Gateway, environment_of
 from tests.server_process import Server, free_port
 
 INFO = "/demo/showcase/_api/rest/info"
@@ -86,6 +88,13 @@ def scope(*headers: tuple[bytes, bytes], **changes: Any) -> dict[str, Any]:
         "http_version": "1.1", "server": ("127.0.0.1", 8000), "client": ("192.0.2.1", 4711), "scheme": "http",
         "method": "GET", "raw_path": b"/a%20b/%C3%BC", "query_string": b"x=%20", "headers": list(headers), **changes,
     }  # fmt: skip
+
+
+def test_variables_of_the_process_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_IF_NONE_MATCH", "*")
+    loop = asyncio.new_event_loop()
+    assert not Gateway(lambda environ, start: [], loop).basic_environment.keys() & os.environ.keys()
+    loop.close()
 
 
 def test_the_environment_of_a_request() -> None:

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from django.db import NotSupportedError, connection
 
-from repository_site.core.database.base import DatabaseWrapper, Parameters, Row
+from repository_site.core.database.base import DatabaseWrapper
+from repository_site.core.database.prepared import Parameters, Row
 
 T = TypeVar("T")
 # A migration may change several tables, one after the other, while a request is answered.
@@ -28,11 +29,6 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
     Planned for its values, it would read the whole table for many keys, or while a storage has no statistics.
     """
     return cast("DatabaseWrapper", connection).look_up(sql, parameters)
-
-
-def forget_results() -> None:
-    """Release the memory of the last results, which the connection would keep until it looks up something else."""
-    cast("DatabaseWrapper", connection).forget_results()
 
 
 def with_current_plans(work: Callable[[], T]) -> T:
@@ -87,8 +83,8 @@ class Inquiry:
 
 def text_array(texts: Iterable[str]) -> str:
     """Return the texts as one value for `%s::text[]`, which is faster than a list, too."""
-    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
 
 
 def id_array(ids: Iterable[str]) -> str:
