@@ -106,7 +106,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     modules: dict[Path, set[str]] = defaultdict(set)
     for item in items:
-        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "showcase"}
+        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "limited", "showcase"}
 
     def place(item: pytest.Item) -> tuple[bool, Path, list[str]]:
         is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))

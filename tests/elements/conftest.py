@@ -32,3 +32,16 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
         filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
     ):
         yield storage
+
+
+@pytest.fixture(scope="module")
+def limited(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """acme/limited and rival/limited, with the standard template and without elements, see `limited_desk.py`."""
+    nothing = tmp_path_factory.mktemp("limited") / "nothing.ndjson"
+    nothing.touch()
+    fields = {"key": "limited", "template": "standard"}
+    with (
+        filled_storage(nothing, collection="rival", **fields),
+        filled_storage(nothing, collection="acme", **fields) as storage,
+    ):
+        yield storage
