@@ -29,6 +29,8 @@ from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
+TOGETHER = ("tests/browser/", "tests/repository_site/running_server/")
+"""Folders with a server for all of their tests."""
 documented: set[tuple[str, str]] = set()
 """Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
@@ -87,10 +89,11 @@ def data_folders(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Da
 
 
 class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Keep the tests of a file, and all browser tests, in one process, because they share fixtures."""
+    """Keep the tests of a file, and those of some folders, in one process, because they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 @pytest.hookimpl(tryfirst=True)
