@@ -119,10 +119,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import modules of which a whole quick run would deselect every test: they are a third of all."""
-    if not (collection_path.name.startswith("test_") and is_whole_run(config)):
+    """Do not import modules of which a whole quick run would deselect every test: they are a third of all.
+
+    A folder with such modules only is left out as well: its conftest may load much, such as a browser's driver.
+    """
+    if not is_whole_run(config):
         return None
-    return NOT_QUICK.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    found = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    modules = [path for path in found if path.name.startswith("test_")]
+    return (bool(modules) and all(NOT_QUICK.search(path.read_text(encoding="utf-8")) for path in modules)) or None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
