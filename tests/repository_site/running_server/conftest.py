@@ -9,7 +9,7 @@ import pytest
 from tests.server_process import Server, free_port
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A demo whose clients are trusted proxies, and which waits one second for a body."""
     server = Server(tmp_path_factory.mktemp("running_server") / "var", free_port())
