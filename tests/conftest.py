@@ -15,6 +15,8 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
 from django.urls import get_resolver
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
@@ -33,6 +35,9 @@ TOGETHER = ("tests/browser/", "tests/repository_site/running_server/")
 """Folders with a server for all of their tests."""
 documented: set[tuple[str, str]] = set()
 """Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
+# Random cases fail for what they find, never because the machine is busy.
+hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("patient")
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 

@@ -150,7 +150,11 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.long
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled(150), deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=scaled(150),
+    deadline=None,
+)
 @given(data=st.data())
 def test_a_random_line_is_read_or_reported(house: Storage, data: st.DataObject) -> None:
     reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))

@@ -1,4 +1,4 @@
-"""One server for all tests of this folder, which only send requests to it."""
+"""One server for all tests of this folder, which only send requests to it (D178)."""
 
 from __future__ import annotations
 
