@@ -120,7 +120,8 @@ def blueprint_of(rows: Rows) -> Blueprint:
 
 def _value(kind: type[T], row: Row, **others: Any) -> T:
     """Build a value from the columns that have the names of its fields, and from `others`."""
-    return kind(**{name: _plain(getattr(row, name)) for name in _names(kind) if name not in others}, **others)
+    names = _names(kind)  # type: ignore[arg-type]  # mypy does not see that classes are hashable
+    return kind(**{name: _plain(getattr(row, name)) for name in names if name not in others}, **others)
 
 
 @cache

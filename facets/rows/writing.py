@@ -173,7 +173,8 @@ def _differs(new: Any, old: Any) -> bool:
 
 def _columns(model: type[ConfigurationModel], value: Any) -> dict[str, Any]:
     """Return the columns of a model that have the name of a field of the value; relations are up to the caller."""
-    return {name: _stored(getattr(value, name), is_text) for name, is_text in _same_names(model, type(value))}
+    names = _same_names(model, type(value))  # type: ignore[arg-type]  # mypy does not see that classes are hashable
+    return {name: _stored(getattr(value, name), is_text) for name, is_text in names}
 
 
 @cache
@@ -193,7 +194,7 @@ def _stored(value: Any, is_text: bool) -> Any:
 
 def _new(model: type[ConfigurationModel], **columns: Any) -> ConfigurationModel:
     """Build an instance from positional values: a template has thousands, and keywords take twice as long."""
-    return model(*(_defaults(model) | columns).values())
+    return model(*(_defaults(model) | columns).values())  # type: ignore[misc]  # the stubs take them all for the id
 
 
 @cache
