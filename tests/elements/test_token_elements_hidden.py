@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,21 @@ from storage.access.tokens import IssuedToken, issue_token
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
 from tests.elements.transfer_files import guid, line, write
-from tests.factories import StorageFactory, storage_context, token_for
+from tests.factories import storage_context, token_for
+from tests.filled_storages import NOTHING
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 REST = "/acme/public/_api/rest"
 TOKENS = f"{REST}/facets/automation/views/detail/elements"
 TAGS = f"{REST}/facets/tags/views/detail/elements"
 
 
-@pytest.fixture
-def public(other_storage: Storage) -> Storage:
-    return StorageFactory.create(collection="acme", key="public", template="standard", anonymous="read")
+@pytest.fixture(scope="module")
+def public(filled_storage: StorageMaker) -> Iterator[Storage]:
+    with filled_storage(NOTHING, collection="acme", key="public", template="standard", anonymous="read") as storage:
+        yield storage
 
 
 @pytest.fixture

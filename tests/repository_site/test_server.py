@@ -124,22 +124,6 @@ def test_a_stop_while_the_workers_load_is_obeyed(server: Server) -> None:
         server.wait_until_nothing_is_left()
 
 
-def test_bodies_over_real_http(server: Server) -> None:
-    server.start("demo")
-    json_type = {"Content-Type": "application/json"}
-    assert server.request("POST", INFO, b"")[0] == 200
-    assert server.request("POST", INFO, [b""], {**json_type, "Transfer-Encoding": "chunked"})[0] == 200
-    chunked = server.request("POST", INFO, [b'{"a":', b"1}"], {**json_type, "Transfer-Encoding": "chunked"})
-    assert (chunked[0], chunked[1]["message"]) == (400, "This operation only reads and takes no body.")
-    assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
-    too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
-    assert too_long[0] == 413
-    # The server does not support HTTP/2 (D166): it does not answer the settings frame with one.
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
-        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
-        assert client.recv(1000)[:12] in (b"", b"HTTP/1.1 400")
-
-
 @pytest.mark.long
 @only_at_full_scale
 def test_the_demo_starts_again_after_kill_9_during_requests(server: Server) -> None:

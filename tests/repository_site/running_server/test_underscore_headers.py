@@ -6,29 +6,14 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from repository_site.operations.wsgi_worker import Gateway, environment_of
-from tests.server_process import Server, free_port
+from tests.server_process import Server
 
 INFO = "/demo/showcase/_api/rest/info"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose clients are trusted proxies."""
-    server = Server(tmp_path_factory.mktemp("headers") / "var", free_port())
-    server.environ |= {
-        "REPOSITORY_ANONYMOUS_RATE": "1/30",
-        "REPOSITORY_TRUSTED_PROXIES": "127.0.0.1",
-        "REPOSITORY_ALLOWED_HOSTS": "real.example,fake.example,127.0.0.1",
-    }
-    server.start("demo")
-    yield server
-    server.kill()
 
 
 def send(server: Server, *lines: str, method: str = "GET", path: str = INFO, body: str = "") -> tuple[int, Any, str]:
