@@ -38,7 +38,7 @@ JOINTS = {"HTTP_COOKIE": ";"}
 # Seconds before each check for a result. Even a pause of 0 lets the server thread run.
 PAUSES = (0, 0.00002, 0.00004, 0.00008)
 # Bytes of a large response that are sent at once.
-PIECE = 256 * 1024
+PIECE = 1024 * 1024
 VERSIONS = {"1": "HTTP/1", "1.0": "HTTP/1", "1.1": "HTTP/1.1"}
 
 
