@@ -37,8 +37,8 @@ OWN_NAMES = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH
 JOINTS = {"HTTP_COOKIE": ";"}
 # Seconds before each check for a result. Even a pause of 0 lets the server thread run.
 PAUSES = (0, 0.00002, 0.00004, 0.00008)
-# Bytes of a large response that are sent at once.
-PIECE = 1024 * 1024
+# Bytes of a large response that are sent at once: so much of it may be unread when it no longer counts as unread.
+PIECE = 128 * 1024
 VERSIONS = {"1": "HTTP/1", "1.0": "HTTP/1", "1.1": "HTTP/1.1"}
 
 

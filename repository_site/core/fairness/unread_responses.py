@@ -13,8 +13,8 @@ from collections.abc import Hashable
 
 from repository_site.core.fairness.gate import PATIENCE, Who
 
-# Smaller responses are not counted: the kernel takes most of them at once.
-LARGE = 1024 * 1024
+# Smaller responses are not counted: those of all connections of a worker fit into its memory.
+LARGE = 256 * 1024
 UNREAD = (
     "Too many large responses of this storage or caller are not read yet; read them, or ask for less at once, and try"
     " again in {wait}."
