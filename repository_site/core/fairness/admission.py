@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 from django.conf import settings
@@ -71,7 +72,8 @@ def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket
         return problem_response(request, gate.refuse("unread", UNREAD, ticket.who))
     release = partial(unread_responses.give_back, ticket.who, size)
     # Without our server, the end of the response is the best guess.
-    request.META.get(AFTER_SENDING, response._resource_closers).append(release)
+    closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]  # Django's own list
+    request.META.get(AFTER_SENDING, closers).append(release)
     return response
 
 
