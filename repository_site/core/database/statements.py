@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -85,6 +85,15 @@ def text_array(texts: Iterable[str]) -> str:
     """Return the texts as one value for `%s::text[]`, which is faster than a list, too."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
     return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
+
+
+def as_arrays(rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return each column of rows as one value for an array. The driver would escape the quotes of a list of texts one
+    by one: a minute for a request body of quotes."""
+    return [
+        text_array(column) if all(isinstance(each, str) for each in column) else list(column)
+        for column in zip(*rows, strict=True)
+    ]
 
 
 def id_array(ids: Iterable[str]) -> str:
