@@ -139,11 +139,14 @@ def give_workers_their_own_signals() -> None:
 def worker_application() -> Callable[..., Any]:
     """Return the WSGI application; granian calls this in each worker process."""
     die_with_parent()
+    from elements.api.entity_tags import code_digest
     from repository_site.operations.metrics.instruments import start_recording
     from repository_site.operations.metrics.page import start_measuring
     from repository_site.wsgi import application
     from storage.traffic import start_writing
 
+    # Reads all files of the program: too long for a request, and an upgrade may replace them before the first one.
+    code_digest()
     enable_pool(settings.POOL_SIZE)
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)

@@ -17,7 +17,9 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
+from elements.api.entity_tags import PACKAGES
 from repository_site.core.cores import cores_for, free_core, keep_to
+from repository_site.core.environment import PROJECT_DIR
 from repository_site.core.ports import Bind, suggest_port
 from repository_site.management.commands.serve import default_workers
 from tests.faults.installation import wait_for
@@ -26,6 +28,7 @@ from tests.server_process import Server, free_port
 
 pytestmark = pytest.mark.server
 INFO = "/demo/showcase/_api/rest/info"
+ELEMENTS = "/demo/showcase/_api/rest/facets/processes/views/detail/elements?$page=1&$pageSize=1"
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +139,22 @@ def further_arenas(pid: int) -> int:
         elif access == "---p" and start in ends:
             found += end - ends[start] == size
     return found
+
+
+def test_requests_do_not_read_the_files_of_the_program(server: Server) -> None:
+    """The first read of a worker once computed the digest of the code, which is part of entity tags, in 37 ms."""
+    server.start("demo", "--workers", "1")
+    assert server.process is not None
+    (worker,) = psutil.Process(server.process.pid).children()
+    before = bytes_read(worker.pid)
+    assert server.request("GET", ELEMENTS)[0] == 200
+    program = sum(file.stat().st_size for name in PACKAGES for file in (PROJECT_DIR / name).rglob("*.py"))
+    assert bytes_read(worker.pid) - before < program / 2
+
+
+def bytes_read(pid: int) -> int:
+    """Return the bytes that a process has read from files, whether they were cached or not."""
+    return int(Path(f"/proc/{pid}/io").read_text().split()[1])
 
 
 @pytest.mark.long
