@@ -63,3 +63,8 @@ def test_copies_are_found_by_the_id_of_the_first_one(handbook: Storage, office: 
     assert on_pages(office.client, str(gone)) == ["Check again"]
     # The copy belongs to a draft.
     assert on_pages(Client(), str(gone)) == []
+
+
+def test_a_viewer_finds_no_element_by_an_unpublished_version(handbook: Storage, office: Office) -> None:
+    assert in_office(office, ID["order-3"]) == ["Handle every order"]
+    assert on_pages(Client(), ID["order-3"]) == []
