@@ -27,24 +27,14 @@ POOL = 4
 # One process creates two storages, the token of an architect and a session of the back office.
 FILL = """
 from io import StringIO
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
-from storage.tenancy.contexts import storage_at
-from storage.models import StaffAccount, StorageMembership
+from tests.faults.sessions import begin_session
 quiet = {"stdout": StringIO(), "stderr": StringIO()}
 for collection in ("acme", "rival"):
     call_command("provision_storage", collection, "handbook", template="FOLDER/template.json", anonymous="read", **quiet)
     call_command("import_storage", collection, "handbook", f"FOLDER/{collection}.ndjson", **quiet)
 call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
-account = StaffAccount.objects.create(username="ada", is_staff=True)
-StorageMembership.objects.create(account=account, storage=storage_at("acme", "handbook"), roles=["architect"])
-session = SessionStore()
-session[SESSION_KEY] = str(account.pk)
-session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-session[HASH_SESSION_KEY] = account.get_session_auth_hash()
-session.save()
-print(session.session_key)
+print(begin_session("ada", "acme"))
 """
 # A process that stays alive compares the lifecycle log with the stored versions, once for each line of input.
 CHECK = """
