@@ -119,11 +119,6 @@ class Installation:
         self.checker.stdin.flush()
         assert self.checker.stdout.readline() == "ok\n"
 
-    def workers(self) -> list[psutil.Process]:
-        assert self.server.process is not None
-        children = psutil.Process(self.server.process.pid).children()
-        return [each for each in children if is_worker(each)]
-
     def postmaster(self) -> psutil.Process:
         found = read_postmaster(ServerPaths(self.postgres.data_dir))
         assert found is not None
@@ -133,20 +128,13 @@ class Installation:
         """Check that no transaction stays open without requests, and that all workers run."""
         wait_for(lambda: self.server.ask(STUCK) == 0, seconds, "a transaction is still open")
         assert self.server.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
-        wait_for(lambda: len(self.workers()) == WORKERS, seconds, "a worker is missing")
+        wait_for(lambda: len(self.server.workers()) == WORKERS, seconds, "a worker is missing")
         assert {self.server.request("GET", path)[0] for path in ("/healthz", "/readyz")} == {200}
 
     def end(self) -> None:
         if self.checker is not None:
             self.checker.communicate(timeout=20)
         self.server.kill()
-
-
-def is_worker(process: psutil.Process) -> bool:
-    try:
-        return "manage.py" in process.cmdline()
-    except psutil.Error:
-        return False
 
 
 def wait_for(is_so: Callable[[], bool], seconds: float, problem: str) -> float:

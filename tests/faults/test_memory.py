@@ -90,7 +90,7 @@ def test_large_attributes_are_streamed(heavy: HeavyInstallation, query: str) -> 
 def test_slow_readers_of_large_responses(heavy: HeavyInstallation) -> None:
     """A response stays in memory until it is read: many of 24 MB would fill it (D220)."""
     path = f"{VIEWS}/risks/views/detail/elements?$page=1&$pageSize=3"
-    worker = heavy.worker()
+    worker = heavy.server.workers()[0]
     before = worker.memory_info().rss
     with contextlib.ExitStack() as clients:
         statuses = []
