@@ -57,6 +57,12 @@ STATEMENTS: list[tuple[str, Any, str, Any]] = [
         None,
     ),
     (
+        "SELECT c.* FROM elements_elementchange c",
+        None,
+        "SELECT c.* FROM elements_elementchange c WHERE c.storage_id = 'S'::uuid ",
+        None,
+    ),
+    (
         "SELECT id FROM elements_element FOR UPDATE",
         [],
         "SELECT id FROM elements_element  WHERE elements_element.storage_id = %s::uuid FOR UPDATE",

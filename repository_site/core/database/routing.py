@@ -19,7 +19,7 @@ from django.apps import apps
 TOKENS = re.compile(
     r"""(?P<other>'(?:[^']|'')*' | --[^\n]* | /\*.*?\*/)
       | (?P<name>"[^"]+" | [A-Za-z_][A-Za-z_0-9]*)
-      | (?P<mark>[(),;.])""",
+      | (?P<mark>[(),;.*])""",
     re.VERBOSE | re.DOTALL,
 )
 LAST_COMMENT = re.compile(r"\s*(--[^\n']*)?\s*\Z")
