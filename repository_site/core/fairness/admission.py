@@ -74,11 +74,12 @@ def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket
     """Count a large response until it is read; refuse it instead if its storage or caller has too many (D220)."""
     if not isinstance(response, HttpResponse) or request.method == "HEAD" or (size := len(response.content)) <= LARGE:
         return response
+    is_accepted = ticket.is_accepted or hasattr(request, "caller_was_accepted")
     if not ticket.only_reads:
-        unread_responses.take_anyway(ticket.who, size)
-    elif not unread_responses.take(ticket.who, size):
+        unread_responses.take_anyway(ticket.who, size, is_accepted)
+    elif not unread_responses.take(ticket.who, size, is_accepted):
         return problem_response(request, gate.refuse("unread", UNREAD, ticket.who))
-    release = partial(unread_responses.give_back, ticket.who, size)
+    release = partial(unread_responses.give_back, ticket.who, size, is_accepted)
     # Without our server, the end of the response is the best guess.
     closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]  # Django's own list
     request.META.get(AFTER_SENDING, closers).append(release)

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Hashable
 
-from repository_site.core.fairness.gate import PATIENCE, Who
+from repository_site.core.fairness.gate import PATIENCE, UNKNOWN, Who
 
 # Smaller responses are not counted: those of all connections of a worker fit into its memory.
 LARGE = 256 * 1024
@@ -23,7 +23,8 @@ UNREAD = (
 
 class UnreadResponses:
     """Bytes of large responses, by storage and caller. A storage gets room for one more while it holds fewer bytes than
-    are free, and a caller while it holds fewer than three eighths of what is free for it."""
+    are free, and a caller while it holds fewer than three eighths of what is free for it. All callers of a storage
+    without an accepted credential also count as one caller (D217)."""
 
     def __init__(self, total: int, patience: float = PATIENCE) -> None:
         self.total = total
@@ -33,34 +34,42 @@ class UnreadResponses:
         self._changed = threading.Condition()
 
     def has_room_for_caller(self, who: Who) -> bool:
-        held = self._held[who]
-        return 8 * held < 3 * (self.total - self.taken + held)
+        return self._has_room_for_part(who)
 
-    def take(self, who: Who, size: int) -> bool:
+    def take(self, who: Who, size: int, is_accepted: bool = True) -> bool:
         """Take room for a response. Wait for it if there is none, because most clients read fast."""
         end = time.monotonic() + self.patience
         with self._changed:
-            while not self._has_room(who):
+            while not self._has_room(who, is_accepted):
                 if not self._changed.wait(end - time.monotonic()):
                     return False
-            self._add(who, size)
+            self._add(who, size, is_accepted)
             return True
 
-    def take_anyway(self, who: Who, size: int) -> None:
+    def take_anyway(self, who: Who, size: int, is_accepted: bool = True) -> None:
         with self._changed:
-            self._add(who, size)
+            self._add(who, size, is_accepted)
 
-    def give_back(self, who: Who, size: int) -> None:
+    def give_back(self, who: Who, size: int, is_accepted: bool = True) -> None:
         with self._changed:
-            self._add(who, -size)
+            self._add(who, -size, is_accepted)
             self._changed.notify_all()
 
-    def _has_room(self, who: Who) -> bool:
-        return self._held[who[0]] < self.total - self.taken and self.has_room_for_caller(who)
+    def _has_room(self, who: Who, is_accepted: bool) -> bool:
+        has_storage = self._held[who[0]] < self.total - self.taken
+        return has_storage and all(self._has_room_for_part(part) for part in _parts(who, is_accepted))
 
-    def _add(self, who: Who, size: int) -> None:
+    def _has_room_for_part(self, part: Hashable) -> bool:
+        held = self._held[part]
+        return 8 * held < 3 * (self.total - self.taken + held)
+
+    def _add(self, who: Who, size: int, is_accepted: bool) -> None:
         self.taken += size
-        for key in (who, who[0]):
+        for key in (who[0], *_parts(who, is_accepted)):
             self._held[key] += size
             if not self._held[key]:
                 del self._held[key]
+
+
+def _parts(who: Who, is_accepted: bool) -> tuple[Hashable, ...]:
+    return (who,) if is_accepted else (who, (who[0], UNKNOWN))

@@ -22,9 +22,9 @@ ACME, COLLEAGUE, RIVAL = ("acme/handbook", 1), ("acme/handbook", 2), ("rival/han
 TEXT = UNREAD.format(wait="2 seconds")
 
 
-def taken(unread: UnreadResponses, who: Who) -> int:
+def taken(unread: UnreadResponses, who: Who, is_accepted: bool = True) -> int:
     count = 0
-    while unread.take(who, 10):
+    while unread.take(who, 10, is_accepted):
         count += 1
     return count
 
@@ -38,6 +38,18 @@ def test_shares_of_storages_and_callers() -> None:
     for who, count in counts.items():
         for _ in range(count):
             unread.give_back(who, 10)
+    assert (unread.taken, dict(unread._held)) == (0, {})
+
+
+def test_unknown_callers_leave_a_part_of_their_storage_free() -> None:
+    unread = UnreadResponses(160, patience=0)
+    strangers = [("acme/handbook", number) for number in range(3, 6)]
+    assert [taken(unread, who, is_accepted=False) for who in strangers] == [6, 0, 0]
+    assert taken(unread, ACME) == 2
+    for _ in range(6):
+        unread.give_back(strangers[0], 10, is_accepted=False)
+    for _ in range(2):
+        unread.give_back(ACME, 10)
     assert (unread.taken, dict(unread._held)) == (0, {})
 
 
@@ -79,6 +91,19 @@ def test_large_responses_are_counted_until_they_are_read(unread: UnreadResponses
         call()
     assert unread.taken == 0
     assert send("GET", HttpResponse(b"x" * 100))[0].status_code == 200
+
+
+def test_unknown_readers_from_several_networks_share_a_part(unread: UnreadResponses) -> None:
+    for caller in (3, 4):
+        admission.hold_unread(
+            HttpRequest(), HttpResponse(b"x" * 60), Ticket(("acme/handbook", caller), is_accepted=False)
+        )
+    assert unread.taken == 60
+    request = HttpRequest()
+    # The first request with a credential: it is known when the response is.
+    request.caller_was_accepted = True  # type: ignore[attr-defined]  # set by the API
+    first = admission.hold_unread(request, HttpResponse(b"x" * 60), Ticket(ACME, is_accepted=False))
+    assert (first.status_code, unread.taken) == (200, 120)
 
 
 def test_changes_are_refused_before_they_are_made(unread: UnreadResponses) -> None:
