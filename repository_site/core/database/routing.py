@@ -9,6 +9,7 @@ This happens here, below the ORM and below hand-written SQL, so that no statemen
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -118,6 +119,7 @@ def route(sql: str) -> Routed:
     tokens = [*_tokens(sql)]
     first = next((token.word for token in tokens if token.word != "("), "")
     added = [*_StatementReader(sql, tokens).read()] if first in FIRST_WORDS else []
+    placeholders = [found.start() for found in PLACEHOLDERS.finditer(sql) if found.group() == "%s"]
     pieces, places, piece, end = [], [], "", 0
     for position, text in added:
         piece += sql[end:position]
@@ -125,7 +127,7 @@ def route(sql: str) -> Routed:
         head, *others = text.split(STORAGE)
         piece += head
         for other in others:
-            places.append(sum(found.group() == "%s" for found in PLACEHOLDERS.finditer(sql, 0, position)))
+            places.append(bisect_left(placeholders, position))
             pieces.append(piece)
             piece = other
     pieces.append(piece + sql[end:])
