@@ -9,10 +9,16 @@ DECLARE
     scope uuid := current_setting('repository.storage')::uuid;
     number bigint := repository_new_revision();
 BEGIN
-    UPDATE {table} SET configuration_revision = number WHERE {key} = scope;
+    UPDATE {table} SET configuration_revision = number WHERE {key} = scope;{also}
     RETURN NULL;
 END $$
 """
+# Release 0.1.0 reads the column of the storage until it is restarted. It does not run on a distributed database, where
+# a node cannot write that row.
+ALSO_IN_STORAGE = """
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
+        UPDATE storage_storage SET configuration_revision = number WHERE id = scope;
+    END IF;"""
 MOVE = """
 DROP TRIGGER keep_revision ON storage_storage;
 INSERT INTO storage_storagerevision (storage_id, configuration_revision) SELECT id, configuration_revision
@@ -34,8 +40,8 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(MOVE, MOVE_BACK),
         migrations.RunSQL(
-            CHANGED.format(table="storage_storagerevision", key="storage_id"),
-            CHANGED.format(table="storage_storage", key="id"),
+            CHANGED.format(table="storage_storagerevision", key="storage_id", also=ALSO_IN_STORAGE),
+            CHANGED.format(table="storage_storage", key="id", also=""),
         ),
         # One number for all rows of a statement is enough; a distributed database refuses what differs for each row.
         migrations.RunSQL(

@@ -15,6 +15,7 @@ from facets.blueprint.differences import Hazard, describe_differences, hazards
 from facets.changing.changes import change_configuration, plan_change
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
+from repository_site.core.database.statements import engine, fetch
 from repository_site.core.problems import Conflict, NotFound
 from storage.models import Storage, StorageRevision
 from storage.provisioning.provision import remove_storage
@@ -185,6 +186,17 @@ def test_an_equal_configuration_does_not_change_the_revision(small: Storage) -> 
     before = StorageRevision.objects.get(pk=small.pk).configuration_revision
     assert change_configuration(small, OLD).differences == []
     assert StorageRevision.objects.get(pk=small.pk).configuration_revision == before
+
+
+@pytest.mark.django_db
+def test_the_previous_release_sees_that_the_configuration_has_changed(small: Storage) -> None:
+    """It serves until it is restarted after the migrations, and reads the column of the storage."""
+    if engine().is_distributed:
+        pytest.skip("The previous release does not run on a distributed database.")
+    change_configuration(small, read_template(small_template(**{"types.person.color": "#FFFFFF"})))
+    sql = "SELECT configuration_revision FROM storage_storage WHERE id = %s"
+    [(revision,)] = fetch(sql, [small.pk])
+    assert revision == StorageRevision.objects.get(pk=small.pk).configuration_revision != 0
 
 
 @pytest.mark.django_db

@@ -12,7 +12,15 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.operations import AddConstraint, AddField, AddIndex, AlterField, CreateModel
+from django.db.migrations.operations import (
+    AddConstraint,
+    AddField,
+    AddIndex,
+    AlterField,
+    CreateModel,
+    DeleteModel,
+    RemoveField,
+)
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
@@ -58,6 +66,8 @@ def operation_problems(operation: Operation, migration: Migration, state: Projec
         yield f"{operation.describe()}: locks an existing table while it reads all of it"
     if isinstance(operation, AddField) and hasattr(operation.field.db_default, "resolve_expression"):
         yield f"{operation.describe()}: a default that is computed rewrites every row"
+    if isinstance(operation, RemoveField | DeleteModel):
+        yield f"{operation.describe()}: the previous release still uses it"
     if isinstance(operation, AlterField) and not operation.field.is_relation:
         before = state.models[migration.app_label, operation.model_name_lower].fields[operation.name]
         old, new = (str(each.db_type(connection)) for each in (before, operation.field))
@@ -97,6 +107,7 @@ def test_a_migration_that_breaks_the_rules_is_reported() -> None:
         AddIndex("storage", Index(fields=["region"], name="storage_by_region")),
         AddField("apitoken", "noted_on", DateTimeField(db_default=Now())),
         AlterField("apitoken", "name", CharField(max_length=100)),
+        RemoveField("apitoken", "user_id"),
     ]
     migration = type("Careless", (Migration,), {"operations": operations})("0002_careless", "storage")
     assert problems(migration, state) == [
@@ -104,6 +115,7 @@ def test_a_migration_that_breaks_the_rules_is_reported() -> None:
         " of it",
         "Add field noted_on to apitoken: a default that is computed rewrites every row",
         "Alter field name on apitoken: from varchar(200) to varchar(100) rewrites every row",
+        "Remove field user_id from apitoken: the previous release still uses it",
         "changes several tables in one transaction: apitoken, storage",
     ]
 
