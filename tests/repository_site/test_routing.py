@@ -113,6 +113,15 @@ def test_the_storage_is_added(sql: str, parameters: Any, expected: str, values: 
     assert with_storage(sql, parameters, STORAGE) == (expected, values)
 
 
+@pytest.mark.parametrize("join", ["RIGHT JOIN", "FULL OUTER JOIN"])
+def test_a_join_that_would_change_its_meaning_is_refused(join: str) -> None:
+    kind = join.partition(" ")[0]
+    with pytest.raises(ValueError, match=f"^{kind} JOIN after e: write a LEFT JOIN"):
+        with_storage(f"SELECT o.id FROM elements_element e {join} other o ON o.id = e.id", [], STORAGE)
+    sql = f"SELECT right(o.name, 3) FROM other o {join} another a ON a.id = o.id"
+    assert with_storage(sql, [], STORAGE) == (sql, [])
+
+
 def test_only_inside_a_scope(storage: Storage, django_assert_num_queries: Any) -> None:
     with tenant_scope(storage), django_assert_num_queries(1) as captured:
         assert not Element.objects.filter(position=99).exists()

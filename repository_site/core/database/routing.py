@@ -29,6 +29,8 @@ FIRST_WORDS = {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "EXPLAIN"}
 # Words before a table of a statement.
 BEFORE_TABLES = {"FROM", "JOIN", "USING", "UPDATE", "ONLY"}
 JOINS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL"}
+# A condition in WHERE would drop the rows that these add for a table before them.
+OUTER_JOINS = {"RIGHT", "FULL"}
 # Words that end a WHERE or ON condition, or come after the place of a missing WHERE.
 ENDS = {
     "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT",
@@ -173,6 +175,8 @@ class _StatementReader:
     def _next(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
         token = self.tokens[number]
         word, following = token.word, self._word(number + 1)
+        if word in OUTER_JOINS and following in {"JOIN", "OUTER"} and level.tables:
+            raise ValueError(f"{word} JOIN after {level.tables[0]}: write a LEFT JOIN, which keeps its meaning (D250).")
         if word in JOINS and (word == "JOIN" or following != "("):
             yield from self._close(level, token.start)
         if word == "INTO":
