@@ -43,7 +43,7 @@ FINAL_PROCESSORS: list[structlog.typing.Processor] = [structlog.processors.forma
 def logging_settings(level: str, form: str) -> dict[str, Any]:
     """Return the LOGGING dictionary. structlog and the standard library use the same formatter."""
     structlog.configure(
-        # First of all, drop what nobody wants to see.
+        # Drop entries below the level before anything else is done with them.
         processors=[
             structlog.stdlib.filter_by_level,
             *SHARED_PROCESSORS,

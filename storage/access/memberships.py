@@ -58,7 +58,7 @@ def admit(storage: Storage, username: str, code: str, terms: MembershipTerms, by
 
 
 def _can_be_added(account: StaffAccount | None, code: str, by: StaffAccount) -> bool:
-    # A code is compared for every name, so that the time tells nothing, either.
+    # A code is compared for every name, so that the time does not tell which accounts exist.
     expected = admission_code(account or StaffAccount(pk=0))
     is_allowed = constant_time_compare(_letters(code), _letters(expected)) or by.is_superuser
     if account is None or not account.is_active or not account.is_staff:

@@ -138,7 +138,7 @@ def node_problems() -> Iterator[str]:
         WHERE c.distribution_column IS DISTINCT FROM 'storage_id' OR c.colocation_id IS DISTINCT FROM
             (SELECT colocation_id FROM citus_tables WHERE table_name = %s::regclass)"""
     for (table,) in _rows(sql, [tables, FIRST_DISTRIBUTED]):
-        yield f"{table}: it is not distributed by storage_id beside {FIRST_DISTRIBUTED}. Run: manage.py distribute"
+        yield f"{table}: not distributed by storage_id together with {FIRST_DISTRIBUTED}. Run: manage.py distribute"
     isolated = ", ".join(f"'{table}'" for table in tables if table not in BESIDE_TENANTS)
     nodes = _rows(
         "SELECT n.nodename || ':' || n.nodeport, r.success, r.result FROM run_command_on_all_nodes(%s) r"

@@ -33,8 +33,8 @@ MOST_TEXTS = 1_000
 def run_prepared(
     driver: Connection[Any], statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
 ) -> list[list[Row]] | None:
-    """Run statements in one trip, and begin the transaction in the same trip if it has not begun. Return their rows;
-    None, if the driver must run them because it has not prepared all of them.
+    """Run statements in one trip, and begin the transaction in the same trip if it has not begun. Return their rows,
+    or None if the driver has not prepared all of them and must run them itself.
 
     `meanwhile` runs while the database works.
     """
@@ -109,7 +109,7 @@ def _run_together(
             pgconn.exit_pipeline_mode()
     except BaseException:
         if not driver.closed and pgconn.pipeline_status:
-            # Nobody knows which results are still to come.
+            # It is unknown which results are still to come.
             driver.close()
         raise
     return results

@@ -2,7 +2,7 @@
 
 Row-level security already limits a statement to its storage. The policy alone does not tell a distributed database
 where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`.
-Rows that INSERT selects are joined with the row of the storage in the table of revisions, which is where they belong.
+Rows that an INSERT selects are joined with the revision of the storage, which tells where they belong.
 This happens here, below the ORM and below hand-written SQL, so that no statement can lack it.
 """
 
@@ -53,7 +53,7 @@ NOT_ALIASES = {
 LONGEST_KEPT = 8_000
 KEPT = 2_000
 STORAGE = "repository_storage"
-# What surrounds the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
+# Text around the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
 BEFORE_SELECTED = "SELECT route.storage_id, given.* FROM storage_storagerevision route, ("
 AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
 
@@ -79,7 +79,7 @@ class StatementToken(NamedTuple):
 
 @dataclass(slots=True)
 class StatementLevel:
-    """What is known about a statement, or about anything else in parentheses, as far as it was read."""
+    """State of a statement, or of anything else in parentheses, up to the token that is being read."""
 
     tables: list[str] = field(default_factory=list)
     """Names that still need a condition in WHERE."""

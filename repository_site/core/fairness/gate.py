@@ -70,7 +70,7 @@ class Ticket:
 
     @property
     def parts(self) -> tuple[Hashable, ...]:
-        """The parts of its storage that share the waiting threads of it."""
+        """The parts of its storage among which the waiting threads are shared."""
         return (self.who[1],) if self.is_accepted else (self.who[1], UNKNOWN)
 
     def stand_in(self, line: deque[Ticket]) -> None:

@@ -15,7 +15,7 @@ class Command(RepositoryCommand):
     help = (
         "Distribute the tables of this installation over the nodes of a Citus cluster. All rows of a storage stay\n"
         "together on one node. Everything happens in one transaction, and requests wait until it ends. Tables that\n"
-        "are distributed already are left alone, so the command can be repeated."
+        "are already distributed do not change, so the command can be repeated."
     )
     examples = """\
   manage.py distribute --dry-run    print the statements
@@ -35,7 +35,7 @@ class Command(RepositoryCommand):
         except Problem as problem:
             raise CommandError(problem.message) from None
         if not statements:
-            self.stdout.write("All tables are distributed already.")
+            self.stdout.write("All tables are already distributed.")
         elif options["dry_run"]:
             self.stdout.write("".join(f"{statement};\n" for statement in statements), ending="")
         else:
