@@ -1,0 +1,123 @@
+"""The primary of a cluster fails under load, and the standby takes over (D230, docs/how-to/high-availability.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from repository_site.core.database.pool import PATIENCE
+from tests.faults.cluster import Cluster
+from tests.faults.installation import Installation
+from tests.faults.load import Load
+from tests.scale import IS_FULL
+from tests.server_process import Server, free_port
+
+pytestmark = [pytest.mark.server, pytest.mark.fault]
+# Seconds of `ttl` in patroni.yml, after which the standby of a lost machine takes over, and some for the rest.
+TTL, MARGIN = 20, 20
+WAYS = {
+    "HAProxy": {"port": 5000, "DATABASE_PREPARE": "on"},
+    "PgBouncer": {"port": 6432, "DATABASE_PREPARE": "off"},
+}
+
+
+class ReplicatedServer(Server):
+    """A server on the database of a cluster."""
+
+    def __init__(self, data_dir: Path, port: int, cluster: Cluster) -> None:
+        super().__init__(data_dir, port)
+        self.cluster = cluster
+
+    def superuser(self) -> AbstractContextManager[psycopg.Connection[tuple[Any, ...]]]:
+        return self.cluster.superuser()
+
+
+class ReplicatedInstallation(Installation):
+    def __init__(self, folder: Path, cluster: Cluster) -> None:
+        super().__init__(folder)
+        environ = self.server.environ
+        self.server = ReplicatedServer(folder / "var", free_port(), cluster)
+        self.server.environ = environ
+        self.cluster, self.way = cluster, ""
+
+    def serve_through(self, way: str) -> None:
+        """Serve through HAProxy or PgBouncer; the server starts again if it uses the other one."""
+        if way != self.way:
+            self.server.kill()
+            self.server.environ["DATABASE_URL"] = self.cluster.url(int(WAYS[way]["port"]))
+            self.server.environ["DATABASE_PREPARE"] = str(WAYS[way]["DATABASE_PREPARE"])
+            self.serve()
+            self.way = way
+
+
+@pytest.fixture(scope="module")
+def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReplicatedInstallation]:
+    cluster = Cluster()
+    found = ReplicatedInstallation(tmp_path_factory.mktemp("failover"), cluster)
+    try:
+        cluster.start()
+        found.serve_through("HAProxy")
+        found.fill()
+        yield found
+    finally:
+        found.end()
+        cluster.end()
+
+
+def kill_postgres(cluster: Cluster, node: str) -> Callable[[], None]:
+    cluster.kill_postgres(node)
+    return lambda: None
+
+
+def kill_machine(cluster: Cluster, node: str) -> Callable[[], None]:
+    cluster.kill_machine(node)
+    return lambda: cluster.start_machine(node)
+
+
+def freeze_machine(cluster: Cluster, node: str) -> Callable[[], None]:
+    cluster.freeze_machine(node)
+    return lambda: cluster.thaw_machine(node)
+
+
+def switch_over(cluster: Cluster, node: str) -> Callable[[], None]:
+    cluster.switch_over()
+    return lambda: None
+
+
+FAULTS = {
+    "PostgreSQL killed": kill_postgres,
+    "machine lost": kill_machine,
+    "machine frozen": freeze_machine,
+    "switchover": switch_over,
+}
+# Each takes half a minute or more, so a usual run tries one of each.
+CASES = [("HAProxy", "machine lost"), ("PgBouncer", "PostgreSQL killed")]
+if IS_FULL:
+    CASES = [(way, fault) for way in WAYS for fault in FAULTS]
+
+
+@pytest.mark.parametrize(("way", "fault"), CASES)
+def test_the_standby_takes_over(replicated: ReplicatedInstallation, way: str, fault: str) -> None:
+    cluster = replicated.cluster
+    cluster.wait_until_synchronous()
+    replicated.serve_through(way)
+    primary = cluster.leader()
+    with Load(replicated, f"{way} {fault}") as load:
+        begin = time.monotonic()
+        repair = FAULTS[fault](cluster, primary)
+        load.run_until(lambda: cluster.leader() not in ("", primary), TTL + MARGIN)
+        made = len(load.made)
+        load.run_until(lambda: len(load.made) > made + load.writers, MARGIN)
+        # The old primary comes back as a standby, under load.
+        repair()
+        cluster.wait_until_synchronous(90)
+        load.run_for(1)
+    # HAProxy needs up to six seconds to cut the connections of a frozen machine.
+    assert load.slowest() < 3 * PATIENCE
+    load.settle(since=begin, within=TTL + MARGIN, alike=f"fail-over through {way}: {fault}")
