@@ -18,7 +18,7 @@ from django.db.backends.postgresql import base, operations, schema
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
-from psycopg import DataError
+from psycopg import DataError, Error
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
@@ -123,20 +123,28 @@ class MeasuredCursor(CursorWrapper):
         return answer
 
 
-class StandbyAwareErrors(DatabaseErrorWrapper):
-    """Converts the errors of the driver to Django's. A database that cannot write counts as unavailable (D230).
+class DriverErrors(DatabaseErrorWrapper):
+    """Converts the errors of the driver to Django's. A lost connection, or one that cannot write, is an
+    `OperationalError`, whatever the driver calls it: the database is unavailable (D230).
 
-    After a fail-over a connection may lead to a standby. It is closed, so that the pool opens another one.
+    After a fail-over, connections end in several ways, and a new one may lead to a standby.
     """
 
     wrapper: DatabaseWrapper
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
-        # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
-        if isinstance(problem, ReadOnlySqlTransaction) and not self.wrapper.connection.read_only:
-            self.wrapper.connection.close()
+        if isinstance(problem, Error) and self._is_lost(problem):
             raise OperationalError(*problem.args).with_traceback(trace) from problem
         super().__exit__(kind, problem, trace)  # type: ignore[arg-type]  # the stubs expect an error of the driver
+
+    def _is_lost(self, problem: Error) -> bool:
+        connection = self.wrapper.connection
+        if connection is None:
+            return False
+        # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
+        if isinstance(problem, ReadOnlySqlTransaction) and not connection.read_only:
+            connection.close()
+        return bool(connection.closed)
 
 
 class Preparing:
@@ -170,8 +178,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.threshold = 1 if settings.DATABASE_PREPARE else None
 
     @cached_property
-    def wrap_database_errors(self) -> StandbyAwareErrors:
-        return StandbyAwareErrors(self)
+    def wrap_database_errors(self) -> DriverErrors:
+        return DriverErrors(self)
 
     @property
     def pool(self) -> Any:
