@@ -10,11 +10,12 @@ import os
 import pwd
 import random
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -51,9 +52,12 @@ class Cluster:
         self.network = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}."
         self.processes: dict[tuple[str, str], subprocess.Popen[bytes]] = {}
 
-    def url(self, port: int) -> str:
-        """Return the address of the database at HAProxy (port 5000) or PgBouncer (port 6432)."""
-        return f"postgresql://repository:{PASSWORD}@{self.network}10:{port}/repository"
+        self.urls = {
+            "HAProxy": f"postgresql://repository:{PASSWORD}@{self.network}10:5000/repository",
+            "PgBouncer": f"postgresql://repository:{PASSWORD}@{self.network}10:6432/repository",
+            "two hosts": f"postgresql://repository:{PASSWORD}@{self.network}11:5432,{self.network}12:5432/repository"
+            "?target_session_attrs=read-write&connect_timeout=2",
+        }
 
     def start(self) -> None:
         for machine in ADDRESSES:
@@ -73,8 +77,8 @@ class Cluster:
         self.create_database()
         self.launch("app1", "haproxy", self.programs["haproxy"], "-db", "-f", self.written("haproxy.cfg", "app1"))
         self.launch("app1", "pgbouncer", self.programs["pgbouncer"], self.written("pgbouncer.ini", "app1"))
-        for port in (5000, 6432):
-            wait_until(lambda port=port: can_connect(self.url(port)), 20, self.logs)  # type: ignore[misc]
+        for url in self.urls.values():
+            wait_until(lambda url=url: can_connect(url), 20, self.logs)  # type: ignore[misc]
 
     def start_etcd(self, machine: str) -> None:
         lines = Path(self.written("etcd.example", machine)).read_text().splitlines()
@@ -199,24 +203,18 @@ class Cluster:
         run(self.programs["patronictl"], "-c", config, "switchover", "repository", "--force", "--leader", self.leader())
 
     def end(self) -> None:
-        for process in self.of_kind("pgbouncer", "haproxy", "patroni"):
-            process.terminate()
-        for process in self.of_kind("pgbouncer", "haproxy", "patroni"):
-            # Patroni stops its PostgreSQL first.
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-        for process in self.processes.values():
-            process.kill()
-            process.wait(10)
+        """End everything: Patroni first, which would start PostgreSQL again."""
+        for kind in ("patroni", "haproxy", "pgbouncer", "etcd"):
+            for process in [each for (_, name), each in self.processes.items() if name == kind]:
+                process.kill()
+                process.wait(10)
         everything = psutil.process_iter(["cmdline"])
         left = [each for each in everything if str(self.folder) in " ".join(each.info["cmdline"] or [])]
         for each in left:
+            each.send_signal(signal.SIGQUIT)
+        for each in psutil.wait_procs(left, 10)[1]:
             each.kill()
-        psutil.wait_procs(left, 10)
         shutil.rmtree(self.folder)
-
-    def of_kind(self, *kinds: str) -> list[subprocess.Popen[bytes]]:
-        return [process for (_, kind), process in self.processes.items() if kind in kinds]
 
 
 def for_other_machine(text: str, machine: str) -> str:
