@@ -17,7 +17,7 @@ from repository_site.core.database.pool import PATIENCE
 from tests.faults.cluster import Cluster
 from tests.faults.installation import Installation
 from tests.faults.load import Load
-from tests.scale import IS_FULL
+from tests.scale import IS_FULL, only_at_full_scale
 from tests.server_process import Server, free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
@@ -146,3 +146,23 @@ def test_the_standby_takes_over(replicated: ReplicatedInstallation, way: str, fa
     # HAProxy needs up to six seconds to cut the connections of a frozen machine.
     assert load.slowest() < 3 * PATIENCE
     load.settle(since=begin, within=TTL + MARGIN, alike=f"fail-over through {way}: {fault}")
+
+
+@only_at_full_scale
+def test_the_primary_continues_without_its_standby(replicated: ReplicatedInstallation) -> None:
+    """Commits wait for the standby until Patroni has noticed that it is gone."""
+    cluster = replicated.cluster
+    cluster.wait_until_synchronous()
+    replicated.serve_through("HAProxy")
+    [standby] = {"db1", "db2"} - {cluster.leader()}
+    with Load(replicated, "standby lost") as load:
+        begin = time.monotonic()
+        cluster.kill_machine(standby)
+        load.run_until(lambda: list(cluster.roles().values()) == ["leader"], TTL + MARGIN)
+        made = len(load.made)
+        load.run_until(lambda: len(load.made) > made + load.writers, MARGIN)
+        cluster.start_machine(standby)
+        cluster.wait_until_synchronous(90)
+        load.run_for(1)
+    assert load.slowest() < TTL + MARGIN
+    load.settle(since=begin, within=TTL + MARGIN, alike="the standby lost")
