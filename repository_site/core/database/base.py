@@ -135,7 +135,7 @@ class DriverErrors(DatabaseErrorWrapper):
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
         if isinstance(problem, Error) and self._is_lost(problem):
             raise OperationalError(*problem.args).with_traceback(trace) from problem
-        super().__exit__(kind, problem, trace)  # type: ignore[arg-type]  # the stubs expect an error of the driver
+        super().__exit__(kind, problem, trace)
 
     def _is_lost(self, problem: Error) -> bool:
         connection = self.wrapper.connection
