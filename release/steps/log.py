@@ -15,7 +15,7 @@ from elements.writing.history import Action, Author, HistoryEntry, record
 from elements.writing.statements import execute
 from facets.blueprint.cycles import OPEN, Category
 from release.models import LifecycleEntry
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import as_arrays, fetch
 from repository_site.core.rest.datetimes import wire_datetime
 
 Step = LifecycleEntry.Step
@@ -59,7 +59,8 @@ def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
                 WHERE l.element_id = n.element), 0),
             n.version_id, n.version, n.step, n.from_state, n.to_state, n.transition, n.comment, n.ignored, n.task,
             n.assignee, greatest(t.now, (SELECT max(l.changed_on) FROM release_lifecycleentry l
-                WHERE l.element_id = n.element)), %s, %s, %s FROM (SELECT %s::timestamptz AS now) t, unnest(
+                WHERE l.element_id = n.element)), %s::uuid, %s::text, %s::text
+            FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[],
                 %s::text[], %s::text[], %s::jsonb[], %s::uuid[], %s::uuid[])
             AS n (id, element, place, version_id, version, step, from_state, to_state, transition, comment, ignored,
@@ -76,8 +77,7 @@ def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
                 each.assignee,
             )
         )  # fmt: skip
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
+    execute(sql, [author.element, author.label, author.request_id, author.now, *as_arrays(rows)])
 
 
 def record_steps(author: Author, zone: Any, steps: Sequence[StepTaken]) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, OperationalError
 from django.db.backends.postgresql import base, operations, schema
-from django.db.backends.utils import CursorWrapper
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 from psycopg import DataError, Error
@@ -24,21 +24,22 @@ from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
+from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
+from repository_site.core.database.routing import with_storage
 
-Parameters = Sequence[Any] | Mapping[str, Any]
-Row = tuple[Any, ...]
-Statement = tuple[str, Parameters]
-# A cursor class of psycopg, which the type stubs do not know. Each connection keeps some cursors under this name.
+# A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
-KEPT = "cursors_for_looking_up"
 _revival = Revival()
 _turnstile = Turnstile()
 _serial = itertools.count()
+# Whether databases are distributed, by their addresses.
+_distributed: dict[tuple[str, ...], bool] = {}
+# A table of ours that a distributed database has in shards.
+IS_DISTRIBUTED = """SELECT EXISTS (SELECT FROM pg_dist_partition
+    WHERE logicalrelid = to_regclass('storage_storagerevision') AND partmethod = 'h')"""
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
-# Cursors keep their last result. A result with more rows than this is not kept until the next request.
-MOST_HELD = 2_000
 
 
 class TripWatcher(Protocol):
@@ -104,12 +105,17 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class MeasuredCursor(CursorWrapper):
-    """Times each statement, for metrics and traces."""
+    """Adds the storage to each statement, and times it for metrics and traces."""
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
+        if self.db.tenant:
+            sql, params = with_storage(sql, params, self.db.tenant)
         return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
+        routed = [with_storage(sql, each, self.db.tenant) for each in param_list] if self.db.tenant else []
+        if routed:
+            sql, param_list = routed[0][0], [parameters for _, parameters in routed]
         return self._measured(super()._executemany, sql, param_list)  # type: ignore[misc]
 
     def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
@@ -121,6 +127,10 @@ class MeasuredCursor(CursorWrapper):
             raise
         _tell("statement", [sql], started, None)
         return answer
+
+
+class LoggedCursor(CursorDebugWrapper, MeasuredCursor):
+    """Also logs each statement, while Django counts or logs statements."""
 
 
 class DriverErrors(DatabaseErrorWrapper):
@@ -172,6 +182,8 @@ class Preparing:
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
+    tenant = ""
+    """Id of the storage of the scope, which every statement on tenant tables names (D250)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -193,6 +205,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
             known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
 
+    @property
+    def is_distributed(self) -> bool:
+        """Return whether Citus distributes the tables of this database (D251). Each process asks once."""
+        address = tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
+        if address not in _distributed:
+            self.ensure_connection()
+            with self.wrap_database_errors:
+                found = self.connection.execute("SELECT to_regclass('pg_catalog.pg_dist_partition')").fetchone()[0]
+                _distributed[address] = bool(found and self.connection.execute(IS_DISTRIBUTED).fetchone()[0])
+        return _distributed[address]
+
+    def forget_distribution(self) -> None:
+        """Ask again, after the tables have been distributed."""
+        _distributed.clear()
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         started = time.perf_counter()
         try:
@@ -212,6 +239,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def make_cursor(self, cursor: Any) -> MeasuredCursor:
         return MeasuredCursor(cursor, self)
+
+    def make_debug_cursor(self, cursor: Any) -> LoggedCursor:
+        return LoggedCursor(cursor, self)
 
     def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
         """Take a connection for a request, which is refused rather than kept waiting for long (D153).
@@ -263,10 +293,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
-    def forget_results(self) -> None:
-        if self.connection is not None:
-            self.connection.__dict__.pop(KEPT, None)
-
     def _savepoint_rollback(self, sid: str) -> None:
         """Roll back so that the driver forgets its prepared statements.
 
@@ -280,55 +306,69 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return Preparing(self)
 
     def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None) -> list[list[Row]]:
-        with self._preparing():
-            cursors = self._kept_cursors(len(statements))
-            if self.queries_logged or self.execute_wrappers:
-                return self._look_up_watched(statements, cursors, meanwhile)
-            self.validate_no_broken_transaction()
-            started = time.perf_counter()
-            try:
-                with self.wrap_database_errors:
-                    if len(statements) == 1 and meanwhile is None:
-                        found = [cursors[0].execute(*statements[0]).fetchall()]
-                    else:
-                        found = self._look_up_together(statements, cursors, meanwhile)
-            except DatabaseError as problem:
-                if _watchers:
-                    _tell("look_up", [sql for sql, _ in statements], started, problem)
-                raise
+        if self.connection is None:
+            self.ensure_connection()
+        if self.queries_logged or self.execute_wrappers:
+            return self._look_up_watched(statements, meanwhile)
+        self.validate_no_broken_transaction()
+        if self.tenant:
+            statements = [with_storage(*statement, self.tenant) for statement in statements]
+        started = time.perf_counter()
+        try:
+            with self.wrap_database_errors:
+                found = run_prepared(self.connection, statements, meanwhile)
+                if found is None:
+                    found = self._look_up_by_cursors(statements, meanwhile)
+        except DatabaseError as problem:
             if _watchers:
-                _tell("look_up", [sql for sql, _ in statements], started, None)
-            if sum(map(len, found)) > MOST_HELD:
-                self.forget_results()
-            return found
+                _tell("look_up", [sql for sql, _ in statements], started, problem)
+            raise
+        if _watchers:
+            _tell("look_up", [sql for sql, _ in statements], started, None)
+        return found
 
-    def _look_up_together(
-        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    def _look_up_by_cursors(
+        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
     ) -> list[list[Row]]:
+        """Let the driver run the statements and prepare those that it sees for the second time."""
+        with self._preparing():
+            cursors = self._cursors(len(statements))
+            if len(statements) == 1 and meanwhile is None:
+                cursors[0].execute(*statements[0])
+            else:
+                self._execute_together(statements, cursors, meanwhile)
+            return [_fetch_all(cursor) for cursor in cursors]
+
+    def _execute_together(
+        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    ) -> None:
         with self.connection.pipeline():
             for cursor, statement in zip(cursors, statements, strict=True):
                 cursor.execute(*statement)
             if meanwhile is not None:
                 meanwhile()
-        return [cursor.fetchall() for cursor in cursors]
 
     def _look_up_watched(
-        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
     ) -> list[list[Row]]:
         """Run the statements one by one, while statements are counted or logged."""
         if meanwhile is not None:
             meanwhile()
         found = []
-        for cursor, statement in zip(cursors, statements, strict=True):
-            watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
-            watched.execute(*statement)
-            found.append(list(watched.fetchall()))
+        with self._preparing():
+            for cursor, statement in zip(self._cursors(len(statements)), statements, strict=True):
+                watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+                watched.execute(*statement)
+                found.append(_fetch_all(cursor))
         return found
 
-    def _kept_cursors(self, count: int) -> list[Any]:
-        kept: list[Any] = self.connection.__dict__.setdefault(KEPT, [])
-        while len(kept) < count:
-            cursor = psycopg_cursor(self.connection)
+    def _cursors(self, count: int) -> list[Any]:
+        found = [psycopg_cursor(self.connection) for _ in range(count)]
+        for cursor in found:
             cursor.format = Format.BINARY
-            kept.append(cursor)
-        return kept[:count]
+        return found
+
+
+def _fetch_all(cursor: Any) -> list[Row]:
+    """Return the rows of a statement; none of a change that returns none."""
+    return list(cursor.fetchall()) if cursor.description else []
