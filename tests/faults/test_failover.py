@@ -76,8 +76,10 @@ def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReplicatedI
         found.fill()
         yield found
     finally:
-        found.end()
-        cluster.end()
+        try:
+            found.end()
+        finally:
+            cluster.end()
 
 
 def test_commands_and_lists_work_through_pgbouncer(replicated: ReplicatedInstallation) -> None:

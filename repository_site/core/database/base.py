@@ -143,6 +143,8 @@ class DriverErrors(DatabaseErrorWrapper):
     wrapper: DatabaseWrapper
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
+        if problem is None:
+            return
         if isinstance(problem, Error) and self._is_lost(problem):
             raise OperationalError(*problem.args).with_traceback(trace) from problem
         super().__exit__(kind, problem, trace)
