@@ -16,6 +16,7 @@ from repository_site.operations.secret_key import load_or_make_secret_key
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
+    DATABASE_PREPARE = bool(environment.DATABASE_PREPARE.read())
     # The doctor changes nothing, so it does not write a new secret key either.
     SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(
         DATA_DIR / "secret-key", keep=sys.argv[1:2] != ["doctor"]

@@ -173,9 +173,15 @@ DATABASE_URL = Variable(
     _database,
     "",
     "Address of PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. If empty, the service runs an "
-    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS. The service "
-    "prepares statements: a PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
+    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS.",
     is_secret=True,
+)
+DATABASE_PREPARE = Variable(
+    "DATABASE_PREPARE",
+    _boolean,
+    "true",
+    "Whether the service prepares statements, so that PostgreSQL plans them once per connection. Set it to `off` "
+    "behind a PgBouncer in transaction mode that is older than 1.22 or has no `max_prepared_statements`.",
 )
 DATA_DIR = Variable(
     "REPOSITORY_DATA_DIR",

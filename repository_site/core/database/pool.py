@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from django.db import connection, connections
-from psycopg import Connection
+from psycopg import Connection, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Seconds that a request waits for a connection before it is refused (D153).
@@ -43,6 +43,14 @@ class WarmPool(ConnectionPool[Connection]):
     def _get_ready_connection(self, timeout: float | None) -> Connection | None:
         self._pool.rotate(1)
         return super()._get_ready_connection(timeout)
+
+    @staticmethod
+    def check_connection(conn: Connection) -> None:
+        """Raise if an idle connection is dead or leads to a standby, which after a fail-over is of no use (D230)."""
+        row = conn.execute("SELECT pg_is_in_recovery()").fetchone()
+        if row == (True,):
+            conn.close()
+            raise OperationalError("the connection leads to a standby")
 
 
 class Turnstile:
