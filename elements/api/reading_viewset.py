@@ -33,6 +33,7 @@ from elements.reading.streams import Stream, limit_idleness
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
+from repository_site.core.database.replica import begun_at_replica
 from repository_site.core.database.statements import begun_with_current_plans
 from repository_site.core.fairness.admission import ticket_of
 from repository_site.core.problems import Busy, NotFound, Unreadable
@@ -48,9 +49,6 @@ Counted = tuple[int, Iterable[bytes]]
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
-    content_state: str = ""
-    """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
-
     @cached_property
     def reader(self) -> Reader:
         audience = Audience(sees_drafts(self.caller))
@@ -183,7 +181,19 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        values = begun_with_current_plans(lambda: self._in_own_scope(read))
+
+        def read_checked() -> Iterator[Counted]:
+            self.begin_conditional_read()
+            self.check_replica()
+            yield from read()
+
+        def at_primary() -> Iterator[Counted]:
+            return begun_with_current_plans(lambda: self._in_own_scope(read))
+
+        def at_replica() -> Iterator[Counted]:
+            return begun_with_current_plans(lambda: self._in_own_scope(read_checked))
+
+        values = begun_at_replica(at_replica, at_primary) if self.primary_state else at_primary()
         stream = Stream(stream_counted(name, values), ticket_of(self.request._request))
         return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 

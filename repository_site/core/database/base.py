@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from psycopg import DataError
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
-from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
+from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -30,7 +31,7 @@ Statement = tuple[str, Parameters]
 psycopg_cursor: Any = base.ServerBindingCursor
 KEPT = "cursors_for_looking_up"
 _revival = Revival()
-_turnstile = Turnstile()
+_turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
@@ -178,8 +179,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         The pool is asked repeatedly: it gives up on an unreachable database, and tries again when it is asked again.
         """
-        end = time.monotonic() + PATIENCE
-        _turnstile.pass_to(self.pool)
+        end = time.monotonic() + (REPLICA_PATIENCE if self.alias == REPLICA else PATIENCE)
+        turnstile = _turnstiles[self.alias]
+        turnstile.pass_to(self.pool)
         while True:
             if settings.EMBEDDED_POSTGRES is not None:
                 _revival.see_that_it_runs(settings.EMBEDDED_POSTGRES)
@@ -188,9 +190,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except PoolTimeout:
                 if time.monotonic() < end:
                     continue
-                _turnstile.close()
+                turnstile.close()
                 raise
-            _turnstile.open()
+            turnstile.open()
             return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:

@@ -161,6 +161,11 @@ WRITING_HEADERS = {
 
 
 CONDITION_TEXT = "Entity tag of an earlier response; 304 if the response would be the same."
+REPLICA_TEXT = (
+    "`replica` allows a read replica to answer. It answers only if it has the current content; otherwise, and where the"
+    " installation has no replica, the preference is ignored."
+)
+REPLICA_APPLIED_TEXT = "`replica` if a read replica has answered."
 ETAG: dict[str, Any] = {"description": "Entity tag of this response.", "schema": {"type": "string"}, "required": True}
 NOT_MODIFIED = {"description": "Not modified.", "headers": {**REQUEST_ID, "ETag": ETAG}}
 
@@ -229,11 +234,23 @@ class OperationSchema(AutoSchema):
             headers["Accept-Language"] = LANGUAGE_TEXT
         if self.is_conditional:
             headers["If-None-Match"] = CONDITION_TEXT
+        if self.operation.is_conditional:
+            headers["Prefer"] = REPLICA_TEXT
         if self.operation.writes:
             headers |= WRITING_HEADERS
         parameters += [
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text) for name, text in headers.items()
         ]
+        if self.operation.is_conditional:
+            parameters.append(
+                OpenApiParameter(
+                    "Preference-Applied",
+                    str,
+                    OpenApiParameter.HEADER,
+                    description=REPLICA_APPLIED_TEXT,
+                    response=[200],
+                )
+            )
         return [*parameters, *self.operation.parameters]
 
 
