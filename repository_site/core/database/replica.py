@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
@@ -87,19 +87,26 @@ def reading_from_replica() -> Iterator[None]:
 
 
 def begun_at_replica(at_replica: Callable[[], Iterator[T]], at_primary: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Return the pieces of a stream from the replica, or from the primary if the first piece fails there."""
+    """Return the pieces of a stream from the replica, or from the primary if the first piece fails there.
 
-    def read() -> Iterator[T]:
-        with reading_from_replica():
-            yield from at_replica()
-
-    pieces = read()
+    The replica is the default of the thread only while it reads a piece: a stream may be abandoned after any of them.
+    """
+    pieces = at_replica()
     try:
-        first = [*islice(pieces, 1)]
+        with reading_from_replica():
+            piece = [*islice(pieces, 1)]
     except (ReplicaUnavailable, ReplicaBehind):
-        first, pieces = [], at_primary()
-    yield from first
-    yield from pieces
+        yield from at_primary()
+        return
+    try:
+        while piece:
+            yield piece[0]
+            with _replica_as_default():
+                piece = [*islice(pieces, 1)]
+    finally:
+        with _replica_as_default():
+            if isinstance(pieces, Generator):
+                pieces.close()
 
 
 @contextmanager
@@ -107,7 +114,7 @@ def reading_for_command(*, from_replica: bool, say: Callable[[str], object]) -> 
     """Let a command read from the replica as soon as it has all that the primary has now; else from the primary."""
     if from_replica and not has_replica():
         raise Invalid("--replica: no replica is known. Set DATABASE_REPLICA_URL.")
-    problem = _catch_up() if from_replica else ""
+    problem = catch_up() if from_replica else ""
     if problem:
         say(f"{problem} The command reads from the primary.")
     if from_replica and not problem:
@@ -117,12 +124,12 @@ def reading_for_command(*, from_replica: bool, say: Callable[[str], object]) -> 
         yield
 
 
-def _catch_up() -> str:
+def catch_up(seconds: float = CATCH_UP_SECONDS) -> str:
     """Wait until the replica has replayed what the primary has written. Return why that failed, or an empty text."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute("SELECT pg_current_wal_lsn()::text")
         [written] = cursor.fetchone() or [""]
-    end = time.monotonic() + CATCH_UP_SECONDS
+    end = time.monotonic() + seconds
     try:
         while time.monotonic() < end:
             with connections[REPLICA].cursor() as cursor:
@@ -132,7 +139,7 @@ def _catch_up() -> str:
             time.sleep(0.1)
     except (OperationalError, InterfaceError) as problem:
         return f"The replica is unreachable: {' '.join(str(problem).split())}."
-    return f"The replica has not caught up within {CATCH_UP_SECONDS:.0f} seconds."
+    return f"The replica has not caught up within {seconds:.0f} seconds."
 
 
 @contextmanager
@@ -142,8 +149,7 @@ def _replica_as_default() -> Iterator[None]:
     try:
         yield
     finally:
-        # The garbage collector may close an abandoned stream in another thread, whose connection is not this one.
-        if connections[DEFAULT_DB_ALIAS] is replica:
-            connections[DEFAULT_DB_ALIAS] = primary
-            if not replica.in_atomic_block:
-                replica.close()
+        connections[DEFAULT_DB_ALIAS] = primary
+        # A stream keeps its transaction, and with it the connection.
+        if not replica.in_atomic_block:
+            replica.close()

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 from django.core.checks import Tags, run_checks
-from django.db import Error, connection, connections
+from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from repository_site.core.database.pool import REPLICA
-from repository_site.core.database.replica import has_replica
+from repository_site.core.database.replica import catch_up, has_replica
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 
@@ -21,11 +21,8 @@ OLDEST_POSTGRES = 15
 SKEW_WARNING, SKEW_ERROR = 2, 30
 IDLE_IN_TRANSACTION = 600
 ROLE_CHECK = "storage.E010"
-# Seconds that a replica may be behind.
-REPLICA_LAG = 60
-# A replica that has replayed everything is not behind, however old its newest change is.
-REPLICA_SQL = """SELECT pg_is_in_recovery(), CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
-    ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) END::float8"""
+# Seconds in which a replica should have everything that the primary has.
+REPLICA_SECONDS = 5.0
 
 
 def server_version(look: Look) -> Iterator[HealthFinding]:
@@ -135,29 +132,19 @@ def judge_clock(skew: float) -> HealthFinding:
 def replica(look: Look) -> Iterator[HealthFinding]:
     if not has_replica():
         return
-    try:
-        with connections[REPLICA].cursor() as cursor:
-            cursor.execute(REPLICA_SQL)
-            [is_standby, lag] = cursor.fetchone() or (False, 0.0)
-    except Error as problem:
-        lines = str(problem).strip().splitlines()
-        yield warning(
-            f"cannot be reached: {lines[0] if lines else type(problem).__name__}",
-            "The primary answers meanwhile. Check that the replica runs and that DATABASE_REPLICA_URL is right.",
-        )
+    if problem := catch_up(REPLICA_SECONDS):
+        yield warning(problem, "The primary answers meanwhile. Check the replica and DATABASE_REPLICA_URL.")
         return
-    if not is_standby:
+    with connections[REPLICA].cursor() as cursor:
+        cursor.execute("SELECT pg_is_in_recovery()")
+        [is_standby] = cursor.fetchone() or [False]
+    if is_standby:
+        yield ok("a standby, and up to date")
+    else:
         yield warning(
             "the server of DATABASE_REPLICA_URL is not a standby",
             "Name a standby: this server gets no changes from the primary, or is the primary itself.",
         )
-    elif lag > REPLICA_LAG:
-        yield warning(
-            f"it is {lag:.0f} s behind the changes that it has received",
-            "Look for long statements and a paused replay there: pg_stat_activity, pg_is_wal_replay_paused().",
-        )
-    else:
-        yield ok(f"a standby, {lag:.0f} s behind the changes that it has received")
 
 
 def connections_left(look: Look) -> Iterator[HealthFinding]:
