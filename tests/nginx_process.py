@@ -17,7 +17,7 @@ from tests.deployment_programs import FILES, program, run
 from tests.server_process import free_port
 
 HOST = "repository.example.org"
-SERVER_LINE = "server 127.0.0.1:8000 max_fails=1 fail_timeout=5s;"
+SERVER_LINE = "server 127.0.0.1:8000 max_fails=1 fail_timeout=2s;"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from tests.server_process import Server, free_port
 
 SECRET_KEY = "a key that only the servers of this test have in common: 4711 0815"
 WORKERS = 1
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     status: int
     headers: dict[str, str]
     content: bytes
@@ -51,6 +51,8 @@ class SeveralServers:
             }
             self.servers.append(server)
         self.token = ""
+        self.headers: dict[str, str] = {}
+        """Headers of the proxy, for requests that do not pass it."""
 
     def start(self) -> None:
         """Start both servers at once on an empty database: one of them migrates it."""
@@ -72,10 +74,13 @@ class SeveralServers:
     def shell(self, code: str, at: int = 0) -> str:
         return self.manage("shell", "--no-imports", "-c", code, at=at)
 
-    def call(self, at: int, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+    def connect(self, at: int) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.servers[at].port, timeout=30)
+
+    def call(self, at: int, method: str, path: str, body: Any = None, **headers: str) -> ServerReply:
         """Send a request to one of the servers, with the token unless another one is given."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.servers[at].port, timeout=30)
-        return send(connection, method, path, body, {"Authorization": f"Bearer {self.token}", **named(headers)})
+        given = {**self.headers, "Authorization": f"Bearer {self.token}", **named(headers)}
+        return send(self.connect(at), method, path, body, {name: value for name, value in given.items() if value})
 
     def end(self) -> None:
         for server in self.servers:
@@ -87,16 +92,17 @@ def named(headers: dict[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def send(connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: dict[str, str]) -> Reply:
+def send(
+    connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: dict[str, str]
+) -> ServerReply:
     try:
         content = body if body is None or isinstance(body, str) else json.dumps(body)
-        connection.request(method, path, content, {"Content-Type": "application/json", **headers})
+        connection.request(method, path, content, {"Content-Type": JSON, **headers})
         response = connection.getresponse()
         found = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, found, response.read())
+        return ServerReply(response.status, found, response.read())
     finally:
         connection.close()
 
 
 API = f"{STORAGE}/_api"
-Caller = Callable[..., Reply]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.elements.handbook import ID
 from tests.faults.installation import wait_for
-from tests.faults.several_servers import API, Reply, SeveralServers
+from tests.faults.several_servers import API, ServerReply, SeveralServers
 from tests.postgres_nodes import PostgresNode
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
@@ -42,7 +42,7 @@ class Replicated(SeveralServers):
         for server in self.servers:
             server.environ["DATABASE_REPLICA_URL"] = self.replica.url
 
-    def read(self, path: str, *, at: int = 0, prefer: str = "replica", **headers: str) -> Reply:
+    def read(self, path: str, *, at: int = 0, prefer: str = "replica", **headers: str) -> ServerReply:
         return self.call(at, "GET", path, Prefer=prefer, **headers)
 
     def write(self, name: str, *, at: int = 0) -> str:
@@ -85,11 +85,11 @@ def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicated]
         found.replica.stop()
 
 
-def is_from_replica(reply: Reply) -> bool:
+def is_from_replica(reply: ServerReply) -> bool:
     return reply.headers.get("preference-applied") == "replica"
 
 
-def shown(reply: Reply) -> tuple[int, dict[str, str], bytes]:
+def shown(reply: ServerReply) -> tuple[int, dict[str, str], bytes]:
     """Return everything that a client compares: not the preference, nor what differs by request."""
     ours = {"preference-applied", "x-request-id", "date"}
     return reply.status, {k: v for k, v in reply.headers.items() if k not in ours}, reply.content

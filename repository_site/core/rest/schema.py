@@ -165,7 +165,7 @@ REPLICA_TEXT = (
     "`replica` allows a read replica to answer. It answers only if it has the current content; otherwise, and where the"
     " installation has no replica, the preference is ignored."
 )
-REPLICA_APPLIED_TEXT = "`replica` if a read replica has answered."
+REPLICA_APPLIED = {"description": "`replica` if a read replica has answered.", "schema": {"type": "string"}}
 ETAG: dict[str, Any] = {"description": "Entity tag of this response.", "schema": {"type": "string"}, "required": True}
 NOT_MODIFIED = {"description": "Not modified.", "headers": {**REQUEST_ID, "ETag": ETAG}}
 
@@ -216,6 +216,7 @@ class OperationSchema(AutoSchema):
         described["x-needs-credential"] = operation.writes and not operation.reads_without_body
         described["x-conditional"] = self.is_conditional
         described["x-warns"] = operation.warns
+        described["x-replica"] = operation.is_conditional
         return described
 
     def get_override_parameters(self) -> list[Any]:
@@ -241,16 +242,6 @@ class OperationSchema(AutoSchema):
         parameters += [
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text) for name, text in headers.items()
         ]
-        if self.operation.is_conditional:
-            parameters.append(
-                OpenApiParameter(
-                    "Preference-Applied",
-                    str,
-                    OpenApiParameter.HEADER,
-                    description=REPLICA_APPLIED_TEXT,
-                    response=[200],
-                )
-            )
         return [*parameters, *self.operation.parameters]
 
 
@@ -295,6 +286,8 @@ def _complete(operation: dict[str, Any]) -> None:
     if operation.pop("x-conditional", False):
         operation["responses"]["200"]["headers"]["ETag"] = ETAG
         operation["responses"]["304"] = NOT_MODIFIED
+    if operation.pop("x-replica", False):
+        operation["responses"]["200"]["headers"]["Preference-Applied"] = REPLICA_APPLIED
     is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
     for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
         name = WARNING if warns and status == "422" else f"Error{status}"

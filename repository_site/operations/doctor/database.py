@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.core import signing
 from django.core.checks import Tags, run_checks
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
@@ -127,6 +129,23 @@ def judge_clock(skew: float) -> HealthFinding:
     if abs(skew) > SKEW_WARNING:
         return warning(text, advice)
     return ok(f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
+
+
+def sessions(look: Look) -> Iterator[HealthFinding]:
+    """Try the key of this server on the newest session, which any of the servers may have made."""
+    rows = fetch("SELECT session_data FROM django_session WHERE expire_date > now() ORDER BY expire_date DESC LIMIT 1")
+    store = SessionStore()
+    try:
+        for [newest] in rows:
+            signing.loads(newest, salt=store.key_salt, serializer=store.serializer)
+    except signing.BadSignature:
+        yield error(
+            "another server has another secret key, so it accepts neither the sessions nor the tokens of this one",
+            "Set the same REPOSITORY_SECRET_KEY on all servers. After a change of the key, list the old one in"
+            " REPOSITORY_SECRET_KEY_FALLBACKS.",
+        )
+    else:
+        yield ok("the newest one has the secret key of this server" if rows else "none yet")
 
 
 def replica(look: Look) -> Iterator[HealthFinding]:
