@@ -182,24 +182,21 @@ class ElementReadingViewSet(ConfiguredViewSet):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
 
-        def read_checked() -> Iterator[Counted]:
-            self.begin_conditional_read()
-            self.check_replica()
-            yield from read()
+        def pieces(*, at_replica: bool = False) -> Iterator[bytes]:
+            values = begun_with_current_plans(lambda: self._in_own_scope(read, at_replica=at_replica))
+            return stream_counted(name, values)
 
-        def at_primary() -> Iterator[Counted]:
-            return begun_with_current_plans(lambda: self._in_own_scope(read))
-
-        def at_replica() -> Iterator[Counted]:
-            return begun_with_current_plans(lambda: self._in_own_scope(read_checked))
-
-        values = begun_at_replica(at_replica, at_primary) if self.primary_state else at_primary()
-        stream = Stream(stream_counted(name, values), ticket_of(self.request._request))
+        found = begun_at_replica(lambda: pieces(at_replica=True), pieces) if self.primary_state else pieces()
+        stream = Stream(found, ticket_of(self.request._request))
         return StreamingHttpResponse(stream, content_type=JSON_TYPE)
 
-    def _in_own_scope(self, read: Callable[[], Iterator[Counted]]) -> Iterator[Counted]:
+    def _in_own_scope(self, read: Callable[[], Iterator[Counted]], *, at_replica: bool) -> Iterator[Counted]:
         """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""
         with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
+            if at_replica:
+                # Behind the address of the replica may be several.
+                self.begin_conditional_read()
+                self.check_replica()
             if self.storage.configuration_revision != self.configuration.revision:
                 raise Busy("The configuration has changed; send the request again.", retry_after=1)
             yield from read()

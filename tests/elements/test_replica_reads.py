@@ -113,6 +113,46 @@ def test_a_storage_without_any_change_is_read_from_the_primary(
     assert "Preference-Applied" not in read(api)
 
 
+class TestStreams:
+    @pytest.fixture(autouse=True)
+    def short_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reading_viewset, "BATCH", 2)
+
+    @pytest.fixture
+    def begun(self, monkeypatch: pytest.MonkeyPatch, second: Any) -> list[str]:
+        """Return the connections that have begun a read: for the state, for the headers, and for the stream."""
+        found: list[str] = []
+        usual = reading_viewset.ElementReadingViewSet.begin_conditional_read
+
+        def noted(viewset: Any) -> None:
+            usual(viewset)
+            found.append("replica" if connections["default"] is second else "primary")
+
+        monkeypatch.setattr(reading_viewset.ElementReadingViewSet, "begin_conditional_read", noted)
+        return found
+
+    def test_a_stream_of_the_replica_is_that_of_the_primary(self, api: ApiClient, begun: list[str]) -> None:
+        there = read(api)
+        assert there["Preference-Applied"] == "replica"
+        assert begun == ["primary", "replica", "replica"]
+        assert there.getvalue() == api.get(PROCESSES).getvalue()
+
+    def test_a_stream_that_reaches_a_replica_that_is_behind_starts_at_the_primary(
+        self, api: ApiClient, begun: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        noted = reading_viewset.ElementReadingViewSet.begin_conditional_read
+
+        def older(viewset: Any) -> None:
+            noted(viewset)
+            if len(begun) == 3:
+                viewset.content_state = "older"
+
+        monkeypatch.setattr(reading_viewset.ElementReadingViewSet, "begin_conditional_read", older)
+        response = read(api)
+        assert begun == ["primary", "replica", "replica"]
+        assert response.getvalue() == api.get(PROCESSES).getvalue()
+
+
 class TestFailures:
     def test_the_primary_answers_and_the_replica_rests(
         self, api: ApiClient, second: Any, monkeypatch: pytest.MonkeyPatch
