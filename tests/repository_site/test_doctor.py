@@ -407,12 +407,16 @@ def _names_of_indexes(table: str, column: str) -> list[str]:
 class TestSessions:
     """The newest session tells whether all servers have the same secret key (D237)."""
 
+    @pytest.fixture(autouse=True)
+    def no_sessions(self, db: None) -> None:
+        sql("DELETE FROM django_session")
+
     def sign_in(self) -> None:
         session = SessionStore()
         session["_auth_user_id"] = "1"
         session.save()
 
-    def test_a_key_of_another_server(self, db: None, settings: ChangedSettings) -> None:
+    def test_a_key_of_another_server(self, settings: ChangedSettings) -> None:
         assert levels("sessions") == [(Level.OK, "none yet")]
         self.sign_in()
         assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
@@ -422,7 +426,7 @@ class TestSessions:
         settings.SECRET_KEY_FALLBACKS = [usual]
         assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
 
-    def test_sessions_that_have_ended_do_not_count(self, db: None, settings: ChangedSettings) -> None:
+    def test_sessions_that_have_ended_do_not_count(self, settings: ChangedSettings) -> None:
         self.sign_in()
         settings.SECRET_KEY = secrets.token_urlsafe(64)
         sql("UPDATE django_session SET expire_date = now() - interval '1 second'")
