@@ -12,10 +12,9 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks import growth, report
-from benchmarks.http_client import TimingClient
-from benchmarks.installation import BYPASS_ROLE, COLLECTION, MEGABYTE
-from benchmarks.load import Contender, Workload, measure, send_requests
-from benchmarks.report import SCALES, Run
+from benchmarks.installation import COLLECTION, MEGABYTE
+from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
+from benchmarks.report import Run
 from benchmarks.workloads import (
     CONNECTIONS,
     ELEMENTS,
@@ -49,7 +48,7 @@ def make_data(run: Run) -> None:
 def measure_all(run: Run) -> None:
     make_data(run)
     if run.scale.requests:
-        contenders = Contenders.start(run.installation)
+        contenders = Contenders(run.installation)
         measure_load(run, contenders)
         measure_row_level_security(run, contenders)
         measure_first_requests(run, contenders)
@@ -80,11 +79,11 @@ def measure_load(run: Run, contenders: Contenders) -> None:
     speeds = f"{size / whole.found[SERVICE].median:.1f} MB/s, the floor {size / whole.found[FLOOR].median:.1f} MB/s"
     text = report.load_table([*(each for workloads in main.values() for each in workloads), *others.values()])
     text += f"\n{sequences(contenders, scale.rounds)}The whole list is {size:.1f} MB: {speeds}.\n"
-    run.report.add("Workloads", text)
+    run.add("Workloads", text)
 
 
 def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str, Workload]) -> None:
-    limit = run.report.limit
+    limit = run.limit
     w1, w2, w3 = main[1]
     w4, *_, w7 = others.values()
     limit("W1 list of 100, times the floor", w1.ratio(SERVICE, FLOOR), most=1.6)
@@ -104,7 +103,7 @@ def add_load_limits(run: Run, main: dict[int, list[Workload]], others: dict[str,
     limit("Requests to the service that failed", failed, most=0)
     for each, least in zip(main[8], (1.0, 0.4, 0.35), strict=True):
         title = f"{each.title}, connections: 8, throughput in that of the floor"
-        limit(title, each.throughput_ratio(SERVICE, FLOOR), least=least)
+        limit(title, each.ratio(SERVICE, FLOOR, of="throughput"), least=least)
 
 
 def sequences(contenders: Contenders, rounds: int) -> str:
@@ -133,14 +132,14 @@ def measure_row_level_security(run: Run, contenders: Contenders) -> None:
     server = run.installation.serve(
         "benchmarks.unguarded:application",
         BENCHMARK_STORAGE=run.installation.storage_id(READ),
-        DATABASE_URL=run.installation.database_url(BYPASS_ROLE),
+        DATABASE_URL=run.installation.bypass_url,
     )
     columns = {"with": contenders.storage(), "without": contenders.storage(READ, server)}
 
     workload = Workload("W1", {name: Contender(each.first_page, each.server) for name, each in columns.items()})
     measure("Row-level security", [workload], run.scale.requests // 10, run.scale.rounds)
-    server.stop()
-    run.report.limit("W1 with row-level security, times without", workload.ratio("with", "without"), most=1.15)
+    server.close()
+    run.limit("W1 with row-level security, times without", workload.ratio("with", "without"), most=1.15)
 
 
 def measure_first_requests(run: Run, contenders: Contenders) -> None:
@@ -152,10 +151,10 @@ def measure_first_requests(run: Run, contenders: Contenders) -> None:
         extra["start"].append(client.send(request).seconds - client.send(request).seconds)
         run.installation.change_configuration(READ)
         extra["change"].append(client.send(request).seconds - client.send(request).seconds)
-        server.stop()
+        server.close()
     for event, seconds in extra.items():
         value = 1000 * statistics.median(seconds)
-        run.report.limit(f"First request after a {event}, over the next", value, most=150, unit=" ms")
+        run.limit(f"First request after a {event}, over the next", value, most=150, unit=" ms")
 
 
 def measure_transfer(run: Run) -> None:
@@ -171,7 +170,7 @@ def measure_transfer(run: Run) -> None:
     installation.run("manage.py", "remove_storage", *target, "--yes")
     rows = [("export", f"{versions / exporting:,.0f}"), ("import", f"{versions / importing:,.0f}")]
     text = f"W8, {versions:,} versions, including the start of the commands.\n\n"
-    run.report.add("Transfer", text + report.table(["", "versions a second"], rows))
+    run.add("Transfer", text + report.table(["", "versions a second"], rows))
 
 
 def measure_memory(run: Run, contenders: Contenders) -> None:
@@ -180,8 +179,8 @@ def measure_memory(run: Run, contenders: Contenders) -> None:
     contenders.service.forget_peak_memory()
     contender = Contender(mixed_requests([contenders.storage(), contenders.storage(WRITTEN)]), contenders.service)
     send_requests("Memory", contender, MIXED_CONNECTIONS, count)
-    peak = contenders.service.peak_memory()
-    run.report.limit(f"Memory of a worker over {count:,} mixed requests", peak, most=200, unit=" MB")
+    peak = contenders.service.peak_memory() / MEGABYTE
+    run.limit(f"Memory of a worker over {count:,} mixed requests", peak, most=200, unit=" MB")
 
 
 def main() -> None:
@@ -195,7 +194,7 @@ def main() -> None:
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("error: wrk is missing; `make bench` installs it (Debian: apt install wrk)")
-    run, started = Run(SCALES[options.mode], options.folder), time.monotonic()
+    run, started = Run(options.mode, options.folder), time.monotonic()
     try:
         if options.only_make:
             make_data(run)
@@ -204,10 +203,8 @@ def main() -> None:
     finally:
         run.installation.close()
     sys.stdout.write(f"{(time.monotonic() - started) / 60:.0f} minutes.\n")
-    # RESULTS.md shows whole runs only.
-    is_part = options.mode in ("smoke", "soak")
-    run.report.write(options.mode, options.folder if is_part else Path(__file__).parent)
-    sys.exit(0 if run.report.all_met else 1)
+    run.write()
+    sys.exit(0 if run.all_met else 1)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-from benchmarks.filters import EXPECTED, FILTERS, PAGE
-from benchmarks.http_client import TimingClient
-from benchmarks.installation import BenchmarkInstallation, BenchmarkServer
-from benchmarks.load import Contender, Workload, measure, send_requests
+from benchmarks.installation import MEGABYTE, BenchmarkInstallation, BenchmarkServer
+from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
 from benchmarks.report import Run, growth_table
-from benchmarks.workloads import ELEMENTS, StorageRequests, mixed_requests, storage_in
+from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, StorageRequests, mixed_requests
 from repository_site.core.progress import with_progress
 
 FIRST_PAGE, MIDDLE_PAGE = "W1 list of 100", "W4 page half-way"
@@ -66,7 +64,7 @@ def compare(title: str, text: str, run: Run, columns: Mapping[str, StorageReques
     }
     measure(title, list(workloads.values()), run.scale.growth_requests, ROUNDS)
     note = "The first column is in milliseconds, the others are ratios to it."
-    run.report.add(title, f"{text} {note}\n\n{growth_table(list(workloads.values()))}")
+    run.add(title, f"{text} {note}\n\n{growth_table(list(workloads.values()))}")
     return workloads
 
 
@@ -86,11 +84,11 @@ def measure_sizes(run: Run, storage: StorageRequests) -> None:
             installation = stack.enter_context(closing(of_size(run, count)))
             server = installation.serve()
             installation.read_files()
-            columns[f"{count:,}"] = storage_in(installation, server, f"s{count}", count)
-        columns[f"{ELEMENTS:,} beside {count:,}"] = storage_in(installation, server, f"s{ELEMENTS}", ELEMENTS)
+            columns[f"{count:,}"] = StorageRequests(server, f"s{count}", count)
+        columns[f"{ELEMENTS:,} beside {count:,}"] = StorageRequests(server, f"s{ELEMENTS}")
         text = "Elements in one storage, each size in an installation of its own. The last column is a small storage in"
         found = compare("Growth of a storage", f"{text} the same tables as a large one.", run, columns)
-    limit = run.report.limit
+    limit = run.limit
     smallest, larger, largest = f"{ELEMENTS:,}", f"{run.scale.sizes[0]:,}", f"{run.scale.sizes[-1]:,}"
     first, middle = found[FIRST_PAGE].found, found[MIDDLE_PAGE].found
     title = f"W4 page {run.scale.sizes[-1] // (2 * PAGE):,} of {largest} elements, times page 1"
@@ -109,17 +107,17 @@ def measure_whole_lists(run: Run) -> None:
     for size in sizes:
         # A new server for each size: memory that one list has left allocated would hide what the other takes.
         server = of_size(run, size).serve()
-        storage, client = storage_in(of_size(run, size), server, f"s{size}", size), TimingClient(server.port)
+        storage, client = StorageRequests(server, f"s{size}", size), TimingClient(server.port)
         for number in range(100):
             client.send(storage.one(number))
         server.forget_peak_memory()
         for _ in with_progress(range(WHOLE_LISTS), f"Whole lists of {size:,}", WHOLE_LISTS):
             client.send(storage.whole_list())
-        peaks.append(server.peak_memory())
-        server.stop()
+        peaks.append(server.peak_memory() / MEGABYTE)
+        server.close()
     small, large = (f"{size:,}" for size in sizes)
     title = f"W7 memory of a worker for {large} elements, more than for {small}"
-    run.report.limit(title, peaks[1] - peaks[0], most=LONGER_LIST_MEGABYTES, unit=" MB")
+    run.limit(title, peaks[1] - peaks[0], most=LONGER_LIST_MEGABYTES, unit=" MB")
 
 
 def measure_storages(run: Run) -> None:
@@ -128,7 +126,7 @@ def measure_storages(run: Run) -> None:
         columns = {}
         for count in counts:
             installation = stack.enter_context(closing(with_storages(run, count)))
-            storages = all_storages(installation, installation.serve(), count)
+            storages = all_storages(installation.serve(), count)
             client = TimingClient(storages[0].server.port)
             for each in storages:
                 client.send(each.page())
@@ -136,22 +134,22 @@ def measure_storages(run: Run) -> None:
         text = f"Storages of {ELEMENTS_EACH:,} elements in one installation, which have all been read before."
         found = compare("Growth of an installation", text, run, columns)
     fewest, most = f"{counts[0]:,}", f"{counts[-1]:,}"
-    run.report.limit(f"W1 with {most} storages, times with {fewest}", found[FIRST_PAGE].ratio(most, fewest), most=1.2)
+    run.limit(f"W1 with {most} storages, times with {fewest}", found[FIRST_PAGE].ratio(most, fewest), most=1.2)
 
 
-def all_storages(installation: BenchmarkInstallation, server: BenchmarkServer, count: int) -> Sequence[StorageRequests]:
-    return [storage_in(installation, server, key, ELEMENTS_EACH) for key in storage_keys(count)]
+def all_storages(server: BenchmarkServer, count: int) -> Sequence[StorageRequests]:
+    return [StorageRequests(server, key, ELEMENTS_EACH) for key in storage_keys(count)]
 
 
 def measure_soak(run: Run) -> None:
     """Measure the memory of a worker that serves many storages for long."""
     with closing(with_storages(run, SOAK_STORAGES)) as installation:
         server = installation.serve()
-        contender = Contender(mixed_requests(all_storages(installation, server, SOAK_STORAGES)), server)
+        contender = Contender(mixed_requests(all_storages(server, SOAK_STORAGES)), server)
         sent = send_requests("Soak", contender, SOAK_CONNECTIONS, run.scale.soak)
-        peak = server.peak_memory()
+        peak = server.peak_memory() / MEGABYTE
     title = f"Memory of a worker over {run.scale.soak:,} mixed requests to {SOAK_STORAGES} storages"
-    run.report.limit(title, peak, most=250, unit=" MB")
-    run.report.limit("Requests of the soak that failed", sent.failed, most=0)
+    run.limit(title, peak, most=250, unit=" MB")
+    run.limit("Requests of the soak that failed", sent.failed, most=0)
     speed = f"{sent.throughput:.0f} a second on {SOAK_CONNECTIONS} connections"
-    run.report.add("Soak", f"{sent.requests:,} requests, {speed}. The largest worker had at most {peak:.0f} MB.\n")
+    run.add("Soak", f"{sent.requests:,} requests, {speed}. The largest worker had at most {peak:.0f} MB.\n")

@@ -1,4 +1,4 @@
-"""Load from wrk: latencies and throughput of contenders that take turns.
+"""Load from wrk: latencies and throughput of contenders that take turns. Single requests are timed in Python.
 
 A slow moment of the machine affects all contenders, because they send in rounds of a few seconds each.
 """
@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPMessage, HTTPResponse
 from itertools import count
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
-from benchmarks.http_client import TimingClient
 from benchmarks.installation import BenchmarkServer
 from repository_site.core.progress import with_progress
 
@@ -25,19 +28,53 @@ REQUESTS = 2_000
 """Different requests in a turn. A contender that answers more gets them again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+def raw_request(port: int, path: str, token: str = "", body: bytes | None = None) -> bytes:
+    """Return a GET request, or a POST request if there is a body."""
+    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+    if token:
+        head += f"Authorization: Bearer {token}\r\n"
+    if body is not None:
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}\r\n".encode() + (body or b"")
+
+
+class TimedResponse(NamedTuple):
+    headers: HTTPMessage
+    body: bytes
+    seconds: float
+
+
+class TimingClient:
+    """One connection, and so always the same worker."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
+
+    def send(self, request: bytes, expected: tuple[int, ...] = (200,)) -> TimedResponse:
+        started = time.perf_counter()
+        self.socket.sendall(request)
+        response = HTTPResponse(self.socket)
+        response.begin()
+        body = response.read()
+        if response.status not in expected:
+            raise SystemExit(f"error: status {response.status} for {request[:300]!r}: {body[:500]!r}")
+        return TimedResponse(response.headers, body, time.perf_counter() - started)
+
+
+class Contender(NamedTuple):
+    """`request` returns the request with a number, which selects the element, page or filter. A slow contender may
+    answer a `share` of the requests only."""
+
     request: Callable[[int], bytes]
-    """Returns the request with this number, which selects the element, page or filter."""
     server: BenchmarkServer
     share: float = 1.0
-    """A slow contender may answer a part of the requests only."""
 
 
 @dataclass
 class Latencies:
+    """`counts` are numbers of requests by microseconds."""
+
     counts: Counter[int] = field(default_factory=Counter)
-    """Number of requests by microseconds."""
     seconds: float = 0.0
     failed: int = 0
 
@@ -60,12 +97,7 @@ class Latencies:
 
     def percentile(self, percent: float) -> float:
         """Return the seconds in which this part of all requests was answered."""
-        left = math.ceil(self.requests * percent / 100)
-        for microseconds in sorted(self.counts):
-            left -= self.counts[microseconds]
-            if left <= 0:
-                return microseconds / 1_000_000
-        raise ValueError("nothing was measured")
+        return sorted(self.counts.elements())[math.ceil(self.requests * percent / 100) - 1] / 1_000_000
 
 
 @dataclass
@@ -92,11 +124,8 @@ class Workload:
             for name in waiting:
                 send_load(self.contenders[name], self.connections, seconds[name], turn, self.found[name])
 
-    def ratio(self, name: str, to: str) -> float:
-        return self.found[name].median / self.found[to].median
-
-    def throughput_ratio(self, name: str, to: str) -> float:
-        return self.found[name].throughput / self.found[to].throughput
+    def ratio(self, name: str, to: str, of: str = "median") -> float:
+        return float(getattr(self.found[name], of) / getattr(self.found[to], of))
 
 
 def measure(title: str, workloads: Sequence[Workload], requests: int, rounds: int) -> None:

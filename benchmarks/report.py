@@ -6,9 +6,9 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.installation import BenchmarkInstallation
 from benchmarks.load import Latencies, Workload
@@ -25,24 +25,19 @@ HOUR = 72_000
 """Mixed requests in an hour: 20 a second, the load of a busy installation with 200 storages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The amount of work in a mode of the benchmark."""
+class Scale(NamedTuple):
+    """The amount of work in a mode of the benchmark: requests that each contender answers for each number of
+    connections, the share of plain DRF, mixed requests for the memory of a worker, sizes of larger storages and numbers
+    of storages to compare, and mixed requests to 200 storages."""
 
     requests: int
-    """Requests that each contender answers, for each number of connections."""
     rounds: int = 8
     plain_share: float = 1.0
-    """Part of the requests that plain DRF answers."""
     mixed: int = 10_000
-    """Mixed requests for the memory of a worker."""
     sizes: tuple[int, ...] = ()
-    """Sizes of larger storages, which are compared with the usual one."""
     storages: tuple[int, ...] = ()
-    """Numbers of storages in an installation. The others are compared with the first."""
     growth_requests: int = 30
     soak: int = 0
-    """Mixed requests to 200 storages."""
 
 
 SCALES = {
@@ -54,12 +49,15 @@ SCALES = {
 }
 
 
-@dataclass
-class Report:
-    rows: list[Sequence[str]] = field(default_factory=list)
-    """The table of limits."""
-    sections: list[tuple[str, str]] = field(default_factory=list)
-    all_met: bool = True
+class Run:
+    """One run: its installation, the table of limits, and the other sections of the report."""
+
+    def __init__(self, mode: str, folder: Path) -> None:
+        self.mode, self.scale, self.folder = mode, SCALES[mode], folder
+        self.installation = BenchmarkInstallation(folder)
+        self.rows: list[Sequence[str]] = []
+        self.sections: list[tuple[str, str]] = []
+        self.all_met = True
 
     def limit(self, title: str, value: float, *, most: float | None = None, least: float = 0, unit: str = "") -> None:
         is_met = value >= least if most is None else value <= most
@@ -70,23 +68,14 @@ class Report:
     def add(self, title: str, text: str) -> None:
         self.sections.append((title, text))
 
-    def write(self, mode: str, folder: Path) -> None:
+    def write(self) -> None:
+        """RESULTS.md shows whole runs only; the data folder gets those of a part."""
+        folder = self.folder if self.mode in ("smoke", "soak") else Path(__file__).parent
         limits = table(["measurement", "limit", "measured", "met"], self.rows)
-        text = INTRODUCTION.format(option="" if mode == "usual" else f" --{mode}", machine=machine())
+        text = INTRODUCTION.format(option="" if self.mode == "usual" else f" --{self.mode}", machine=machine())
         text += "".join(f"\n## {title}\n\n{body}" for title, body in [("Limits", limits), *self.sections])
         (folder / "RESULTS.md").write_text(text, encoding="utf-8")
         sys.stdout.write(f"{text}\nWrote {folder / 'RESULTS.md'}.\n")
-
-
-@dataclass
-class Run:
-    scale: Scale
-    folder: Path
-    report: Report = field(default_factory=Report)
-    installation: BenchmarkInstallation = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.installation = BenchmarkInstallation(self.folder)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -116,8 +105,6 @@ def load_table(workloads: Sequence[Workload]) -> str:
 def growth_table(workloads: Sequence[Workload]) -> str:
     """Show the time at the smallest size in milliseconds, and the times at the others as ratios to it."""
     smallest, *larger = workloads[0].found
-    rows = []
-    for each in workloads:
-        ratios = [f"{each.ratio(size, smallest):.2f}" for size in larger]
-        rows.append([each.title, f"{1000 * each.found[smallest].median:.2f} ms", *ratios])
+    times = [(each.title, f"{1000 * each.found[smallest].median:.2f} ms", each.ratio) for each in workloads]
+    rows = [[title, time, *(f"{ratio(size, smallest):.2f}" for size in larger)] for title, time, ratio in times]
     return table(["workload", smallest, *larger], rows)

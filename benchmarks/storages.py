@@ -18,33 +18,27 @@ from benchmarks.installation import COLLECTION
 
 
 def make_storages(folder: Path, sizes: dict[str, int]) -> None:
+    from elements.sample import sample_lines
     from repository_site.core.progress import with_progress
     from storage.access.tokens import issue_token
     from storage.models import Storage
     from storage.options import Role
     from storage.tenancy.contexts import find_context
 
-    check_generator(folder / "generator")
+    generator, file = folder / "generator", folder / "tokens.json"
+    digest = hashlib.sha256(b"".join(sample_lines(100))).hexdigest()
+    if generator.exists() and generator.read_text() != digest:
+        sys.exit(f"error: an older generator made the storages in {folder}; remove the folder and run again")
+    generator.write_text(digest)
     existing = set(Storage.objects.values_list("key", flat=True))
-    file = folder / "tokens.json"
     tokens = orjson.loads(file.read_bytes()) if file.exists() else {}
+    file.touch(mode=0o600)
     for key, count in with_progress(sizes.items(), f"Storages in {folder.name}", len(sizes)):
         if key not in existing:
             call_command("sample_storage", COLLECTION, key, str(count), stderr=StringIO())
         if key not in tokens:
             tokens[key] = issue_token(find_context(COLLECTION, key), "benchmark", [Role.ADMINISTRATOR]).value
-    file.touch(mode=0o600)
-    file.write_bytes(orjson.dumps(tokens))
-
-
-def check_generator(file: Path) -> None:
-    """Refuse a folder whose elements another version of the generator has made."""
-    from elements.sample import sample_lines
-
-    digest = hashlib.sha256(b"".join(sample_lines(100))).hexdigest()
-    if file.exists() and file.read_text() != digest:
-        sys.exit(f"error: an older generator made the storages in {file.parent}; remove the folder and run again")
-    file.write_text(digest)
+            file.write_bytes(orjson.dumps(tokens))
 
 
 if __name__ == "__main__":

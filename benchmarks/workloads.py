@@ -1,20 +1,25 @@
-"""The workloads W1 to W7: one storage of generated elements, served by the service, the floor and plain DRF."""
+"""The workloads W1 to W7: one storage of generated elements, served by the service, the floor and plain DRF.
+
+Each request with a filter (W5) asks for something else, so that no total is cached from the request before. A filter
+matches about the same number of elements in a storage of any size, so that times differ by finding and not by
+rendering. Only `Contains` matches more in a larger storage.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from datetime import timedelta
+from functools import cache, partial
 from urllib.parse import quote
 from uuid import UUID
 
 import orjson
 
-from benchmarks.filters import FILTERS, PAGE, STRIDE
-from benchmarks.http_client import TimingClient, raw_request
-from benchmarks.installation import BYPASS_ROLE, COLLECTION, BenchmarkInstallation, BenchmarkServer
-from benchmarks.load import Contender, Workload
+from benchmarks.installation import COLLECTION, BenchmarkInstallation, BenchmarkServer
+from benchmarks.load import Contender, TimingClient, Workload, raw_request
+from elements.sample import BEGIN, sample_lines
 
 SERVICE, FLOOR, PLAIN = "service", "floor", "plain DRF"
 CONNECTIONS = (1, 8, 64)
@@ -29,6 +34,9 @@ RELEASED = range(9_500, 9_990)
 PARTS = "$resources=attributes,related,children"
 WHOLE_LIST = "W7 whole list"
 PROCESS_KIND, TAG_KIND, TAGS = 3, 7, 50
+PAGE, NAMES = 100, 1_000
+STRIDE = 7_919
+"""A prime that divides no size, so that successive numbers lead to different places."""
 
 
 def sample_id(number: int, kind: int = PROCESS_KIND) -> str:
@@ -45,17 +53,61 @@ def changes(name: str) -> dict[str, dict[str, str]]:
     return {name: {"1033": f"changed {random.random()}"}}  # noqa: S311  not a secret
 
 
+@cache
+def _names() -> list[str]:
+    """Return the names of the first processes, which are the same in a storage of any size."""
+    processes = list(sample_lines(NAMES))[-NAMES:]
+    return [orjson.loads(line)["attributes"]["name"]["1033"] for line in processes]
+
+
+def _name(number: int) -> str:
+    return _names()[number * STRIDE % NAMES]
+
+
+def _digits(number: int) -> str:
+    """Return eight digits. Those of successive numbers differ from the first digit on."""
+    return str(10_000_000 + number * 55_623_059 % 90_000_000)
+
+
+def name_starts(number: int, elements: int) -> str:
+    """Match some eleven elements: a larger storage gets more digits."""
+    return f"StartsWith(name, '{_name(number).split()[0]} {_digits(number)[: len(str(elements)) - 3]}')"
+
+
+def name_in(number: int, elements: int) -> str:
+    return "name -in ({})".format(", ".join(f"'{_name(number + place)}'" for place in (0, 331, 662)))
+
+
+def date_range(number: int, elements: int) -> str:
+    """Match as many elements as a page has."""
+    start = BEGIN + timedelta(seconds=number * STRIDE % (elements - PAGE))
+    return f"changedOn -ge {start.isoformat()} AND changedOn -lt {(start + timedelta(seconds=PAGE)).isoformat()}"
+
+
+# Made from the number of the request and the number of elements.
+FILTERS: dict[str, Callable[[int, int], str]] = {
+    "name -eq": lambda number, elements: f"name -eq '{_name(number)}'",
+    "StartsWith": name_starts,
+    "-in": name_in,
+    "date range": date_range,
+    # Two words of ten end in an r, so two elements in a thousand match.
+    "Contains": lambda number, elements: f"Contains(name, 'r {_digits(number)[:2]}')",
+}
+EXPECTED = {"name -eq": 1, "-in": 3, "date range": PAGE}
+"""Matches of the filters for which the number is known exactly."""
+
+
 @dataclass(frozen=True)
 class StorageRequests:
     """Requests to the service about one storage."""
 
     server: BenchmarkServer
-    token: str
     key: str
     elements: int = ELEMENTS
 
     def request(self, path: str, body: bytes | None = None) -> bytes:
-        return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", self.token, body)
+        token = self.server.tokens[self.key]
+        return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", token, body)
 
     def view(self, path: str, body: bytes | None = None, facet: str = "processes") -> bytes:
         return self.request(f"rest/facets/{facet}/views/detail/elements{path}", body)
@@ -66,17 +118,14 @@ class StorageRequests:
     def first_page(self, number: int) -> bytes:
         return self.page()
 
-    def filtered(self, text: str) -> bytes:
-        return self.page(more=f"&$filter={quote(text)}")
-
     def search(self, number: int, title: str) -> bytes:
         """Return one of the filters of W5."""
-        return self.filtered(FILTERS[title](number, self.elements))
+        return self.page(more=f"&$filter={quote(FILTERS[title](number, self.elements))}")
 
     def one(self, number: int) -> bytes:
         return self.view(f"/{sample_id(spread(number, self.elements))}")
 
-    def whole_list(self) -> bytes:
+    def whole_list(self, number: int = 0) -> bytes:
         return self.view(f"?{PARTS}")
 
     def update(self, number: int) -> bytes:
@@ -99,38 +148,25 @@ class StorageRequests:
         return self.request(path, b"{}")
 
 
-def storage_in(
-    installation: BenchmarkInstallation, server: BenchmarkServer, key: str, elements: int = ELEMENTS
-) -> StorageRequests:
-    return StorageRequests(server, installation.tokens[key], key, elements)
-
-
-@dataclass(frozen=True)
 class Contenders:
-    installation: BenchmarkInstallation
-    service: BenchmarkServer
-    floor: BenchmarkServer
-    plain: BenchmarkServer
+    """The service, the floor and plain DRF, started and compared."""
 
-    @classmethod
-    def start(cls, installation: BenchmarkInstallation) -> Contenders:
-        service = installation.serve()
+    def __init__(self, installation: BenchmarkInstallation) -> None:
+        self.service = installation.serve()
         environ = {
             "BENCHMARK_STORAGE": installation.storage_id(READ),
             "BENCHMARK_WRITTEN": installation.storage_id(WRITTEN),
-            "BENCHMARK_BASE": f"http://127.0.0.1:{service.port}/{COLLECTION}/{READ}",
-            "BENCHMARK_DATABASE": installation.database_url(BYPASS_ROLE),
+            "BENCHMARK_BASE": f"http://127.0.0.1:{self.service.port}/{COLLECTION}/{READ}",
+            "BENCHMARK_DATABASE": installation.bypass_url,
         }
-        floor = installation.serve("benchmarks.floor:application", **environ)
+        self.floor = installation.serve("benchmarks.floor:application", **environ)
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
-        plain = installation.serve("benchmarks.plain:application", **environ, **settings)
-        contenders = cls(installation, service, floor, plain)
-        contenders.make_drafts()
-        contenders.compare_responses()
-        return contenders
+        self.plain = installation.serve("benchmarks.plain:application", **environ, **settings)
+        self.make_drafts()
+        self.compare_responses()
 
     def storage(self, key: str = READ, server: BenchmarkServer | None = None) -> StorageRequests:
-        return storage_in(self.installation, server or self.service, key)
+        return StorageRequests(server or self.service, key)
 
     def of_floor(self, path: str, body: bytes | None = None) -> bytes:
         return raw_request(self.floor.port, path, body=body)
@@ -151,73 +187,66 @@ class Contenders:
             if ours.send(request).body != theirs.send(self.of_floor(other)).body:
                 raise SystemExit("error: the responses of floor and service differ; adapt benchmarks/floor.py")
 
+    def update_floor(self, number: int) -> bytes:
+        path = f"/{sample_id(THEIRS[number % len(THEIRS)])}"
+        return self.of_floor(path, orjson.dumps({"attributes": changes("scope")}))
+
     def main_workloads(self, connections: int, plain_share: float) -> list[Workload]:
         """Return W1, W2 and W3 for this many connections."""
-        storage, written = self.storage(), self.storage(WRITTEN)
-
-        def plain(path: str) -> bytes:
-            return raw_request(self.plain.port, path)
-
-        def update_floor(number: int) -> bytes:
-            path = f"/{sample_id(THEIRS[number % len(THEIRS)])}"
-            return self.of_floor(path, orjson.dumps({"attributes": changes("scope")}))
-
-        requests: dict[str, dict[str, Callable[[int], bytes]]] = {
-            "W1 list of 100": {
-                SERVICE: storage.first_page,
-                FLOOR: lambda _: self.of_floor("/list?page=1&size=100"),
-                PLAIN: lambda _: plain("/elements/?page=1"),
-            },
-            "W2 one element": {
-                SERVICE: storage.one,
-                FLOOR: lambda number: self.of_floor(f"/{sample_id(spread(number))}"),
-                PLAIN: lambda number: plain(f"/elements/{sample_id(spread(number))}/"),
-            },
-            "W3 update of one element": {SERVICE: written.update, FLOOR: update_floor},
-        }
-        return [self._workload(title, each, connections, plain_share) for title, each in requests.items()]
+        storage, floor, plain = self.storage(), self.of_floor, partial(raw_request, self.plain.port)
+        add = partial(self._workload, connections=connections, plain_share=plain_share)
+        return [
+            add(
+                "W1 list of 100",
+                storage.first_page,
+                lambda _: floor("/list?page=1&size=100"),
+                lambda _: plain("/elements/?page=1"),
+            ),
+            add(
+                "W2 one element",
+                storage.one,
+                lambda number: floor(f"/{sample_id(spread(number))}"),
+                lambda number: plain(f"/elements/{sample_id(spread(number))}/"),
+            ),
+            add("W3 update of one element", self.storage(WRITTEN).update, self.update_floor),
+        ]
 
     def other_workloads(self) -> dict[str, Workload]:
         """Return those that are measured on one connection only, by title."""
-        storage, written = self.storage(), self.storage(WRITTEN)
-        requests: dict[str, dict[str, Callable[[int], bytes]]] = {
-            "W4 page 90 of 100": {
-                SERVICE: lambda _: storage.page(90),
-                FLOOR: lambda _: self.of_floor("/list?page=90&size=100"),
-            },
-            **{f"W5 {title}": {SERVICE: partial(storage.search, title=title)} for title in FILTERS},
-            "W6 list of transitions": {SERVICE: written.transitions},
-            WHOLE_LIST: {SERVICE: lambda _: storage.whole_list(), FLOOR: lambda _: self.of_floor("/all")},
-        }
-        return {title: self._workload(title, each) for title, each in requests.items()}
+        storage, floor, add = self.storage(), self.of_floor, self._workload
+        found = [
+            add("W4 page 90 of 100", lambda _: storage.page(90), lambda _: floor("/list?page=90&size=100")),
+            *(add(f"W5 {title}", partial(storage.search, title=title)) for title in FILTERS),
+            add("W6 list of transitions", self.storage(WRITTEN).transitions),
+            add(WHOLE_LIST, storage.whole_list, lambda _: floor("/all")),
+        ]
+        return {each.title: each for each in found}
 
     def _workload(
-        self, title: str, requests: dict[str, Callable[[int], bytes]], connections: int = 1, plain_share: float = 1
+        self, title: str, *requests: Callable[[int], bytes], connections: int = 1, plain_share: float = 1
     ) -> Workload:
+        """The requests are those of the service, the floor and plain DRF, in this order."""
         known = {SERVICE: (self.service, 1.0), FLOOR: (self.floor, 1.0), PLAIN: (self.plain, plain_share)}
-        contenders = {name: Contender(make, *known[name]) for name, make in requests.items()}
+        contenders = {name: Contender(make, *known[name]) for name, make in zip(known, requests, strict=False)}
         return Workload(title, contenders, connections)
 
 
 def mixed_requests(storages: Sequence[StorageRequests]) -> Callable[[int], bytes]:
-    """Return requests of all kinds, each to the next storage: of twenty, two pages, a filter, an update, a list of
-    transitions and single reads; of a thousand, a whole list."""
+    """Return requests of all kinds, each to the next storage: of a thousand, a whole list, 99 pages, 50 filters, 50
+    updates, 50 lists of transitions, and single elements."""
     titles = list(FILTERS)
+    kinds: dict[Callable[[StorageRequests, int, int], bytes], int] = {
+        lambda storage, number, turn: storage.whole_list(): 1,
+        lambda storage, number, turn: storage.page(1 + turn % (storage.elements // PAGE)): 99,
+        lambda storage, number, turn: storage.search(number, titles[turn % len(titles)]): 50,
+        lambda storage, number, turn: storage.update_tag(number): 50,
+        lambda storage, number, turn: storage.transitions(number): 50,
+        lambda storage, number, turn: storage.one(number): 750,
+    }
 
     def request(number: int) -> bytes:
-        storage = storages[number % len(storages)]
-        # A number of storages with a common divisor would otherwise always get the same kind.
-        kind, turn = random.randrange(1_000), number // len(storages)  # noqa: S311  not a secret
-        if kind == 0:
-            return storage.whole_list()
-        if kind % 10 == 0:
-            return storage.page(1 + turn % (storage.elements // PAGE))
-        if kind % 20 == 5:
-            return storage.search(number, titles[turn % len(titles)])
-        if kind % 20 == 11:
-            return storage.update_tag(number)
-        if kind % 20 == 17:
-            return storage.transitions(number)
-        return storage.one(number)
+        # Random: a number of storages with a common divisor would otherwise always get the same kind.
+        [kind] = random.choices(list(kinds), list(kinds.values()))  # noqa: S311  not a secret
+        return kind(storages[number % len(storages)], number, number // len(storages))
 
     return request

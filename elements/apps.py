@@ -23,7 +23,7 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
-    from elements.files import count_files
+    from elements.files import COUNT_FILES
     from elements.limits import content_over_limits
     from elements.models import ContentMark, Element, ElementChange, ElementVersion, Reference, Shape, VersionName
     from elements.people.administration import user_directory
@@ -42,7 +42,7 @@ def storage_extension() -> StorageExtension:
             "shapes": Shape,
             "history": ElementChange,
         },
-        count_files=count_files,
+        count_files=COUNT_FILES,
         over_limits=content_over_limits,
         derived_models=(ContentMark, VersionName),
     )

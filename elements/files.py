@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from facets.blueprint.data_types import DataType
-from facets.configuration import configuration_of
-from repository_site.core.database.statements import fetch
-from storage.models import Storage
 
-
-def count_files(storage: Storage) -> int:
-    """Count files in all versions. Without an attribute for files nothing is read."""
-    types = configuration_of(storage).types.values()
-    properties = [each for type in types for each in type.properties if each.attribute]
-    if not any(each.attribute and each.attribute.data_type is DataType.FILES for each in properties):
-        return 0
-    return int(fetch("SELECT coalesce(sum(elements_count_files(attributes)), 0) FROM elements_elementversion")[0][0])
+# Counts the files in all versions of the storage of the scope. Without a property for files it reads no version.
+COUNT_FILES = f"""SELECT CASE WHEN EXISTS (SELECT FROM facets_property WHERE data_type = '{DataType.FILES.value}')
+    THEN (SELECT coalesce(sum(elements_count_files(attributes)), 0) FROM elements_elementversion) ELSE 0 END"""  # noqa: S608  a constant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -32,6 +33,7 @@ def other_texts(texts: Texts, cultures: CultureSet) -> Names:
     return {lcid: known.get(lcid, "") for lcid in sorted(cultures.data)}
 
 
+@lru_cache(1_000)
 def segment(name: str) -> str:
     return quote(name, safe="")
 

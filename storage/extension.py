@@ -45,8 +45,8 @@ class StorageExtension:
     """Keeps the element of a token up to date; called in the transaction that issues or revokes the token."""
     counted_models: Mapping[str, type[TenantModel]] = field(default_factory=dict)
     """Models that a measurement counts, by field of `StorageSize`."""
-    count_files: Callable[[Storage], int] | None = None
-    """Counts the files of a storage, in its scope."""
+    count_files: str = ""
+    """Query that counts the files of the storage of the scope. It is part of the statement that counts everything."""
     over_limits: Callable[[], Iterable[str]] | None = None
     """Returns what exceeds a limit of the installation in the storage of the scope."""
     derived_models: tuple[type[TenantModel], ...] = ()

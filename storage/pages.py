@@ -29,7 +29,7 @@ from psycopg.errors import DeadlockDetected, QueryCanceled
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
-from repository_site.core.fairness.origin import credential_was_accepted
+from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
 from storage.access.callers import Caller, anonymous_reader
@@ -66,6 +66,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
             credential_was_accepted(request, caller.label)
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
+            anonymous_was_allowed(request)
         request.page_caller = caller  # type: ignore[attr-defined]  # one lookup per request
     return cast("Caller | None", request.page_caller)  # type: ignore[attr-defined]
 

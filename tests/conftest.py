@@ -15,6 +15,8 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
 from django.urls import get_resolver
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
@@ -29,8 +31,13 @@ from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
+TOGETHER = ("tests/browser/", "tests/repository_site/running_server/")
+"""Folders with a server for all of their tests."""
 documented: set[tuple[str, str]] = set()
 """Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
+# Random cases fail for what they find, never because the machine is busy.
+hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("patient")
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 
@@ -87,10 +94,11 @@ def data_folders(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Da
 
 
 class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Keep the tests of a file, and all browser tests, in one process, because they share fixtures."""
+    """Keep the tests of a file, and those of some folders, in one process, because they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     modules: dict[Path, set[str]] = defaultdict(set)
     for item in items:
-        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "showcase"}
+        modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "limited", "showcase"}
 
     def place(item: pytest.Item) -> tuple[bool, Path, list[str]]:
         is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))
@@ -116,10 +124,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import modules of which a whole quick run would deselect every test: they are a third of all."""
-    if not (collection_path.name.startswith("test_") and is_whole_run(config)):
+    """Do not import modules of which a whole quick run would deselect every test: they are a third of all.
+
+    A folder with such modules only is left out as well: its conftest may load much, such as a browser's driver.
+    """
+    if not is_whole_run(config):
         return None
-    return NOT_QUICK.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    found = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    modules = [path for path in found if path.name.startswith("test_")]
+    return (bool(modules) and all(NOT_QUICK.search(path.read_text(encoding="utf-8")) for path in modules)) or None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

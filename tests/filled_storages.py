@@ -6,6 +6,7 @@ the process uses a fixture with the name of its key, such as `handbook`, and is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -20,6 +21,8 @@ from storage.models import Storage
 from storage.provisioning.provision import remove_storage
 from tests.factories import StorageFactory
 
+NOTHING = Path(os.devnull)
+"""The file of a storage without elements."""
 NEXT_TEST = pytest.StashKey[pytest.Item | None]()
 """The test that the process runs after the current one."""
 

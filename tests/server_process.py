@@ -73,6 +73,8 @@ class DataFolders:
 class Server:
     """A `manage.py` server process with its own port and data folder."""
 
+    program: tuple[str, ...] = ("manage.py",)
+
     def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir, self.port = data_dir, port
         self.log = data_dir.parent / "server.log"
@@ -92,7 +94,7 @@ class Server:
     def launch(self, *words: str) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", *words, "--bind", f"127.0.0.1:{self.port}"],
+                [sys.executable, *self.program, *words, "--bind", f"127.0.0.1:{self.port}"],
                 cwd=environment.PROJECT_DIR,
                 env=self.environ,
                 stdout=log,
@@ -141,6 +143,24 @@ class Server:
             return response.status, json.loads(content) if content else None
         finally:
             connection.close()
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the forks of the server, which answer the requests; they have its command line."""
+        assert self.process is not None
+        server, found = psutil.Process(self.process.pid), []
+        for each in server.children():
+            with contextlib.suppress(psutil.Error):
+                found += [each] if each.cmdline() == server.cmdline() else []
+        return found
+
+    def forget_peak_memory(self) -> None:
+        for worker in self.workers():
+            Path(f"/proc/{worker.pid}/clear_refs").write_text("5")
+
+    def peak_memory(self) -> int:
+        """Return the peak resident memory of the largest worker, in bytes, since the last `forget_peak_memory`."""
+        status = [Path(f"/proc/{worker.pid}/status").read_text() for worker in self.workers()]
+        return max(int(text.split("VmHWM:")[1].split()[0]) for text in status) * 1024
 
     def kill(self) -> None:
         """End the server after a test, in whatever state it is."""

@@ -63,6 +63,14 @@ class ElementFilter(DropdownFilter):
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         raise NotImplementedError
 
+    def chosen_element(self) -> list[tuple[str, str]]:
+        """Return the id in the address, if it is one, with the name of its element."""
+        chosen = self.request.GET.get(self.parameter_name, "")
+        if not GUID.fullmatch(chosen):
+            return []
+        named = self.labels.elements([chosen.lower()]).get(chosen.lower())
+        return [(chosen, named.name if named else chosen)]
+
     def of_types(self, elements: Elements, types: list[ElementType]) -> Elements:
         return elements.filter(type_id__in=type_ids(self.labels, types))
 
@@ -201,14 +209,8 @@ class AuthorFilter(ElementFilter):
         return True
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        chosen = request.GET.get(self.parameter_name, "")
-        found: list[tuple[str, str]] = []
-        if caller_of(request).element_id:
-            found.append((ME, _("Me")))
-        if GUID.fullmatch(chosen):
-            named = self.labels.elements([chosen.lower()]).get(chosen.lower())
-            found.append((chosen, named.name if named else chosen))
-        return found
+        own = [(ME, _("Me"))] if caller_of(request).element_id else []
+        return own + self.chosen_element()
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
         for choice in super().choices(changelist):
@@ -232,12 +234,8 @@ class PlaceFilter(ElementFilter):
     UNFILED, ROOT = "unfiled", "root"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        found = [(self.ROOT, _("Roots")), (self.UNFILED, _("Unfiled: no parent, and not a root"))]
-        chosen = request.GET.get(self.parameter_name, "")
-        if GUID.fullmatch(chosen):
-            named = self.labels.elements([chosen.lower()]).get(chosen.lower())
-            found.append((chosen, _("Below %(name)s") % {"name": named.name if named else chosen}))
-        return found
+        below = [(chosen, _("Below %(name)s") % {"name": name}) for chosen, name in self.chosen_element()]
+        return [(self.ROOT, _("Roots")), (self.UNFILED, _("Unfiled: no parent, and not a root")), *below]
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         if parent := _guid(value):

@@ -85,7 +85,7 @@ class UncountedList(ChangeList):
 class ElementList(UncountedList):
     def get_results(self, request: HttpRequest) -> None:
         labels, size = labels_of(request), self.list_per_page
-        parts = search(self.queryset, self.query, labels.configuration.cultures)
+        parts = search(self.queryset, self.query)
         ids = take(parts, self.start, size + 1)
         self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
 

@@ -25,7 +25,7 @@ from elements.api.element_serializers import (
 )
 from elements.api.entity_tags import entity_tag
 from elements.api.query import Paging, QueryParameters
-from elements.api.reading_viewset import Counted, limit_stream
+from elements.api.reading_viewset import Counted, limit_further_pieces
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history
@@ -275,7 +275,7 @@ class ElementViewSet(ElementWritingViewSet):
         def stream() -> Iterator[Counted]:
             total = max(0, min(paging.size, count_changes(element) - first))
             for change in read():
-                limit_stream()
+                limit_further_pieces()
                 yield total, [to_json(change)]
 
         try:

@@ -18,8 +18,6 @@ T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
 DEFAULT_PAGE_SIZE = 100
-# Problems of a request that are reported with similar names.
-HINTED = 20
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
 
@@ -139,5 +137,4 @@ class QueryParameters:
         return frozenset(wanted)
 
     def _hint(self, name: str, known: Iterable[str]) -> str:
-        """Only the first problems get a hint: finding similar names takes longer than everything else about a name."""
-        return similar_hint(name, known) if len(self.problems) < HINTED else ""
+        return similar_hint(name, known, len(self.problems))

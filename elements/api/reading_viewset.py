@@ -29,18 +29,16 @@ from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, milestone_before, total_of
 from elements.reading.rows import Audience, VersionRow, find_any_version
 from elements.reading.selection import Selection
-from elements.reading.streams import Stream, limit_idleness
+from elements.reading.streams import Stream, limit_stream
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
-from repository_site.core.database.replica import begun_at_replica
-from repository_site.core.database.statements import begun_with_current_plans
 from repository_site.core.fairness.admission import ticket_of
-from repository_site.core.problems import Busy, NotFound, Unreadable
+from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
+from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
-from storage.tenancy.scope import tenant_scope
 
 # Elements in one batch of a streamed list.
 BATCH = 500
@@ -168,8 +166,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         self, batches: ElementBatches, find: Callable[[], Iterator[tuple[int, list[str]]]]
     ) -> StreamingHttpResponse:
         def elements() -> Iterator[Counted]:
-            batches.after_reading = limit_stream
-            batches.assembler.read_in(content_state())
+            batches.after_reading = limit_further_pieces
             for total, versions in find():
                 for element in batches.pieces(versions, BATCH):
                     yield total, element
@@ -177,29 +174,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return self.answer_stream(self.list_name, elements)
 
     def answer_stream(self, name: str, read: Callable[[], Iterator[Counted]]) -> StreamingHttpResponse:
-        """Stream a list that `read` returns while the client reads it."""
+        """Stream a list that `read` returns while the client reads it, in the snapshot of the request (D216)."""
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-
-        def pieces(*, at_replica: bool = False) -> Iterator[bytes]:
-            values = begun_with_current_plans(lambda: self._in_own_scope(read, at_replica=at_replica))
-            return stream_counted(name, values)
-
-        found = begun_at_replica(lambda: pieces(at_replica=True), pieces) if self.primary_state else pieces()
-        stream = Stream(found, ticket_of(self.request._request))
-        return StreamingHttpResponse(stream, content_type=JSON_TYPE)
-
-    def _in_own_scope(self, read: Callable[[], Iterator[Counted]], *, at_replica: bool) -> Iterator[Counted]:
-        """Read in a scope of its own, because the scope of the request has ended. Closing the generator ends it."""
-        with tenant_scope(self.storage, snapshot=True, timeout=settings.STATEMENT_TIMEOUT):
-            if at_replica:
-                # Behind the address of the replica may be several.
-                self.begin_conditional_read()
-                self.check_replica()
-            if self.storage.configuration_revision != self.configuration.revision:
-                raise Busy("The configuration has changed; send the request again.", retry_after=1)
-            yield from read()
+        return StreamedResponse(Stream(stream_counted(name, read()), ticket_of(self.request._request)))
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         page = paging.page
@@ -242,10 +221,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return ", ".join(links)
 
 
-def limit_stream() -> None:
+def limit_further_pieces() -> None:
     """Limit the time that a client takes for a batch. Call this for each batch: the driver ends a pipeline with a
     message that resets the timer."""
-    limit_idleness(settings.STREAM_TIMEOUT)
+    limit_stream(settings.STREAM_TIMEOUT, settings.STATEMENT_TIMEOUT)
 
 
 def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:

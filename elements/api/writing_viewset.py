@@ -56,7 +56,7 @@ class ElementWritingViewSet(ElementReadingViewSet):
 
         The tag covers the version only; children, targets and the configuration may have changed (D135).
         """
-        header = request.headers.get("If-Match")
+        header = request.META.get("HTTP_IF_MATCH")
         if header is None:
             return
         if len(rows) != 1:

@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from elements.pages.lists import Listing, begins_with, read_listing
+from elements.pages.lists import Listing, read_listing
 from elements.pages.navigation import ReaderTree, TypeEntry, read_tree
 from elements.pages.visits import Visit
+from elements.presentation.searching import begins_with
 from elements.presentation.trees import tree_view
 from elements.reading import selection as selecting
 from elements.reading.rows import VersionRow

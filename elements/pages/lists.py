@@ -84,11 +84,6 @@ def cursor_of(audience: Audience, version: str) -> NameCursor | None:
     return next((NameCursor(*row) for row in fetch(sql, [version])), None)
 
 
-def begins_with(text: str) -> Condition:
-    """Return a condition on the name in the default culture; `starts_with` is leakproof and can use the index."""
-    return Condition("starts_with(v.sort_name, %s)", (text.casefold(),))
-
-
 def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:
     cursor = cursor_of(visit.reader.audience, after)
     found = read_by_name(selection, cursor, PAGE if cursor else SHORT)

@@ -1,8 +1,4 @@
-"""Search by name: names that begin with the text come first, then names that contain all its words, in any language.
-
-The beginning of a name in the default culture is found in the index of names. Words are searched in all names of the
-storage, with the filter language; that takes half a second for 100,000 elements and is cut off after `PATIENCE`.
-"""
+"""Pages of search results, each hit with the name that matched."""
 
 from __future__ import annotations
 
@@ -12,16 +8,11 @@ from dataclasses import dataclass
 from django.db import OperationalError
 from psycopg.errors import QueryCanceled
 
-from elements.filters import read_filter
-from elements.filters.binding import Vocabulary
-from elements.filters.compiling import FilterCompiler
-from elements.filters.conditions import NEVER, Condition, negation
 from elements.filters.syntax import fold_case
-from elements.naming import NAME
-from elements.pages.lists import begins_with, cursor_of, read_by_name
+from elements.pages.lists import cursor_of, read_by_name
 from elements.pages.visits import Visit
 from elements.presentation.labels import Named, Text
-from elements.presentation.search_texts import words_of
+from elements.presentation.searching import search_conditions, words_of
 from elements.reading import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import VersionRow
@@ -41,10 +32,6 @@ class SearchQuery:
     text: str
     facet: str = ""
     after: str = ""
-
-    @property
-    def words(self) -> list[str]:
-        return words_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +57,16 @@ def search(visit: Visit, storage: Storage, query: SearchQuery) -> Results:
     types = [row for row, type in visit.reader.types.items() if not query.facet or type.facet == query.facet]
     scope = selecting.of_types(visit.reader.audience, types)
     cursor = cursor_of(visit.reader.audience, query.after)
-    begins, is_later = begins_with(query.text), cursor is not None
-    first: Sequence[VersionRow] = ()
-    if cursor is None or cursor.sort_name.startswith(query.text.casefold()):
+    begins, *others = search_conditions(visit.reader.audience, query.text)
+    is_later, first = cursor is not None, list[VersionRow]()
+    if not others or cursor is None or cursor.sort_name.startswith(query.text.casefold()):
         page = read_by_name(scope.matching(begins), cursor, PAGE)
-        if page.has_more:
+        if page.has_more or not others:
             return Results(_hits(visit, query, page.rows), page.next, is_later)
-        first, cursor = page.rows, None
-    others = scope.matching(negation(begins)).matching(_has_words(visit, query.words))
+        first, cursor = list(page.rows), None
     try:
         with tenant_scope(storage, timeout=PATIENCE):
-            page = read_by_name(others, cursor, PAGE - len(first))
+            page = read_by_name(scope.matching(others[0]), cursor, PAGE - len(first))
     except OperationalError as problem:
         if not isinstance(problem.__cause__, QueryCanceled):
             raise
@@ -89,36 +75,17 @@ def search(visit: Visit, storage: Storage, query: SearchQuery) -> Results:
     return Results(_hits(visit, query, found), found[-1].version if page.has_more else "", is_later)
 
 
-def _has_words(visit: Visit, words: Sequence[str]) -> Condition:
-    """Compile a `$filter` for the words: ignoring case, in the name of any culture."""
-    reader, configuration = visit.reader, visit.configuration
-    named = [type for type in configuration.types.values() if any(each.key == NAME for each in type.properties)]
-    if not named:
-        return NEVER
-    vocabulary = configuration.keep("names only", lambda: Vocabulary.of(named, configuration.cultures.data))
-    quoted = (word.replace("'", "''") for word in words)
-    text = " AND ".join(f"Contains({NAME}, '{word}')" for word in quoted)
-    compiler = FilterCompiler(
-        configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
-    )
-    return compiler.compile(read_filter(text, vocabulary))
-
-
 def _hits(visit: Visit, query: SearchQuery, found: Sequence[VersionRow]) -> list[Hit]:
     names = read_version_names([row.version for row in found])
-    links = visit.links(found, names)
     return [
-        Hit(each, visit.facet(each.type.facet), _otherwise(query, each, names.get(each.version, {}))) for each in links
+        Hit(each, visit.facet(each.type.facet), _otherwise(visit, query, each, names.get(each.version, {})))
+        for each in visit.links(found, names)
     ]
 
 
-def _otherwise(query: SearchQuery, link: Named, names: ByCulture) -> Text | None:
-    if _matches(query, link.name):
-        return None
-    others = (Text(str(name), language_tag(int(lcid))) for lcid, name in names.items() if name)
-    return next((other for other in others if _matches(query, other)), None)
-
-
-def _matches(query: SearchQuery, name: str) -> bool:
-    folded = fold_case(name)
-    return all(fold_case(word) in folded for word in query.words)
+def _otherwise(visit: Visit, query: SearchQuery, link: Named, names: ByCulture) -> Text | None:
+    words = [fold_case(word) for word in words_of(query.text)]
+    others = (Text(names.get(str(lcid)) or "", language_tag(lcid)) for lcid in visit.configuration.cultures.data)
+    matching = (name for name in (link.name, *others) if all(word in fold_case(name) for word in words))
+    found = next(matching, link.name)
+    return None if found is link.name else found

@@ -19,7 +19,7 @@ from elements.pages.facet_pages import FacetPage, FacetQuery
 from elements.pages.navigation import FacetEntry, languages, read_facets
 from elements.pages.search import Results, SearchQuery, search
 from elements.pages.visits import Visit, reader_page
-from elements.presentation.search_texts import clean_text
+from elements.presentation.searching import clean_text
 from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
 from repository_site.core.problems import NotFound

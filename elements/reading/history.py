@@ -10,7 +10,7 @@ from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import read_identities
-from repository_site.core.database.base import Row
+from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import fetch
 from repository_site.core.rest.datetimes import wire_datetime
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from elements.reading.bounds import TooHeavy, at_most, halved, most_rows, most_text
 from facets.blueprint.cycles import EVER_PUBLISHED
-from repository_site.core.database.base import Row
-from repository_site.core.database.statements import Question, ask, forget_results, id_array, look_up, text_array
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask, id_array, look_up, text_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,6 @@ def read_versions(
         if look_up(total, [*named, ids])[0][0] > most:
             raise TooHeavy
         found = look_up(sql, [most, *named, ids])
-        forget_results()
     return {row[3]: VersionRow(*row) for row in found}
 
 

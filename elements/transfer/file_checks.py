@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from elements.limits import too_deep
+from elements.limits import DEPTH
 from elements.related_contexts import TOKEN_TYPE, accepts
 from elements.transfer.lines import TransferLine, TransferReference
 from facets.blueprint.cycles import OPEN, Category
@@ -206,7 +206,7 @@ class Survey:
             for element in reversed(path):
                 level += 1
                 settled[element] = level
-                if level == settings.MAX_DEPTH + 1 and (problem := too_deep(level)):
+                if level == settings.MAX_DEPTH + 1 and (problem := DEPTH.problem(level)):
                     self.report(self.elements[element].line, f"{element}: {problem}")
 
     def targets(self) -> Iterable[str]:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from elements.limits import line_problems, too_many_flows, too_many_shapes
+from elements.limits import FLOWS, SHAPES, line_problems
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import Attribute, ElementType
@@ -249,7 +249,7 @@ class LineReader:
             if shape and target:
                 line.content.append(TransferShape(shape, target, before))
         flows = sum(len(each.predecessors) for each in line.content)
-        for problem in (too_many_shapes(len(line.content)), too_many_flows(flows)):
+        for problem in (SHAPES.problem(len(line.content)), FLOWS.problem(flows)):
             if problem:
                 report(f"content: {problem}")
         shapes = {each.id for each in line.content}

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from elements.limits import too_deep, too_many_flows, too_many_shapes
+from elements.limits import DEPTH, FLOWS, SHAPES
 from elements.reading.rows import (
     ShapeRow,
     VersionRow,
@@ -55,13 +55,13 @@ def draw(
 def _size_refusals(diagram: DiagramState, plan: DrawingPlan) -> Iterator[Refusal]:
     """Yield the limits that a diagram would exceed. New elements are placed below the element of the diagram."""
     place, stored = diagram.owner.version, len(diagram.shapes)
-    if problem := too_many_shapes(stored + len(plan.drawn), stored):
+    if problem := SHAPES.problem(stored + len(plan.drawn), stored):
         yield invalid(place, problem)
     if plan.flows:
         flows = _count_flows(diagram)
-        if problem := too_many_flows(flows + len(plan.flows), flows):
+        if problem := FLOWS.problem(flows + len(plan.flows), flows):
             yield invalid(place, problem)
-    if plan.changes and (problem := too_deep(1 + len(read_parents([diagram.owner.element])))):
+    if plan.changes and (problem := DEPTH.problem(1 + len(read_parents([diagram.owner.element])))):
         yield invalid(place, problem)
 
 
@@ -86,7 +86,7 @@ def erase_shape(
     successors, predecessors = _neighbours(shape)
     flows = _count_flows(diagram)
     joined = len(successors) * len(predecessors)
-    if problem := too_many_flows(flows + joined - len(successors) - len(predecessors), flows):
+    if problem := FLOWS.problem(flows + joined - len(successors) - len(predecessors), flows):
         findings.note(invalid(shape.shape, problem))
     findings.raise_any()
     _write_erasure(writer, diagram.owner, shape, successors, predecessors, deletes_element=is_last)

@@ -15,8 +15,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-# Problems of a request that are reported with similar names.
-HINTED = 100
 # Kinds of problems, the most basic first.
 KINDS: tuple[type[Problem], ...] = (Unreadable, NotFound, Forbidden, Conflict, Invalid)
 
@@ -49,9 +47,7 @@ class Findings:
         self._found.append((kind, f"{place}: {text}."))
 
     def hint(self, name: str, known: Iterable[str]) -> str:
-        """Return `; similar: a, b` for the end of a message. Only the first problems get one: it takes longer than
-        everything else about a name."""
-        return similar_hint(name, known) if len(self._found) < HINTED else ""
+        return similar_hint(name, known, len(self._found))
 
     def note(self, refusal: Refusal) -> None:
         self.add(refusal.kind, refusal.place, refusal.text)

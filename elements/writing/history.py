@@ -15,6 +15,7 @@ from elements.models import ElementChange
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.statements import execute
+from repository_site.core.database.statements import as_arrays
 from repository_site.core.rest.rendering import to_json
 from storage.quotas import Quota
 
@@ -76,8 +77,7 @@ def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
             (own, each.element, each.version, each.action.value, _json(each.before), _json(each.after))
             for own, each in zip(ids, entries, strict=True)
         ]
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
+        execute(sql, [author.element, author.label, author.request_id, author.now, *as_arrays(rows)])
         # Deleting is the way out of a full storage.
         if author.quota is not None and any(each.action is not Action.DELETED for each in entries):
             author.quota.check()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from elements.limits import too_many_children
+from elements.limits import CHILDREN
 from elements.naming import sort_name
 from elements.writing import statements
 from elements.writing.deciding.making import first_state
@@ -44,7 +44,7 @@ def _check_children(changes: Sequence[PlannedChange], siblings: Mapping[str, Sib
         parent = siblings.get(change.parent or "") if change.is_moved else None
         # Report each parent once, with the first element that it gets.
         more = added.pop(change.parent or "", 0) if parent else 0
-        if parent and (problem := too_many_children(parent.number + more, parent.number)):
+        if parent and (problem := CHILDREN.problem(parent.number + more, parent.number)):
             findings.note(invalid(f"{change.place}: rootPath", problem))
     findings.raise_any()
 

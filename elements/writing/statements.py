@@ -7,20 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from django.db import connection
-
 from elements.reading.rows import VersionRow
 from facets.blueprint.cycles import Category
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import as_arrays, fetch, look_up
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-
-
-def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
+    """Run a statement of fixed text, which is planned once as those that read are."""
+    look_up(sql, parameters)
 
 
 def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str | None]]) -> None:
@@ -30,7 +24,7 @@ def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, st
             SELECT n.id, n.creation, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::uuid[])
                 AS n (id, creation, type, parent, position, newest, published)"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
@@ -45,7 +39,7 @@ def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
                 %s::text[], %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::uuid[])
                 AS n (id, element, state, category, major, minor, stereotype, attributes, sort_name, valid_from,
                 valid_until, at, caller)"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
@@ -58,7 +52,7 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
                 %s::timestamptz[], %s::uuid[])
                 AS n (id, stereotype, attributes, sort_name, valid_from, valid_until, at, caller)
             WHERE v.id = n.id"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | None) -> None:
@@ -78,7 +72,7 @@ def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | Non
             )
             for each in versions
         ]  # fmt: skip
-        execute(sql, [now, caller, *_columns(rows)])
+        execute(sql, [now, caller, *as_arrays(rows)])
 
 
 def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
@@ -86,7 +80,7 @@ def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
     if rows:
         sql = """UPDATE elements_element e SET newest_id = n.newest, published_id = n.published
             FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, newest, published) WHERE e.id = n.id"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None:
@@ -117,7 +111,7 @@ def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> No
         return
     sql = """DELETE FROM elements_reference r USING unnest(%s::uuid[], %s::text[]) AS n (version, context)
         WHERE r.version_id = n.version AND r.context = n.context"""
-    execute(sql, _columns([(version, context) for version, context, _ in every]))
+    execute(sql, as_arrays([(version, context) for version, context, _ in every]))
     rows = [
         (uuid4(), version, context, position, target)
         for version, context, targets in every
@@ -126,7 +120,7 @@ def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> No
     if rows:
         sql = """INSERT INTO elements_reference (id, version_id, context, position, target_id)
             SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::int[], %s::uuid[])"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
@@ -134,7 +128,7 @@ def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
     if rows:
         sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position
             FROM unnest(%s::uuid[], %s::uuid[], %s::int[]) AS n (id, parent, position) WHERE e.id = n.id"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 class Siblings(NamedTuple):
@@ -167,7 +161,7 @@ def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:
     if rows:
         sql = """INSERT INTO elements_shape (id, version_id, element_id, position)
             SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[])"""
-        execute(sql, _columns(rows))
+        execute(sql, as_arrays(rows))
 
 
 def insert_flows(pairs: Sequence[tuple[str, str]]) -> None:
@@ -178,7 +172,7 @@ def insert_flows(pairs: Sequence[tuple[str, str]]) -> None:
                 (SELECT max(f.position) + 1 FROM elements_shapeflow f WHERE f.shape_id = n.shape), 0)
             FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[]) AS n (id, shape, predecessor, place)
             ON CONFLICT (storage_id, shape_id, predecessor_id) DO NOTHING"""
-        execute(sql, _columns([(uuid4(), *pair, place) for place, pair in enumerate(pairs)]))
+        execute(sql, as_arrays([(uuid4(), *pair, place) for place, pair in enumerate(pairs)]))
 
 
 def delete_shapes(shapes: Sequence[str]) -> None:

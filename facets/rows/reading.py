@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -120,8 +120,13 @@ def blueprint_of(rows: Rows) -> Blueprint:
 
 def _value(kind: type[T], row: Row, **others: Any) -> T:
     """Build a value from the columns that have the names of its fields, and from `others`."""
-    names = [each.name for each in fields(kind) if each.name not in others]  # type: ignore[arg-type]  # a dataclass
-    return kind(**{name: _plain(getattr(row, name)) for name in names}, **others)
+    names = _names(kind)  # type: ignore[arg-type]  # mypy does not see that classes are hashable
+    return kind(**{name: _plain(getattr(row, name)) for name in names if name not in others}, **others)
+
+
+@cache
+def _names(kind: type[Any]) -> list[str]:
+    return [each.name for each in fields(kind)]
 
 
 def _plain(column: Any) -> Any:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
+from functools import cache
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -172,29 +173,44 @@ def _differs(new: Any, old: Any) -> bool:
 
 def _columns(model: type[ConfigurationModel], value: Any) -> dict[str, Any]:
     """Return the columns of a model that have the name of a field of the value; relations are up to the caller."""
+    names = _same_names(model, type(value))  # type: ignore[arg-type]  # mypy does not see that classes are hashable
+    return {name: _stored(getattr(value, name), is_text) for name, is_text in names}
+
+
+@cache
+def _same_names(model: type[ConfigurationModel], kind: type[Any]) -> list[tuple[str, bool]]:
+    """Return the names that columns share with fields of a value, and whether they are texts; cached for speed."""
     plain = {field.name: field for field in model._meta.concrete_fields if not field.is_relation}
-    return {
-        each.name: _stored(plain[each.name], getattr(value, each.name)) for each in fields(value) if each.name in plain
-    }
+    return [(each.name, isinstance(plain[each.name], Texts)) for each in fields(kind) if each.name in plain]
 
 
-def _stored(field: Any, value: Any) -> Any:
-    if isinstance(field, Texts):
+def _stored(value: Any, is_text: bool) -> Any:
+    if is_text:
         return texts_by_culture(value)
     if isinstance(value, Enum):
         return value.value
     return list(value) if isinstance(value, tuple) else value
 
 
+def _new(model: type[ConfigurationModel], **columns: Any) -> ConfigurationModel:
+    """Build an instance from positional values: a template has thousands, and keywords take twice as long."""
+    return model(*(_defaults(model) | columns).values())  # type: ignore[misc]  # the stubs take them all for the id
+
+
+@cache
+def _defaults(model: type[ConfigurationModel]) -> dict[str, Any]:
+    return {field.attname: field.get_default() for field in model._meta.concrete_fields}
+
+
 def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
     for layout in new.layouts:
-        yield models.Layout(id=ids("layout", layout.key), **_columns(models.Layout, layout))
+        yield _new(models.Layout, id=ids("layout", layout.key), **_columns(models.Layout, layout))
     for cycle in new.cycles:
         yield from _cycle_rows(cycle, ids)
     for rule in new.rules:
-        yield models.ValidationRule(id=row_id("rule", rule.key), **_columns(models.ValidationRule, rule))
+        yield _new(models.ValidationRule, id=row_id("rule", rule.key), **_columns(models.ValidationRule, rule))
     for facet in new.facets:
-        yield models.Facet(id=ids("facet", facet.name), **_columns(models.Facet, facet))
+        yield _new(models.Facet, id=ids("facet", facet.name), **_columns(models.Facet, facet))
     for type in new.types:
         yield from _type_rows(type, ids)
     for facet in new.facets:
@@ -204,13 +220,17 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
 
 def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
     cycle_id = ids("cycle", cycle.key)
-    yield models.ReleaseCycle(id=cycle_id, **_columns(models.ReleaseCycle, cycle))
+    yield _new(models.ReleaseCycle, id=cycle_id, **_columns(models.ReleaseCycle, cycle))
     for state in cycle.states:
-        yield models.CycleState(
-            id=ids("state", cycle.key, state.key), cycle_id=cycle_id, **_columns(models.CycleState, state)
+        yield _new(
+            models.CycleState,
+            id=ids("state", cycle.key, state.key),
+            cycle_id=cycle_id,
+            **_columns(models.CycleState, state),
         )
     for each in cycle.transitions:
-        yield models.Transition(
+        yield _new(
+            models.Transition,
             id=row_id("transition", cycle.key, each.key),
             cycle_id=cycle_id,
             source_id=ids("state", cycle.key, each.source),
@@ -221,17 +241,20 @@ def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
 
 def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[ConfigurationModel]:
     type_id = ids("type", type.key)
-    yield models.ElementType(
+    yield _new(
+        models.ElementType,
         id=type_id,
         facet_id=ids("facet", type.facet),
         release_cycle_id=ids("cycle", type.release_cycle) if type.release_cycle else None,
         **_columns(models.ElementType, type),
     )
     for key in type.parents:
-        yield models.AllowedParent(id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key))
+        yield _new(
+            models.AllowedParent, id=row_id("parent", type.key, key), type_id=type_id, parent_id=ids("type", key)
+        )
     for key in type.insertables:
-        yield models.InsertableType(
-            id=row_id("insertable", type.key, key), type_id=type_id, inserted_id=ids("type", key)
+        yield _new(
+            models.InsertableType, id=row_id("insertable", type.key, key), type_id=type_id, inserted_id=ids("type", key)
         )
     for value in type.properties:
         yield from _property_rows(type.key, value, ids)
@@ -243,7 +266,8 @@ def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Itera
     if value.attribute is not None:
         columns |= _columns(models.Property, value.attribute)
         for choice in value.attribute.selectable_values:
-            yield models.SelectableValue(
+            yield _new(
+                models.SelectableValue,
                 id=row_id("value", type_key, value.key, choice.key or ""),
                 property_id=property_id,
                 **_columns(models.SelectableValue, choice),
@@ -252,31 +276,39 @@ def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Itera
         columns |= _columns(models.Property, value.related)
         columns["target_facet_id"] = ids("facet", value.related.facet)
         for key in value.related.types:
-            yield models.RelatedType(
-                id=row_id("relatedType", type_key, value.key, key), property_id=property_id, type_id=ids("type", key)
+            yield _new(
+                models.RelatedType,
+                id=row_id("relatedType", type_key, value.key, key),
+                property_id=property_id,
+                type_id=ids("type", key),
             )
-    yield models.Property(id=property_id, type_id=ids("type", type_key), **columns)
+    yield _new(models.Property, id=property_id, type_id=ids("type", type_key), **columns)
 
 
 def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[ConfigurationModel]:
     view_id = ids("view", facet.name, view.name)
-    yield models.FacetView(id=view_id, facet_id=ids("facet", facet.name), **_columns(models.FacetView, view))
+    yield _new(models.FacetView, id=view_id, facet_id=ids("facet", facet.name), **_columns(models.FacetView, view))
     for shown in view.types:
         path = (facet.name, view.name, shown.type)
         view_type_id = row_id("viewType", *path)
-        yield models.ViewType(
+        yield _new(
+            models.ViewType,
             id=view_type_id,
             view_id=view_id,
             type_id=ids("type", shown.type),
             **_columns(models.ViewType, shown),
         )
         for key in shown.properties:
-            yield models.ViewProperty(
+            yield _new(
+                models.ViewProperty,
                 id=row_id("viewProperty", *path, key),
                 view_type_id=view_type_id,
                 property_id=ids("property", shown.type, key),
             )
         for key in shown.layouts:
-            yield models.ViewLayout(
-                id=row_id("viewLayout", *path, key), view_type_id=view_type_id, layout_id=ids("layout", key)
+            yield _new(
+                models.ViewLayout,
+                id=row_id("viewLayout", *path, key),
+                view_type_id=view_type_id,
+                layout_id=ids("layout", key),
             )

@@ -15,7 +15,7 @@ from elements.writing.history import Action, Author, HistoryEntry, record
 from elements.writing.statements import execute
 from facets.blueprint.cycles import OPEN, Category
 from release.models import LifecycleEntry
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import as_arrays, fetch
 from repository_site.core.rest.datetimes import wire_datetime
 
 Step = LifecycleEntry.Step
@@ -76,8 +76,7 @@ def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
                 each.assignee,
             )
         )  # fmt: skip
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    execute(sql, [author.element, author.label, author.request_id, author.now, *columns])
+    execute(sql, [author.element, author.label, author.request_id, author.now, *as_arrays(rows)])
 
 
 def record_steps(author: Author, zone: Any, steps: Sequence[StepTaken]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+# Problems of a request that are reported with similar names; finding them takes some milliseconds each.
+HINTED = 20
 
 
 def printable(text: str, limit: int = 100) -> str:
@@ -31,7 +33,12 @@ def similar_names(name: str, known: Iterable[str]) -> list[str]:
     return [each for lower in difflib.get_close_matches(name[:100].lower(), by_lower) for each in by_lower[lower]]
 
 
-def similar_hint(name: str, known: Iterable[str]) -> str:
-    """Return `; similar: a, b` for the end of a message, or nothing."""
+def similar_hint(name: str, known: Iterable[str], problems: int = 0) -> str:
+    """Return `; similar: a, b` for the end of a message, or nothing.
+
+    Only the first problems of a request get a hint: it takes longer than everything else about a name.
+    """
+    if problems >= HINTED:
+        return ""
     found = similar_names(name, known)
     return _("; similar: %(names)s") % {"names": ", ".join(found)} if found else ""

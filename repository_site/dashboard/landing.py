@@ -14,7 +14,8 @@ from django.urls import get_script_prefix
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from elements.presentation.search_texts import clean_text, words_of
+from elements.presentation.searching import clean_text, words_of
+from storage.access.memberships import admission_code
 from storage.back_office.model_admin import OFFICE_ROLES
 from storage.models import AnonymousAccess, StaffAccount, Storage
 from storage.tenancy.contexts import Context, ContextType
@@ -32,6 +33,7 @@ def landing_page(request: HttpRequest) -> HttpResponse:
     found = _cards(account, text)
     context = {
         "account": account,
+        "admission_code": admission_code(account) if account and not account.is_superuser else "",
         "cards": found[:MOST],
         "has_more": len(found) > MOST,
         "most": MOST,

@@ -43,7 +43,12 @@ FINAL_PROCESSORS: list[structlog.typing.Processor] = [structlog.processors.forma
 def logging_settings(level: str, form: str) -> dict[str, Any]:
     """Return the LOGGING dictionary. structlog and the standard library use the same formatter."""
     structlog.configure(
-        processors=[*SHARED_PROCESSORS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        # First of all, drop what nobody wants to see.
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *SHARED_PROCESSORS,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,

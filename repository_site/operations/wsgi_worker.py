@@ -9,10 +9,9 @@ for clients that read slowly.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -21,6 +20,9 @@ from django.conf import settings
 from granian import _granian, _signals
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import WorkerProcess
+
+from repository_site.core.fairness.admission import AFTER_SENDING
+from repository_site.core.fairness.unread_responses import LARGE
 
 # Granian's own types of these differ from what it accepts.
 _worker: Any = _granian.ASGIWorker
@@ -34,6 +36,8 @@ OWN_NAMES = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH
 JOINTS = {"HTTP_COOKIE": ";"}
 # Seconds before each check for a result. Even a pause of 0 lets the server thread run.
 PAUSES = (0, 0.00002, 0.00004, 0.00008)
+# Bytes of a large response that are sent at once: so much of it may be unread when it no longer counts as unread.
+PIECE = 128 * 1024
 VERSIONS = {"1": "HTTP/1", "1.0": "HTTP/1", "1.1": "HTTP/1.1"}
 
 
@@ -73,8 +77,8 @@ class Gateway:
     def __init__(self, application: WsgiApplication, loop: asyncio.AbstractEventLoop) -> None:
         self.application = application
         self.loop = loop
+        # Without the variables of this process (D214).
         self.basic_environment: dict[str, Any] = {
-            **os.environ,
             "GATEWAY_INTERFACE": "CGI/1.1",
             "SCRIPT_NAME": "",
             "SERVER_SOFTWARE": "Granian",
@@ -87,17 +91,36 @@ class Gateway:
         }
 
     def handle(self, watcher: Any) -> None:
-        try:
-            self._respond(watcher.scope, watcher.proto)
-        except BaseException as problem:
-            watcher.err(problem)
-        else:
-            watcher.done()
+        after: list[Callable[[], None]] = []
 
-    def _respond(self, scope: dict[str, Any], protocol: Any) -> None:
+        def end(problem: BaseException | None) -> None:
+            for call in after:
+                call()
+            if problem is None:
+                watcher.done()
+            else:
+                watcher.err(problem)
+
+        try:
+            rest = self._respond(watcher.scope, watcher.proto, after)
+        except BaseException as problem:
+            end(problem)
+        else:
+            if rest is None:
+                end(None)
+            else:
+                sending = asyncio.run_coroutine_threadsafe(rest, self.loop)
+                sending.add_done_callback(lambda sent: end(sent.exception()))
+
+    def _respond(
+        self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]]
+    ) -> Coroutine[Any, Any, None] | None:
+        """Send the response. Return the rest of a large one, to be sent as fast as the client reads it: it needs
+        neither a thread nor a connection to the database any more."""
         body = RequestBody(protocol, self.wait, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
         environment = self.basic_environment | environment_of(scope)
         environment["wsgi.input"] = body
+        environment[AFTER_SENDING] = after
         start: list[Any] = []
         response = self.application(environment, lambda status, headers, error=None: start.extend((status, headers)))
         try:
@@ -109,12 +132,17 @@ class Gateway:
                 }
             )
             if isinstance(response, list) or not getattr(response, "streaming", True):
-                protocol.send({"type": "http.response.body", "body": b"".join(response), "more_body": False})
+                content = b"".join(response)
+                if len(content) > LARGE and scope["method"] != "HEAD":
+                    body.drain()
+                    return _send_in_pieces(content, protocol)
+                protocol.send({"type": "http.response.body", "body": content, "more_body": False})
             else:
                 self._stream(response, protocol, body)
         finally:
             if hasattr(response, "close"):
                 response.close()
+        return None
 
     def _stream(self, pieces: Iterable[bytes], protocol: Any, body: RequestBody) -> None:
         """Send pieces as fast as the client reads them, and stop when it disconnects."""
@@ -142,6 +170,19 @@ class Gateway:
         except TimeoutError:
             result.cancel()
             raise
+
+
+async def _send_in_pieces(content: bytes, protocol: Any) -> None:
+    disconnected = protocol.receive()
+    try:
+        for start in range(0, len(content), PIECE):
+            piece = content[start : start + PIECE]
+            await protocol.send({"type": "http.response.body", "body": piece, "more_body": True})
+            if disconnected.done():
+                return
+        await protocol.send({"type": "http.response.body", "body": b"", "more_body": False})
+    finally:
+        disconnected.cancel()
 
 
 async def _result(awaitable: Awaitable[Any]) -> Any:

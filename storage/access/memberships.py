@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Forbidden, Invalid, Warned, placed
@@ -23,19 +25,27 @@ class MembershipTerms:
     user_id: UUID | None = None
 
 
-def admit(storage: Storage, username: str, terms: MembershipTerms, by: StaffAccount) -> StorageMembership:
-    """Add an existing account to the storage. Only site administrators create accounts.
+def admission_code(account: StaffAccount) -> str:
+    """Return the code with which the owner of an account lets a storage add it, such as `K5TF-QX2A` (D218)."""
+    digest = salted_hmac("storage.access.admission", f"{account.pk}:{account.username}", algorithm="sha256").digest()
+    text = base64.b32encode(digest[:5]).decode()
+    return f"{text[:4]}-{text[4:]}"
 
-    Unknown names, inactive accounts and site administrators are refused alike: an administrator of a storage who
-    knows a name must not learn more about the account (D208).
+
+def admit(storage: Storage, username: str, code: str, terms: MembershipTerms, by: StaffAccount) -> StorageMembership:
+    """Add an existing account to the storage. Only site administrators create accounts, and need no code.
+
+    Unknown names, wrong codes, inactive accounts and site administrators are refused alike: an administrator of a
+    storage must not learn which accounts exist (D208, D218).
     """
-    account = StaffAccount.objects.filter(username=username.strip()).first()
+    name = username.strip()
+    account = StaffAccount.objects.filter(username=name).first()
     problems = _problems(storage, terms)
-    if account is None or not account.is_active or not account.is_staff or _is_out_of_reach(account, by):
-        text = _("no account with this name can be added here; ask a site administrator.")
+    if StorageMembership.objects.filter(storage=storage, account__username=name).exists():
+        problems.insert(0, f"account: {_already(name)}")
+    elif not _can_be_added(account, code, by):
+        text = _("no account with this name and code can be added here; ask the owner of the account.")
         problems.insert(0, f"account: {text}")
-    elif StorageMembership.objects.filter(storage=storage, account=account).exists():
-        problems.insert(0, f"account: {_already(account)}")
     if problems or account is None:
         raise Invalid(_("The account cannot be added."), problems)
     try:
@@ -44,10 +54,23 @@ def admit(storage: Storage, username: str, terms: MembershipTerms, by: StaffAcco
                 storage=storage, account=account, roles=_stored(terms.roles), user_id=terms.user_id
             )
     except IntegrityError:
-        raise Conflict(_already(account)) from None
+        raise Conflict(_already(name)) from None
 
 
-def _already(account: StaffAccount) -> str:
+def _can_be_added(account: StaffAccount | None, code: str, by: StaffAccount) -> bool:
+    # A code is compared for every name, so that the time tells nothing, either.
+    expected = admission_code(account or StaffAccount(pk=0))
+    is_allowed = constant_time_compare(_letters(code), _letters(expected)) or by.is_superuser
+    if account is None or not account.is_active or not account.is_staff:
+        return False
+    return is_allowed and not _is_out_of_reach(account, by)
+
+
+def _letters(code: str) -> str:
+    return "".join(each for each in code.upper() if each.isalnum())
+
+
+def _already(account: str) -> str:
     return _("%(account)s is already a member.") % {"account": account}
 
 

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -42,7 +43,12 @@ class IssuedToken:
 
 def token_digest(value: str, key: str) -> bytes:
     """Return the keyed digest of a token; a copy of the table alone does not allow guessing."""
-    return hmac.digest(hashlib.sha256(b"api-token" + key.encode()).digest(), value.encode(), "sha256")
+    return hmac.digest(_digest_key(key), value.encode(), "sha256")
+
+
+@lru_cache
+def _digest_key(key: str) -> bytes:
+    return hashlib.sha256(b"api-token" + key.encode()).digest()
 
 
 def new_value() -> str:

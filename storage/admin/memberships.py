@@ -59,7 +59,7 @@ class MembershipForm(DomainForm):
 
     @property
     def fieldsets(self) -> Any:
-        order = ("username", "roles", "user_id", "confirmed")
+        order = ("username", "code", "roles", "user_id", "confirmed")
         return ((None, {"fields": tuple(name for name in order if name in self.fields)}),)
 
     @property
@@ -72,6 +72,15 @@ class AdmissionForm(MembershipForm):
         label=gettext_lazy("Staff account"),
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "autofocus": True}),
         help_text=gettext_lazy("The exact user name of an existing account. Site administrators create accounts."),
+    )
+    code = forms.CharField(
+        label=gettext_lazy("Admission code"),
+        required=False,
+        widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "spellcheck": "false"}),
+        help_text=gettext_lazy(
+            "The owner of the account sees the code on the start page of the installation. Site administrators can"
+            " leave it empty."
+        ),
     )
 
 
@@ -146,8 +155,8 @@ class StorageMembershipAdmin(StorageModelAdmin):
             raise PermissionDenied
         form = AdmissionForm(storage_of(request), request.POST if request.method == "POST" else None)
         if form.is_bound and form.is_valid():
-            name = form.cleaned_data["username"]
-            if made := form.attempt(lambda: admit(storage_of(request), name, form.terms, acting(request))):
+            name, code = form.cleaned_data["username"], form.cleaned_data["code"]
+            if made := form.attempt(lambda: admit(storage_of(request), name, code, form.terms, acting(request))):
                 messages.success(request, _("%s is now a member.") % made.account)
                 return redirect("admin:storage_storagemembership_changelist")
         page = FormPage(_("Add an account"), _("Add member"), form.fieldsets)

@@ -21,6 +21,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminUUIDInputWidget
 
 from storage.access.callers import find_user
+from storage.access.memberships import admission_code
 from storage.admin.site_base import SiteModelAdmin
 from storage.back_office import site_office
 from storage.back_office.cells import account_badges, ago, badge, badges
@@ -138,20 +139,24 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
-        (gettext_lazy("Access"), {"fields": ("is_active", "is_superuser")}),
+        (gettext_lazy("Access"), {"fields": ("is_active", "is_superuser", "code_of_admission")}),
         (gettext_lazy("Dates"), {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2")}),
         (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
     )
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("code_of_admission", "last_login", "date_joined")
     inlines = (MembershipInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StaffAccount]:
         found: QuerySet[StaffAccount] = super().get_queryset(request)
         inside = StorageMembership.objects.select_related("storage__collection").order_by("storage__key")
         return found.prefetch_related(Prefetch("memberships", queryset=inside))
+
+    @admin.display(description=gettext_lazy("Admission code"))
+    def code_of_admission(self, account: StaffAccount) -> str:
+        return admission_code(account)
 
     def get_inlines(self, request: HttpRequest, obj: Model | None) -> tuple[Any, ...]:
         """Hide memberships while an account is added; the next page asks for them."""

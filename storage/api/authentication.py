@@ -14,6 +14,7 @@ from storage.models import AnonymousAccess
 from storage.tenancy.contexts import Context
 
 TOKEN_NAME = "symbio-auth-token"
+TOKEN_HEADER = "HTTP_SYMBIO_AUTH_TOKEN"
 
 
 def authenticate(request: Request, context: Context) -> Caller:
@@ -31,7 +32,7 @@ def authenticate(request: Request, context: Context) -> Caller:
 def digest_in_header(request: Request) -> bytes:
     """Return the digest of the token in a header, to look it up together with the context; empty without a token."""
     header = request.META.get("HTTP_AUTHORIZATION", "")
-    value = header.partition(" ")[2] if header[:7].lower() == "bearer " else request.headers.get(TOKEN_NAME, "")
+    value = header.partition(" ")[2] if header[:7].lower() == "bearer " else request.META.get(TOKEN_HEADER, "")
     # Tokens that were last used before a change of the secret key are looked up again later.
     return token_digest(value.strip(), settings.SECRET_KEY) if value.strip() else b""
 
@@ -43,7 +44,7 @@ def presented_token(request: Request, context: Context) -> str | None:
         if scheme.lower() != "bearer" or not value.strip():
             raise Unauthenticated("Authorization: expected Bearer <token>.")
         return str(value.strip())
-    if header := request.headers.get(TOKEN_NAME, ""):
+    if header := request.META.get(TOKEN_HEADER, ""):
         return header.strip()
     if context.storage is not None and context.storage.token_in_query:
         return request.GET.get(TOKEN_NAME) or None

@@ -28,8 +28,7 @@ class Prepared:
     version_tag: str = ""
     """Entity tag of the version, if the response is about one."""
     is_whole: bool = False
-    """Whether it is a list without paging. Such a list may be streamed from a snapshot that begins after the headers
-    are sent, so its entity tag is weak."""
+    """Whether it is a list without paging, whose entity tag is weak (D137)."""
 
 
 def given_tags(header: str, name: str) -> list[str]:
@@ -40,7 +39,7 @@ def given_tags(header: str, name: str) -> list[str]:
 
 def known_tags(request: Request) -> str | None:
     """Return `If-None-Match` of a GET or HEAD. A read by POST is never answered with 304."""
-    return request.headers.get("If-None-Match") if request.method in ("GET", "HEAD") else None
+    return request.META.get("HTTP_IF_NONE_MATCH") if request.method in ("GET", "HEAD") else None
 
 
 def asks_for_any(request: Request) -> bool:

@@ -70,7 +70,7 @@ class StorageInfoSerializer(BodySerializer):
     timeZone = TimeZoneSerializer()
 
 
-class FacetSerializer(BodySerializer):
+class DisplayNamedSerializer(BodySerializer):
     exactly_one = ("displayNames", "displayName")
 
     name = serializers.CharField()
@@ -80,22 +80,16 @@ class FacetSerializer(BodySerializer):
     displayName = serializers.CharField(
         required=False, help_text="Name in the preferred language of the client, in versions before 4.0."
     )
+
+
+class FacetSerializer(DisplayNamedSerializer):
     views = serializers.CharField(help_text="Address of the views.")
 
 
 FacetsSerializer = envelope("Facets", FacetSerializer)
 
 
-class FacetViewSerializer(BodySerializer):
-    exactly_one = ("displayNames", "displayName")
-
-    name = serializers.CharField()
-    displayNames = serializers.DictField(
-        child=serializers.CharField(), required=False, help_text="Names by culture id, in version 4.0."
-    )
-    displayName = serializers.CharField(
-        required=False, help_text="Name in the preferred language of the client, in versions before 4.0."
-    )
+class FacetViewSerializer(DisplayNamedSerializer):
     isHierarchical = serializers.BooleanField()
     elements = serializers.CharField(help_text="Address of the elements.")
 

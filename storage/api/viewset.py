@@ -10,6 +10,7 @@ import random
 import re
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -29,12 +30,13 @@ from repository_site.core.database import replica
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
-from repository_site.core.fairness.origin import credential_was_accepted
+from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, to_json
+from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
@@ -134,7 +136,9 @@ class ApiViewSet(ViewSet):
             throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
-        if self.caller.kind is not CallerKind.ANONYMOUS:
+        if self.caller.kind is CallerKind.ANONYMOUS:
+            anonymous_was_allowed(request._request)
+        else:
             credential_was_accepted(request._request, self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:
@@ -157,9 +161,13 @@ class ApiViewSet(ViewSet):
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
-            with tenant_scope(self.storage, snapshot=only_reads, timeout=timeout):
+            with ExitStack() as scope:
+                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout))
                 self.begin_attempt()
-                return self._perform(request, names)
+                response = self._perform(request, names)
+                if isinstance(response, StreamedResponse):
+                    response.keep_open(scope.pop_all())
+                return response
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
@@ -201,6 +209,8 @@ class ApiViewSet(ViewSet):
             self.primary_state = None
             replica.count_outcome("behind" if isinstance(problem, replica.ReplicaBehind) else "unavailable")
             return None
+        if isinstance(response, StreamedResponse):
+            response.read_from(replica.replica_as_default)
         replica.count_outcome("answered")
         response[APPLIED] = replica.PREFERENCE
         return response
@@ -226,7 +236,7 @@ class ApiViewSet(ViewSet):
 
     def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15)."""
-        key = request.headers.get("Idempotency-Key")
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return change()
         if not KEY.fullmatch(key):
@@ -262,8 +272,7 @@ class ApiViewSet(ViewSet):
         if asks_for_any(request):
             # Only now is it certain that the resource exists.
             return not_modified(tag)
-        # A stream reads a snapshot that begins after the headers are sent.
-        response["ETag"] = tag if not response.streaming or tag.startswith(WEAK) else WEAK + tag
+        response["ETag"] = tag
         return response
 
     def _entity_tag(self, prepared: Prepared) -> str:

@@ -64,7 +64,7 @@ class Contents:
                 raise Invalid(f"This backup has format {found['format']}; this release reads format {FORMAT}.")
             found["tables"] = {name: TableContents(**table) for name, table in found["tables"].items()}
             return cls(**found)
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise Invalid(f"This file is not a backup of a storage: its contents cannot be read ({problem}).") from None
 
 

@@ -54,7 +54,8 @@ MAX_CONTENTS = 16 * 1024 * 1024
 # PostgreSQL collects a whole line in memory. The largest value of a row is limited to a fraction of this.
 MAX_LINE = 64 * 1024 * 1024
 DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, ValidationError, DataError,
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, ValidationError,
+    DataError,
 )  # fmt: skip
 """Errors of a damaged file. A full disk is not among them: the file may be intact."""
 DIGEST_BYTES = 32

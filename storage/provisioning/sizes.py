@@ -26,9 +26,7 @@ def measure_storage(storage: Storage) -> StorageSize:
     now = timezone.now()
     with transaction.atomic(), tenant_scope(storage):
         hold_growth(storage)
-        tables, growth = _count(storage)
-        files = sum(extension.count_files(storage) for extension in storage_extensions if extension.count_files)
-        return _store(storage, now, tables, files, growth)
+        return _store(storage, now, *_count(storage))
 
 
 def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[int]) -> StorageSize:
@@ -51,15 +49,20 @@ def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: 
     return size
 
 
-def _count(storage: Storage) -> tuple[Counts, list[int]]:
-    """Return rows and bytes of each table, and the growth that they include: one statement reads one snapshot."""
+def _count(storage: Storage) -> tuple[Counts, int, list[int]]:
+    """Return rows and bytes of each table, the number of files, and the growth that they include.
+
+    One statement reads one snapshot. With a second one, a change in between would be counted twice or not at all.
+    """
     models = tenant_models()
     counts = " UNION ALL ".join(f"SELECT {index}, t.* FROM ({_sql(model)}) t" for index, model in enumerate(models))  # noqa: S608
+    files = " + ".join(f"({each.count_files})" for each in storage_extensions if each.count_files) or "0"
     grown = "(SELECT array_agg(id) FROM storage_storagegrowth WHERE storage_id = %s)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT c.*, {grown} FROM ({counts}) AS c", [storage.pk])  # noqa: S608  tables of the models
+        cursor.execute(f"SELECT c.*, {files}, {grown} FROM ({counts}) AS c", [storage.pk])  # noqa: S608  tables of the models
         rows = cursor.fetchall()
-    return {models[index]: (int(count), int(size)) for index, count, size, _ in rows}, list(rows[0][3] or [])
+    counts_of = {models[index]: (int(count), int(size)) for index, count, size, *_ in rows}
+    return counts_of, int(rows[0][3]), list(rows[0][4] or [])
 
 
 def _sql(model: type[TenantModel]) -> str:

@@ -11,6 +11,7 @@ from storage.models import Storage
 from tests.conftest import StorageMaker
 from tests.elements.handbook import TEMPLATE, write_lines
 from tests.elements.transfer_files import DEMO
+from tests.filled_storages import NOTHING
 
 
 @pytest.fixture(scope="module")
@@ -30,5 +31,16 @@ def handbook(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFact
     with (
         filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
         filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
+    ):
+        yield storage
+
+
+@pytest.fixture(scope="module")
+def limited(filled_storage: StorageMaker) -> Iterator[Storage]:
+    """acme/limited and rival/limited, with the standard template and without elements, see `limited_desk.py`."""
+    fields = {"key": "limited", "template": "standard"}
+    with (
+        filled_storage(NOTHING, collection="rival", **fields),
+        filled_storage(NOTHING, collection="acme", **fields) as storage,
     ):
         yield storage

@@ -16,12 +16,12 @@ from elements.reading.bounds import TooHeavy, halved
 from elements.reading.streams import Stream
 from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.fairness.gate import Ticket
+from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, LimitedDesk, process, system
 from tests.elements.office import Office
-from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 REPORTING = TREE.split("/views")[0] + "/reporting"
@@ -40,9 +40,8 @@ HINT = "Ask for less: select properties with $select"
 
 
 @pytest.fixture
-def limited(api: ApiClient, db: None) -> LimitedDesk:
-    StorageFactory.create(collection="rival", key="limited", template="standard")
-    return LimitedDesk(StorageFactory.create(collection="acme", key="limited", template="standard"), api)
+def desk(api: ApiClient, db: None, limited: Storage) -> LimitedDesk:
+    return LimitedDesk(limited, api)
 
 
 @pytest.fixture
@@ -60,12 +59,12 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> list[Stream]:
 
 class TestLists:
     @pytest.fixture
-    def filled(self, limited: LimitedDesk) -> LimitedDesk:
-        systems = limited.make(SYSTEMS, *(system(f"System {number}", "x" * 50) for number in range(6)))
-        [root] = limited.make(TREE, process("root", related={"systems": [{"id": each} for each in systems * 3]}))
+    def filled(self, desk: LimitedDesk) -> LimitedDesk:
+        systems = desk.make(SYSTEMS, *(system(f"System {number}", "x" * 50) for number in range(6)))
+        [root] = desk.make(TREE, process("root", related={"systems": [{"id": each} for each in systems * 3]}))
         for number in range(8):
-            [root] = limited.make(TREE, process(f"level {number}", root, related={"systems": [{"id": systems[0]}]}))
-        return limited
+            [root] = desk.make(TREE, process(f"level {number}", root, related={"systems": [{"id": systems[0]}]}))
+        return desk
 
     def test_a_streamed_list_has_the_same_bytes(
         self, filled: LimitedDesk, settings: Settings, streams: list[Stream]
@@ -77,10 +76,15 @@ class TestLists:
                 response = filled.api.get(query, token=filled.token)
                 assert (response.status_code, response.content) == (200, expected.content), query
                 assert bool(streams) == (len(expected.content) > settings.RESPONSE_BYTES), query
-                tag = expected["ETag"].removeprefix("W/")
-                assert response["ETag"] == (f"W/{tag}" if streams or "$page" not in query else tag)
+                # HEAD and 304 have the same entity tag.
+                head = filled.api.head(query, token=filled.token)
+                again = filled.api.get(query, token=filled.token, headers={"If-None-Match": expected["ETag"]})
+                any = filled.api.get(query, token=filled.token, headers={"If-None-Match": "*"})
+                assert [again.status_code, any.status_code] == [304, 304]
+                assert {each["ETag"] for each in (response, head, again, any)} == {expected["ETag"]}
+                assert expected["ETag"].startswith("W/") == ("$page" not in query)
                 for name in ("X-Total-Count", "Link"):
-                    assert response.get(name) == expected.get(name)
+                    assert response.get(name) == head.get(name) == expected.get(name)
 
     def test_other_responses_are_refused(self, filled: LimitedDesk, settings: Settings) -> None:
         [root] = [
@@ -96,61 +100,61 @@ class TestLists:
         assert [each["attributes"]["name"] for each in response.json()["elements"]] == [{"1033": "root"}]
 
 
-def test_a_large_element_is_read_in_parts(limited: LimitedDesk, settings: Settings) -> None:
-    [id] = limited.make(SYSTEMS, system("ERP", "x" * 5_000))
+def test_a_large_element_is_read_in_parts(desk: LimitedDesk, settings: Settings) -> None:
+    [id] = desk.make(SYSTEMS, system("ERP", "x" * 5_000))
     settings.RESPONSE_BYTES = 6_000
-    assert limited.api.get(f"{SYSTEMS}/{id}", token=limited.token).status_code == 422
-    response = limited.api.get(f"{SYSTEMS}/{id}?$select=name", token=limited.token)
+    assert desk.api.get(f"{SYSTEMS}/{id}", token=desk.token).status_code == 422
+    response = desk.api.get(f"{SYSTEMS}/{id}?$select=name", token=desk.token)
     assert response.json()["elements"][0]["attributes"] == {"name": {"1033": "ERP"}}
-    listed = limited.api.get(SYSTEMS, token=limited.token)
+    listed = desk.api.get(SYSTEMS, token=desk.token)
     assert json.loads(listed.content)["elements"][0]["attributes"]["vendor"] == {"127": "x" * 5_000}
 
 
-def test_a_page_of_changes_is_streamed(limited: LimitedDesk, settings: Settings, streams: list[Stream]) -> None:
-    [id] = limited.make(SYSTEMS, system("ERP", "x" * 1_000))
+def test_a_page_of_changes_is_streamed(desk: LimitedDesk, settings: Settings, streams: list[Stream]) -> None:
+    [id] = desk.make(SYSTEMS, system("ERP", "x" * 1_000))
     for number in range(5):
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": f"{number}" * 1_000}}})
-    whole = limited.api.get(f"{SYSTEMS}/{id}/history?$pageSize=4", token=limited.token)
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": f"{number}" * 1_000}}})
+    whole = desk.api.get(f"{SYSTEMS}/{id}/history?$pageSize=4", token=desk.token)
     settings.RESPONSE_BYTES = 5_000
-    response = limited.api.get(f"{SYSTEMS}/{id}/history?$pageSize=4", token=limited.token)
+    response = desk.api.get(f"{SYSTEMS}/{id}/history?$pageSize=4", token=desk.token)
     assert len(streams) == 1
     assert response.content == whole.content
     assert response["X-Total-Count"] == "6"
 
 
 class TestChanges:
-    def test_the_response_is_reduced_to_identities(self, limited: LimitedDesk, settings: Settings) -> None:
+    def test_the_response_is_reduced_to_identities(self, desk: LimitedDesk, settings: Settings) -> None:
         settings.RESPONSE_BYTES = 6_000
-        response = limited.post(SYSTEMS, *(system(f"S {number}", "x" * 500) for number in range(10)))
+        response = desk.post(SYSTEMS, *(system(f"S {number}", "x" * 500) for number in range(10)))
         assert (response.status_code, response["Preference-Applied"]) == (200, "return=minimal")
         elements = response.json()["elements"]
         assert [list(each) for each in elements] == [["facetName", "id", "versionId", "type", "state"]] * 10
         assert "ETag" not in response
-        [id] = limited.make(SYSTEMS, system("ERP"))
+        [id] = desk.make(SYSTEMS, system("ERP"))
         settings.RESPONSE_BYTES = 500
-        response = limited.post(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "y"}}})
+        response = desk.post(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "y"}}})
         assert (list(response.json()["elements"][0]), response["ETag"].count(".")) == (list(elements[0]), 1)
 
-    def test_a_change_of_too_much_is_refused(self, limited: LimitedDesk, settings: Settings) -> None:
-        ids = limited.make(SYSTEMS, *(system(f"S {number}", "x" * 500) for number in range(10)))
+    def test_a_change_of_too_much_is_refused(self, desk: LimitedDesk, settings: Settings) -> None:
+        ids = desk.make(SYSTEMS, *(system(f"S {number}", "x" * 500) for number in range(10)))
         settings.RESPONSE_BYTES = 6_000
         change = [{"id": each, "attributes": {"name": {"1031": "neu"}}} for each in ids]
-        before = limited.counts()
-        response = limited.post(SYSTEMS, *change)
+        before = desk.counts()
+        response = desk.post(SYSTEMS, *change)
         assert (response.status_code, response.json()["message"]) == (
             422,
             "The stored elements have more than 3000 bytes of attributes together, or too many references."
             " Nothing was changed. Change fewer elements in one request.",
         )
-        assert limited.counts() == before
+        assert desk.counts() == before
 
-    def test_a_kept_response_is_limited(self, limited: LimitedDesk, settings: Settings) -> None:
+    def test_a_kept_response_is_limited(self, desk: LimitedDesk, settings: Settings) -> None:
         settings.KEPT_RESPONSE_BYTES = 1_000
         body = json.dumps({"elements": [system("ERP", "x" * 2_000)]})
 
         def send() -> Any:
-            return limited.api.post(
-                SYSTEMS, body, content_type="application/json", token=limited.token, HTTP_IDEMPOTENCY_KEY="once"
+            return desk.api.post(
+                SYSTEMS, body, content_type="application/json", token=desk.token, HTTP_IDEMPOTENCY_KEY="once"
             )
 
         first, second = send(), send()
@@ -181,88 +185,84 @@ def test_halving() -> None:
 class TestChangesWithoutBound:
     """Everything that is stored can be deleted and shortened, and scheduled jobs do not stop at it."""
 
-    def test_a_large_element_can_be_sent_back_changed_and_deleted(
-        self, limited: LimitedDesk, settings: Settings
-    ) -> None:
-        before = limited.counts()
-        [id] = limited.make(SYSTEMS, system("ERP", "x" * 5_000))
+    def test_a_large_element_can_be_sent_back_changed_and_deleted(self, desk: LimitedDesk, settings: Settings) -> None:
+        before = desk.counts()
+        [id] = desk.make(SYSTEMS, system("ERP", "x" * 5_000))
         settings.RESPONSE_BYTES = 6_000
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 5_000}}})
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 4_000}}})
-        response = limited.api.delete(f"{SYSTEMS}/{id}", token=limited.token)
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 5_000}}})
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "x" * 4_000}}})
+        response = desk.api.delete(f"{SYSTEMS}/{id}", token=desk.token)
         assert response.status_code == 200, response.content
         # The history stays.
-        assert limited.counts()[:-1] == before[:-1]
+        assert desk.counts()[:-1] == before[:-1]
 
-    def test_a_diagram_with_large_elements_can_be_deleted(self, limited: LimitedDesk, settings: Settings) -> None:
-        before = limited.counts()
-        [owner] = limited.make(TREE, process("root"))
-        _draw(limited, owner, *("abc" * 700, "def" * 700, "g" * 4_000))
+    def test_a_diagram_with_large_elements_can_be_deleted(self, desk: LimitedDesk, settings: Settings) -> None:
+        before = desk.counts()
+        [owner] = desk.make(TREE, process("root"))
+        _draw(desk, owner, *("abc" * 700, "def" * 700, "g" * 4_000))
         settings.RESPONSE_BYTES = 6_000
-        response = limited.api.delete(f"{TREE}/{owner}", token=limited.token)
+        response = desk.api.delete(f"{TREE}/{owner}", token=desk.token)
         assert response.status_code == 200, response.content
-        assert limited.counts()[:-1] == before[:-1]
-        with tenant_scope(limited.storage):
+        assert desk.counts()[:-1] == before[:-1]
+        with tenant_scope(desk.storage):
             gone = ElementChange.objects.filter(action=ElementChange.Action.DELETED)
             names = {each.before["attributes"]["name"]["1033"] for each in gone}
         assert names == {"root", "abc" * 700, "def" * 700, "g" * 4_000}
 
-    def test_versions_with_large_elements_expire(self, limited: LimitedDesk, settings: Settings) -> None:
-        ids = limited.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
-        limited.execute(
+    def test_versions_with_large_elements_expire(self, desk: LimitedDesk, settings: Settings) -> None:
+        ids = desk.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
+        desk.execute(
             "UPDATE elements_elementversion SET category = 'published', state = 'released', major = 1, minor = 0,"
             " valid_until = '2026-01-01' WHERE element_id = ANY(%s::uuid[])",
             ids,
         )
-        limited.execute("UPDATE elements_element SET published_id = newest_id WHERE id = ANY(%s::uuid[])", ids)
+        desk.execute("UPDATE elements_element SET published_id = newest_id WHERE id = ANY(%s::uuid[])", ids)
         settings.RESPONSE_BYTES = 6_000
-        planned = run_lifecycle(limited.storage, dry_run=True)
-        done = run_lifecycle(limited.storage)
+        planned = run_lifecycle(desk.storage, dry_run=True)
+        done = run_lifecycle(desk.storage)
         assert sorted(planned.expired) == sorted(done.expired)
         assert sorted(line.rpartition(" of ")[2] for line in done.expired) == sorted(ids)
 
 
 class TestPages:
-    def test_the_back_office_shows_large_elements(self, limited: LimitedDesk, settings: Settings) -> None:
-        [id, *_] = limited.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "y" * 2_000}}})
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "short"}}})
-        limited.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "brief"}}})
-        office = Office(limited.storage, Role.ADMINISTRATOR)
+    def test_the_back_office_shows_large_elements(self, desk: LimitedDesk, settings: Settings) -> None:
+        [id, *_] = desk.make(SYSTEMS, *(system(f"S {number}", "x" * 2_000) for number in range(4)))
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "y" * 2_000}}})
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "short"}}})
+        desk.make(SYSTEMS, {"id": id, "attributes": {"vendor": {"127": "brief"}}})
+        office = Office(desk.storage, Role.ADMINISTRATOR)
         settings.RESPONSE_BYTES = 20_000
         assert all(f"S {number}" in office.page("elements/element/") for number in range(4))
         text = office.element(id, tab="record")
         assert text.count("The values are too large for this page. The API returns them.") == 3
         assert "short brief" in text
 
-    def test_a_page_does_not_advise_about_parameters(self, limited: LimitedDesk, settings: Settings) -> None:
-        [id] = limited.make(SYSTEMS, system("ERP", "x" * 5_000))
+    def test_a_page_does_not_advise_about_parameters(self, desk: LimitedDesk, settings: Settings) -> None:
+        [id] = desk.make(SYSTEMS, system("ERP", "x" * 5_000))
         settings.RESPONSE_BYTES = 6_000
-        text = Office(limited.storage, Role.ADMINISTRATOR).get(f"elements/element/{id}/change/").content.decode()
+        text = Office(desk.storage, Role.ADMINISTRATOR).get(f"elements/element/{id}/change/").content.decode()
         assert "The content is too large: it has more than 3000 bytes, or would take too much memory." in text
         assert "$select" not in text
 
 
-def test_information_and_picture_of_a_large_element(limited: LimitedDesk, settings: Settings) -> None:
+def test_information_and_picture_of_a_large_element(desk: LimitedDesk, settings: Settings) -> None:
     large = {"name": {"1033": "root"}, "purp": {"1033": "x" * 5_000}}
-    [id] = limited.make(TREE, {**process("root"), "attributes": large})
+    [id] = desk.make(TREE, {**process("root"), "attributes": large})
     rest = TREE.split("/facets")[0]
     paths = (f"{TREE}/{id}/info", f"{rest}/diagram/{id}/render/1033/vertical")
-    whole = [limited.api.get(path, token=limited.token) for path in paths]
+    whole = [desk.api.get(path, token=desk.token) for path in paths]
     settings.RESPONSE_BYTES = 6_000
     for path, expected in zip(paths, whole, strict=True):
-        response = limited.api.get(path, token=limited.token)
+        response = desk.api.get(path, token=desk.token)
         assert (response.status_code, response.content) == (200, expected.content), path
 
 
-def test_versions_in_a_report_are_read_in_slices(
-    limited: LimitedDesk, settings: Settings, streams: list[Stream]
-) -> None:
+def test_versions_in_a_report_are_read_in_slices(desk: LimitedDesk, settings: Settings, streams: list[Stream]) -> None:
     long = {"name": {"1033": "long"}, "purp": {"1033": "x" * 900}}
-    [root] = limited.make(TREE, {**process("root"), "attributes": long})
-    limited.make(TREE, *({**process("child", root), "attributes": long} for _ in range(3)))
+    [root] = desk.make(TREE, {**process("root"), "attributes": long})
+    desk.make(TREE, *({**process("child", root), "attributes": long} for _ in range(3)))
     for number in range(2, 12):
-        limited.execute(
+        desk.execute(
             "INSERT INTO elements_elementversion (id, element_id, state, category, major, minor, stereotype, attributes,"
             " sort_name, valid_until, created_on, changed_on) SELECT gen_random_uuid(), element_id, 'expired', 'retired',"
             " %s, 0, stereotype, attributes, sort_name, valid_until, created_on, changed_on FROM elements_elementversion"
@@ -270,13 +270,13 @@ def test_versions_in_a_report_are_read_in_slices(
             number, root,
         )  # fmt: skip
     query = f"{REPORTING}/{root}?$resources=attributes,related,children,versions"
-    whole = limited.api.get(query, token=limited.token)
+    whole = desk.api.get(query, token=desk.token)
     assert whole.status_code == 200, whole.content
     assert len(whole.json()["values"][0]["versions"]) == 11
     # In the last case a version is too heavy by itself, with its children.
     for settings.RESPONSE_BYTES in (12_000, 4_000):
         streams.clear()
-        response = limited.api.get(query, token=limited.token)
+        response = desk.api.get(query, token=desk.token)
         assert (response.status_code, response.content) == (200, whole.content)
         assert len(streams) == 1
 
@@ -305,12 +305,12 @@ def test_versions_that_are_deleted_while_their_size_is_computed(monkeypatch: pyt
     assert "coalesce(sum(" in asked[1]
 
 
-def _draw(limited: LimitedDesk, owner: str, *names: str) -> None:
+def _draw(desk: LimitedDesk, owner: str, *names: str) -> None:
     items = [
         {"shapeInfo": {"index": index}, "element": {"type": "task", "attributes": {"name": {"1033": name}}}}
         for index, name in enumerate(names)
     ]
     body = json.dumps({"values": items})
     path = f"{TREE}/{owner}/content"
-    response = limited.api.post(path, body, content_type="application/json", token=limited.token)
+    response = desk.api.post(path, body, content_type="application/json", token=desk.token)
     assert response.status_code == 200, response.content

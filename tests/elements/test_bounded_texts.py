@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from elements.api.query import HINTED as HINTED_PARAMETERS
 from elements.api.query import SELECT, Names, QueryParameters
 from elements.diagrams.layout import Direction
 from elements.presentation.labels import LONGEST_LINK, Text
 from elements.reading.pictures import DrawnShapes, draw_diagram
 from elements.values.checking import value_problem
-from elements.writing.findings import HINTED, Findings
+from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, SelectableValue
 from repository_site.core.problems import Unreadable
+from repository_site.core.wording import HINTED
 from storage.localisation.cultures import CultureSet
 
 
@@ -30,9 +30,7 @@ def test_only_the_first_unknown_names_get_a_hint() -> None:
     query.select(Names(frozenset({"name"}), frozenset()))
     with pytest.raises(Unreadable) as caught:
         query.finish()
-    assert ["similar: name" in each for each in caught.value.details] == [
-        number < HINTED_PARAMETERS for number in range(50)
-    ]
+    assert ["similar: name" in each for each in caught.value.details] == [number < HINTED for number in range(50)]
 
 
 def test_only_the_first_unknown_fields_get_a_hint() -> None:

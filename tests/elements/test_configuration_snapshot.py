@@ -13,11 +13,13 @@ import pytest
 from django.db import NotSupportedError, connection
 from django.test import Client
 
+from elements.api import reading_viewset
 from elements.reading import selection
 from elements.transfer.importing import import_elements
 from facets import configuration
 from facets.changing.changes import change_configuration
 from facets.template_format.reading import read_template
+from repository_site.core.rest import rendering
 from storage import pages
 from storage.api import viewset
 from storage.models import Storage
@@ -109,6 +111,46 @@ def test_a_retried_read_has_the_configuration_of_its_snapshot(
     monkeypatch.setattr(selection, "find_page", interrupted)
     response = api.get(PEOPLE, token=token)
     assert (len(attempts), response.json()["count"]) == (2, 1)
+
+
+def test_a_stream_has_the_snapshot_of_its_headers(
+    api: ApiClient, busy: Storage, grow: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of configuration and content between the headers and the first row is not part of the response."""
+    import_elements(busy, write(tmp_path / "people.ndjson", line(2, "person", "people"), line(3, "person", "people")))
+    token = token_for(busy, Role.VIEWER)
+    whole = api.get(PEOPLE, token=token)
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
+    # Each piece is one element, so that the client reads further pieces after the first one.
+    monkeypatch.setattr(rendering, "PIECE", 1)
+    before = api.get(PEOPLE, token=token)
+    assert (hasattr(before, "was_streamed"), before.content, before["ETag"]) == (True, whole.content, whole["ETag"])
+    late = Client().get(PEOPLE, headers={"symbio-auth-token": token})
+    assert late.streaming
+    grow()
+    assert (late["ETag"], b"".join(late)) == (whole["ETag"], whole.content)
+    assert not connection.in_atomic_block
+    after = api.get(PEOPLE, token=token)
+    assert after.json()["count"] == 3
+    assert after["ETag"] != whole["ETag"]
+
+
+def test_a_stream_that_fails_at_its_first_piece_is_an_error_response(
+    api: ApiClient, busy: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_elements(busy, write(tmp_path / "people.ndjson", line(2, "person", "people"), line(3, "person", "people")))
+    monkeypatch.setattr(reading_viewset, "BATCH", 1)
+
+    def slow(*arguments: Any) -> Iterator[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', '1', true)")
+            cursor.execute("SELECT pg_sleep(5)")
+        yield 0, []
+
+    monkeypatch.setattr(selection, "stream_keys", slow)
+    response = api.get(PEOPLE, token=token_for(busy, Role.VIEWER))
+    assert (response.status_code, response.json()["type"]) == (400, "error")
+    assert not connection.in_atomic_block
 
 
 def test_pages_have_the_configuration_of_their_snapshot(

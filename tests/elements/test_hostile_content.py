@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from django.test import Client
 
@@ -37,6 +39,19 @@ def store(storage: Storage, version: str, **attributes: str) -> None:
 def test_many_style_sheets(desk: UpdateDesk) -> None:
     text = DECLARATION + "<style>a{}</style>" * 2_000
     assert desk.update(described(text))[0]["attributes"]["description"] == {"1033": text}
+
+
+def test_quotes_and_backslashes_cost_as_little_as_letters(desk: UpdateDesk) -> None:
+    def seconds(text: str) -> float:
+        desk.update(described(DECLARATION))
+        started = time.thread_time()
+        stored = desk.update(described(DECLARATION + text))[0]["attributes"]["description"]
+        spent = time.thread_time() - started
+        assert stored == {"1033": DECLARATION + text}
+        return spent
+
+    letters = min(seconds("abcd" * 50_000) for _ in range(3))
+    assert min(seconds('"\\' * 100_000) for _ in range(3)) < 5 * letters
 
 
 def test_deep_markup_is_refused(desk: UpdateDesk) -> None:

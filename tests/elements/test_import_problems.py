@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,17 @@ from elements.models import Element
 from elements.transfer.problem_summary import MAX_KINDS, summarize
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
+from tests.conftest import StorageMaker
 from tests.elements.transfer_files import DEMO, before, drawn, guid, html, line, reference, run, version, write
-from tests.factories import StorageFactory
+from tests.filled_storages import NOTHING
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 
 
-@pytest.fixture
-def house(other_storage: Storage) -> Storage:
-    return StorageFactory.create(key="house", template="standard")
+@pytest.fixture(scope="module")
+def house(filled_storage: StorageMaker) -> Iterator[Storage]:
+    with filled_storage(NOTHING, key="house", template="standard") as storage:
+        yield storage
 
 
 GOOD = line(1)

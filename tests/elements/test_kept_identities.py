@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from elements.api import reading_viewset
 from elements.models import Element, ElementVersion
 from elements.reading import identities
 from elements.reading.identities import Identities
@@ -114,25 +112,6 @@ def test_without_a_state_nothing_is_cached(handbook: Storage, api: ApiClient, ar
         first = names.read([ID["order"]])
         ElementVersion.objects.filter(element__id=ID["order"]).update(stereotype="another kind")
         assert names.read([ID["order"]]) != first
-
-
-def test_a_stream_caches_for_the_state_that_it_reads(
-    handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A target changes after the headers were built and before the first piece is read."""
-    monkeypatch.setattr(reading_viewset, "BATCH", 1)
-    change(handbook)
-    read(api, PROCESSES, architect)
-    response: Any = Client().get(PROCESSES, headers={"Authorization": f"Bearer {architect}"})
-    assert response.streaming
-    with tenant_scope(handbook):
-        ElementVersion.objects.all().update(stereotype="another kind")
-    streamed = b"".join(response)
-    assert b"another kind" in streamed
-    assert streamed == read(api, PROCESSES, architect)
-    monkeypatch.setattr(identities, "MOST_KEPT", 0)
-    identities.shelf.clear()
-    assert streamed == read(api, PROCESSES, architect)
 
 
 def weight() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,17 +12,16 @@ from pytest_django import Settings
 
 from elements.transfer.importing import import_elements
 from repository_site.core.problems import Invalid
+from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, Body, LimitedDesk, problems_in, process, system
-from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(api: ApiClient, db: None) -> Iterator[LimitedDesk]:
-    StorageFactory.create(collection="rival", key="limited", template="standard")
-    return LimitedDesk(StorageFactory.create(collection="acme", key="limited", template="standard"), api)  # type: ignore[return-value]
+def desk(api: ApiClient, db: None, limited: Storage) -> LimitedDesk:
+    return LimitedDesk(limited, api)
 
 
 def test_references_of_a_context_and_of_an_element(desk: LimitedDesk, settings: Settings) -> None:

@@ -386,7 +386,7 @@ def test_a_search_that_takes_too_long_is_cut_off(handbook: Storage, monkeypatch:
     from elements.filters.conditions import Condition
 
     slow = Condition("v.sort_name <> pg_sleep(1)::text", ())
-    monkeypatch.setattr("elements.pages.search._has_words", lambda visit, words: slow)
+    monkeypatch.setattr("elements.presentation.searching._has_words", lambda reader, words: slow)
     monkeypatch.setattr("elements.pages.search.PATIENCE", 1)
     page = page_of(Client(), "/1033/search?q=sa")
     assert [line for line in page.lines if line.startswith("Searching all names would take too long")]

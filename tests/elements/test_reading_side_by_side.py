@@ -16,7 +16,7 @@ from elements.pages import views
 from elements.pages.navigation import read_facets
 from elements.reading import selection
 from elements.reading.content_state import content_state
-from repository_site.core.database.statements import PLAN_ATTEMPTS, begun_with_current_plans
+from repository_site.core.database.statements import PLAN_ATTEMPTS
 from storage.models import Storage
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
@@ -107,17 +107,23 @@ def test_a_page_that_a_migration_interrupts_is_retried(busy: Storage, monkeypatc
     assert Client(raise_request_exception=False).get(address).status_code == 500
 
 
-def test_a_stream_is_retried_until_its_first_piece(busy: Storage) -> None:
-    begun = []
+def test_a_stream_is_retried_until_its_first_piece(
+    api: ApiClient, busy: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, begun = token_for(busy, Role.VIEWER), []
+    stream_keys = selection.stream_keys
 
-    def pieces() -> Iterator[int]:
+    def interrupted(*arguments: Any) -> Iterator[Any]:
         begun.append(1)
         if len(begun) < 3:
             raise NotSupportedError("cached plan must not change result type")
-        yield from (1, 2, 3)
+        yield from stream_keys(*arguments)
 
-    assert [*begun_with_current_plans(pieces)] == [1, 2, 3]
-    assert len(begun) == 3
+    whole = api.get(VIEW, token=token).json()
+    monkeypatch.setattr(selection, "stream_keys", interrupted)
+    monkeypatch.setattr(reading_viewset.ElementReadingViewSet, "_answer_whole", lambda *_: None)
+    assert whole["count"] == 0
+    assert (len(begun), api.get(VIEW, token=token).json(), len(begun)) == (0, whole, 3)
 
 
 def test_an_operation_without_reads_may_write_with_any_body(api: ApiClient, busy: Storage) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, connections
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from elements.api import reading_viewset
+from elements.reading import selection
 from facets.models import Facet
 from repository_site.core.database import replica
 from repository_site.core.problems import Invalid
+from repository_site.core.rest import rendering
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -117,40 +120,40 @@ class TestStreams:
     @pytest.fixture(autouse=True)
     def short_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reading_viewset, "BATCH", 2)
+        monkeypatch.setattr(rendering, "PIECE", 10)
 
     @pytest.fixture
-    def begun(self, monkeypatch: pytest.MonkeyPatch, second: Any) -> list[str]:
-        """Return the connections that have begun a read: for the state, for the headers, and for the stream."""
-        found: list[str] = []
-        usual = reading_viewset.ElementReadingViewSet.begin_conditional_read
+    def finds(self, monkeypatch: pytest.MonkeyPatch, second: Any) -> list[bool]:
+        """Return whether each piece was read from the replica."""
+        found: list[bool] = []
+        usual = selection.stream_keys
 
-        def noted(viewset: Any) -> None:
-            usual(viewset)
-            found.append("replica" if connections["default"] is second else "primary")
+        def noted(*given: Any) -> Iterator[Any]:
+            for each in usual(*given):
+                found.append(connections["default"] is second)
+                yield each
 
-        monkeypatch.setattr(reading_viewset.ElementReadingViewSet, "begin_conditional_read", noted)
+        monkeypatch.setattr(selection, "stream_keys", noted)
         return found
 
-    def test_a_stream_of_the_replica_is_that_of_the_primary(self, api: ApiClient, begun: list[str]) -> None:
+    def test_a_stream_of_the_replica_is_that_of_the_primary(
+        self, api: ApiClient, second: Any, finds: list[bool]
+    ) -> None:
         there = read(api)
         assert there["Preference-Applied"] == "replica"
-        assert begun == ["primary", "replica", "replica"]
-        assert there.getvalue() == api.get(PROCESSES).getvalue()
+        content = there.getvalue()
+        assert (len(finds) > 2, set(finds)) == (True, {True})
+        assert content == api.get(PROCESSES).getvalue()
+        assert (connections["default"] is second, second.in_atomic_block) == (False, False)
 
-    def test_a_stream_that_reaches_a_replica_that_is_behind_starts_at_the_primary(
-        self, api: ApiClient, begun: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        noted = reading_viewset.ElementReadingViewSet.begin_conditional_read
-
-        def older(viewset: Any) -> None:
-            noted(viewset)
-            if len(begun) == 3:
-                viewset.content_state = "older"
-
-        monkeypatch.setattr(reading_viewset.ElementReadingViewSet, "begin_conditional_read", older)
-        response = read(api)
-        assert begun == ["primary", "replica", "replica"]
-        assert response.getvalue() == api.get(PROCESSES).getvalue()
+    def test_an_abandoned_stream_ends_its_transaction(self, second: Any, finds: list[bool]) -> None:
+        response: Any = Client().get(PROCESSES, headers=ALLOWED)
+        assert response["Preference-Applied"] == "replica"
+        next(response.streaming_content)
+        assert (connections["default"] is second, second.in_atomic_block) == (False, True)
+        response.close()
+        assert (connections["default"] is second, second.in_atomic_block) == (False, False)
+        assert second.connection is None
 
 
 class TestFailures:
@@ -172,40 +175,6 @@ class TestFailures:
         monkeypatch.undo()
         monkeypatch.setattr(replica, "_away_until", 0.0)
         assert read(api)["Preference-Applied"] == "replica"
-
-    def test_a_stream_that_fails_before_its_first_piece_starts_at_the_primary(self, second: Any) -> None:
-        def at_replica() -> Iterator[int]:
-            assert connections["default"] is second
-            raise replica.ReplicaBehind
-            yield 0
-
-        assert list(replica.begun_at_replica(at_replica, lambda: iter([1, 2]))) == [1, 2]
-        assert connections["default"] is not second
-
-    def test_a_stream_reads_from_the_replica_until_it_ends(self, second: Any) -> None:
-        def at_replica() -> Iterator[bool]:
-            for _ in range(3):
-                yield connections["default"] is second
-
-        assert list(replica.begun_at_replica(at_replica, lambda: iter([]))) == [True, True, True]
-        assert connections["default"] is not second
-
-    def test_an_abandoned_stream_leaves_the_primary_as_the_default(self, second: Any) -> None:
-        closed = []
-
-        def at_replica() -> Iterator[int]:
-            try:
-                yield 1
-                yield 2
-            finally:
-                closed.append(connections["default"] is second)
-
-        stream: Any = replica.begun_at_replica(at_replica, lambda: iter([]))
-        assert next(stream) == 1
-        assert connections["default"] is not second
-        stream.close()
-        assert closed == [True]
-        assert connections["default"] is not second
 
 
 def test_a_command_without_a_replica_says_what_to_set(handbook: Storage) -> None:

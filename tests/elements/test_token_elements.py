@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -19,17 +20,20 @@ from storage.models import ApiToken, Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, storage_context, token_for
+from tests.filled_storages import NOTHING
 
 pytestmark = pytest.mark.django_db
 DETAIL = "/acme/house/_api/rest/facets/automation/views/detail/elements"
 
 
-@pytest.fixture
-def house(handbook: Storage) -> Storage:
+@pytest.fixture(scope="module")
+def house(filled_storage: StorageMaker, handbook: Storage) -> Iterator[Storage]:
     """Return a storage beside the handbook and its rival."""
-    return StorageFactory.create(key="house", template="standard", time_zone="Europe/Berlin")
+    with filled_storage(NOTHING, key="house", template="standard", time_zone="Europe/Berlin") as storage:
+        yield storage
 
 
 def element(api: ApiClient, token: ApiToken, reader: str) -> Any:

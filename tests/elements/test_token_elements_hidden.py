@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +10,26 @@ import pytest
 from django.test import Client
 
 from elements.transfer.importing import import_elements
+from repository_site.api_document.document import openapi_document
 from storage.access.tokens import IssuedToken, issue_token
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
 from tests.elements.transfer_files import guid, line, write
-from tests.factories import StorageFactory, storage_context, token_for
+from tests.factories import storage_context, token_for
+from tests.filled_storages import NOTHING
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 REST = "/acme/public/_api/rest"
 TOKENS = f"{REST}/facets/automation/views/detail/elements"
 TAGS = f"{REST}/facets/tags/views/detail/elements"
 
 
-@pytest.fixture
-def public(other_storage: Storage) -> Storage:
-    return StorageFactory.create(collection="acme", key="public", template="standard", anonymous="read")
+@pytest.fixture(scope="module")
+def public(filled_storage: StorageMaker) -> Iterator[Storage]:
+    with filled_storage(NOTHING, collection="acme", key="public", template="standard", anonymous="read") as storage:
+        yield storage
 
 
 @pytest.fixture
@@ -58,6 +63,32 @@ def test_viewers_and_anonymous_callers_see_no_token(
         found = api.get(TAGS, {"$filter": condition}, token=token)
         assert found.status_code in (200, 400, 422)
         assert found.status_code != 200 or found.json()["count"] == 0
+
+
+@pytest.mark.parametrize("role", [None, Role.VIEWER])
+def test_no_operation_tells_viewers_which_program_made_a_change(
+    api: ApiClient, public: Storage, nightly: IssuedToken, tag: Any, role: Role | None
+) -> None:
+    """Neither name, nor id, nor the label of the change history: `changedBy` and `createdBy` are left out (D206)."""
+    token, served = token_for(public, role) if role else None, 0
+    names = {
+        "{collectionId}": "acme", "{storageId}": "public", "{facetId}": "tags", "{viewId}": "detail",
+        "{elementId}": tag["id"], "{attributeName}": "name", "{type}": "tag", "{cultureId}": "1033",
+    }  # fmt: skip
+    for path, operations in openapi_document()["paths"].items():
+        for related in ("changedBy", "createdBy") if "{relatedId}" in path else ("",):
+            address = path.replace("{relatedId}", related)
+            for name, value in names.items():
+                address = address.replace(name, value)
+            if "get" in operations and "{" not in address:
+                response = api.get(address, token=token)
+                served += response.status_code == 200
+                text = response.content.decode()
+                assert str(nightly.token.id) not in text, address
+                assert "Nightly" not in text, address
+    assert served >= 15
+    # It has no other references.
+    assert "related" not in api.get(f"{TAGS}/{tag['id']}", token=token).json()["elements"][0]
 
 
 def test_anonymous_pages_and_search_show_no_token(public: Storage, nightly: IssuedToken, tag: Any) -> None:

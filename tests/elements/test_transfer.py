@@ -27,17 +27,20 @@ from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
 from tests.elements.transfer_files import DEMO, guid, line, reference, run, version, write
 from tests.factories import StorageFactory, token_for
+from tests.filled_storages import NOTHING
 from tests.scale import scaled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 DEMO_LINES = DEMO.read_text(encoding="utf-8").splitlines()
 
 
-@pytest.fixture
-def house(other_storage: Storage) -> Storage:
-    return StorageFactory.create(key="house", template="standard")
+@pytest.fixture(scope="module")
+def house(filled_storage: StorageMaker) -> Iterator[Storage]:
+    with filled_storage(NOTHING, key="house", template="standard") as storage:
+        yield storage
 
 
 @pytest.fixture
@@ -147,7 +150,11 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.long
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled(150), deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=scaled(150),
+    deadline=None,
+)
 @given(data=st.data())
 def test_a_random_line_is_read_or_reported(house: Storage, data: st.DataObject) -> None:
     reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))

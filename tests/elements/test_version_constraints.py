@@ -14,7 +14,6 @@ from facets.models import ElementType
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.cycles import STANDARD_CYCLES, category
-from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 STATES = tuple(STANDARD_CYCLES["standard"]["states"])
@@ -23,11 +22,10 @@ ELEMENT = UUID("7e570000-0000-4000-8000-000000000001")
 
 
 @pytest.fixture
-def house(other_storage: Storage) -> Storage:
+def house(db: None, limited: Storage) -> Storage:
     """Return a storage with an element that has a twin in another storage."""
-    twin = StorageFactory.create(collection="rival", key="house", template="standard")
-    house = StorageFactory.create(collection="acme", key="house", template="standard")
-    for storage in (twin, house):
+    twin = Storage.objects.get(collection__key="rival", key="limited")
+    for storage in (twin, limited):
         with tenant_scope(storage):
             Element.objects.create(
                 id=ELEMENT, creation_id=ELEMENT, type=ElementType.objects.get(key="subProcess"), position=0
@@ -35,7 +33,7 @@ def house(other_storage: Storage) -> Storage:
     with tenant_scope(twin):
         for number, state in enumerate(("inProcess", "released")):
             add(state, number)
-    return house
+    return limited
 
 
 def add(state: str, number: int, element: UUID = ELEMENT) -> ElementVersion:

@@ -30,23 +30,13 @@ ROUND, BREATH = 30, 0.01
 PROCESSES_OF_VICTIM, PROCESSES_OF_ATTACKER = 600, 4_000
 FILL = f"""
 from io import StringIO
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
-from storage.tenancy.contexts import storage_at
-from storage.models import StaffAccount, StorageMembership
+from tests.faults.sessions import begin_session
 quiet = {{"stdout": StringIO(), "stderr": StringIO()}}
 for collection, count in (("attacker", {PROCESSES_OF_ATTACKER}), ("victim", {PROCESSES_OF_VICTIM})):
     call_command("sample_storage", collection, "handbook", str(count), **quiet)
     call_command("issue_token", collection, "handbook", "--name", "load", "--role", "architect")
-account = StaffAccount.objects.create(username="eve", is_staff=True)
-StorageMembership.objects.create(account=account, storage=storage_at("attacker", "handbook"), roles=["architect"])
-session = SessionStore()
-session[SESSION_KEY] = str(account.pk)
-session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-session[HASH_SESSION_KEY] = account.get_session_auth_hash()
-session.save()
-print(session.session_key)
+print(begin_session("eve", "attacker"))
 """
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from tests.server_process import Server, free_port
 
 STORAGE = "/acme/heavy"
@@ -101,18 +99,11 @@ class HeavyInstallation:
         assert done.returncode == 0, done.stderr
         self.token, self.repeated, self.distinct, self.deepest = done.stdout.split()
 
-    def worker(self) -> psutil.Process:
-        assert self.server.process is not None
-        children = psutil.Process(self.server.process.pid).children()
-        [found] = [each for each in children if "manage.py" in each.cmdline()]
-        return found
-
     def measure(self, method: str, path: str, body: bytes | None = None, **headers: str) -> HeavyOutcome:
         """Send a request, read all of its response, and return how much the worker grew meanwhile."""
-        worker = self.worker()
+        [worker] = self.server.workers()
         before = worker.memory_info().rss
-        # Resets the peak of the process.
-        Path(f"/proc/{worker.pid}/clear_refs").write_text("5")
+        self.server.forget_peak_memory()
         given = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=300)
@@ -123,7 +114,7 @@ class HeavyInstallation:
             for piece in _unpacked(response):
                 size += len(piece)
                 beginning = (beginning + piece)[:2_000] if len(beginning) < 2_000 else beginning
-            growth = (_peak(worker.pid) - before) / 1024**2
+            growth = (self.server.peak_memory() - before) / 1024**2
             names = {name.lower(): value for name, value in response.headers.items()}
             return HeavyOutcome(response.status, size, beginning.decode("utf-8", "replace"), names, growth)
 
@@ -138,9 +129,3 @@ def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if response.headers.get("Content-Encoding") == "gzip" else None
     while piece := response.read1(256 * 1024):
         yield unpack.decompress(piece) if unpack else piece
-
-
-def _peak(pid: int) -> int:
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    assert found is not None
-    return int(found[1]) * 1024

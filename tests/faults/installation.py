@@ -27,24 +27,14 @@ POOL = 4
 # One process creates two storages, the token of an architect and a session of the back office.
 FILL = """
 from io import StringIO
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
-from storage.tenancy.contexts import storage_at
-from storage.models import StaffAccount, StorageMembership
+from tests.faults.sessions import begin_session
 quiet = {"stdout": StringIO(), "stderr": StringIO()}
 for collection in ("acme", "rival"):
     call_command("provision_storage", collection, "handbook", template="FOLDER/template.json", anonymous="read", **quiet)
     call_command("import_storage", collection, "handbook", f"FOLDER/{collection}.ndjson", **quiet)
 call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
-account = StaffAccount.objects.create(username="ada", is_staff=True)
-StorageMembership.objects.create(account=account, storage=storage_at("acme", "handbook"), roles=["architect"])
-session = SessionStore()
-session[SESSION_KEY] = str(account.pk)
-session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-session[HASH_SESSION_KEY] = account.get_session_auth_hash()
-session.save()
-print(session.session_key)
+print(begin_session("ada", "acme"))
 """
 # A process that stays alive compares the lifecycle log with the stored versions, once for each line of input.
 CHECK = """
@@ -129,11 +119,6 @@ class Installation:
         self.checker.stdin.flush()
         assert self.checker.stdout.readline() == "ok\n"
 
-    def workers(self) -> list[psutil.Process]:
-        assert self.server.process is not None
-        children = psutil.Process(self.server.process.pid).children()
-        return [each for each in children if is_worker(each)]
-
     def postmaster(self) -> psutil.Process:
         found = read_postmaster(ServerPaths(self.postgres.data_dir))
         assert found is not None
@@ -143,20 +128,13 @@ class Installation:
         """Check that no transaction stays open without requests, and that all workers run."""
         wait_for(lambda: self.server.ask(STUCK) == 0, seconds, "a transaction is still open")
         assert self.server.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0
-        wait_for(lambda: len(self.workers()) == WORKERS, seconds, "a worker is missing")
+        wait_for(lambda: len(self.server.workers()) == WORKERS, seconds, "a worker is missing")
         assert {self.server.request("GET", path)[0] for path in ("/healthz", "/readyz")} == {200}
 
     def end(self) -> None:
         if self.checker is not None:
             self.checker.communicate(timeout=20)
         self.server.kill()
-
-
-def is_worker(process: psutil.Process) -> bool:
-    try:
-        return "manage.py" in process.cmdline()
-    except psutil.Error:
-        return False
 
 
 def wait_for(is_so: Callable[[], bool], seconds: float, problem: str) -> float:

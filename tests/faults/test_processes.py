@@ -19,7 +19,7 @@ def test_workers_are_killed_during_writes(installation: Installation) -> None:
     with Load(installation, "killed", writers=4) as load:
         for _ in range(2):
             # Kill the other worker the second time: a worker that dies twice within seconds stops the server.
-            killed = min(installation.workers(), key=psutil.Process.create_time)
+            killed = min(installation.server.workers(), key=psutil.Process.create_time)
             killed.kill()
             over = time.monotonic()
             wait_for(partial(is_replaced, installation, killed.pid), 40, "the worker is not replaced")
@@ -28,12 +28,12 @@ def test_workers_are_killed_during_writes(installation: Installation) -> None:
     if cores := cores_for(WORKERS):
         expected = [[core] for core in sorted(cores * (WORKERS // len(cores)))]
         wait_for(
-            lambda: sorted(each.cpu_affinity() for each in installation.workers()) == expected,
+            lambda: sorted(each.cpu_affinity() for each in installation.server.workers()) == expected,
             20,
             "the workers do not keep to their cores",
         )
 
 
 def is_replaced(installation: Installation, pid: int) -> bool:
-    pids = [each.pid for each in installation.workers()]
+    pids = [each.pid for each in installation.server.workers()]
     return len(pids) == WORKERS and pid not in pids

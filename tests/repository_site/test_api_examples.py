@@ -15,7 +15,7 @@ import pytest
 from repository_site.api_document.document import openapi_document
 from repository_site.api_document.examples import EXAMPLES, MESSAGES, example_of
 from repository_site.core.environment import PROJECT_DIR
-from repository_site.core.rest.schema import ERRORS, WRITING_ERRORS
+from repository_site.core.rest.schema import BODY_ERRORS, ERRORS, WRITING_ERRORS
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient, validate
@@ -56,7 +56,7 @@ def test_every_operation_has_an_example_that_its_schemas_allow() -> None:
 
 
 def test_every_error_has_an_example_that_its_schema_allows() -> None:
-    assert set(MESSAGES) == set(ERRORS) | set(WRITING_ERRORS)
+    assert set(MESSAGES) == set(ERRORS) | set(BODY_ERRORS) | set(WRITING_ERRORS)
     for response in openapi_document()["components"]["responses"].values():
         content = response["content"]["application/json"]
         validate(content["example"], content["schema"])

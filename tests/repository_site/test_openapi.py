@@ -103,6 +103,7 @@ def test_every_operation_names_its_errors_and_credentials() -> None:
     for path in openapi_document()["paths"].values():
         for operation in path.values():
             assert {"400", "401", "403", "404", "405", "429", "500"} <= set(operation["responses"])
+            assert ("408" in operation["responses"]) == ("requestBody" in operation)
             assert {"bearer": []} in operation["security"]
             assert operation["summary"]
 

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, cast
 
+import psycopg
 import pytest
-from django.db import DatabaseError, NotSupportedError, connection, transaction
+from django.db import DatabaseError, NotSupportedError, OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
+from psycopg import IsolationLevel
+from psycopg.pq import TransactionStatus
 
-from repository_site.core.database.base import KEPT, MOST_HELD, DatabaseWrapper, watch_trips
+from repository_site.core.database import base
+from repository_site.core.database.base import DatabaseWrapper, watch_trips
+from repository_site.core.database.prepared import TRANSFORMER
 from repository_site.core.database.statements import Inquiry, Question, ask, look_up, text_array
 from storage.models import Storage
 from tests.api_client import ApiClient
@@ -54,19 +59,14 @@ def test_each_statement_is_counted() -> None:
     assert [each["sql"] for each in captured] == [NUMBERS.replace("%s", "1"), NUMBERS.replace("%s", "2")]
 
 
-class NeverListed(list[Any]):
-    """Statements that must not be iterated over."""
-
-    def __iter__(self) -> Iterator[Any]:
-        raise AssertionError("listed without a watcher")
-
-
 @pytest.mark.django_db
-def test_watchers_see_each_trip_and_nothing_is_listed_without_them() -> None:
+def test_watchers_see_each_trip_and_nothing_is_told_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     database = cast("DatabaseWrapper", connection)
-    for statement in ((NUMBERS, [1]), (FAILS, [2]), (FAILS, [1])):
-        with suppress(DatabaseError), transaction.atomic():
-            database.look_up_all(NeverListed([statement]))
+    with monkeypatch.context() as patched:
+        patched.setattr(base, "_tell", lambda kind, *told: kind != "look_up" or pytest.fail("told without a watcher"))
+        for statement in ((NUMBERS, [1]), (FAILS, [2]), (FAILS, [1])):
+            with suppress(DatabaseError), transaction.atomic():
+                database.look_up_all([statement])
     told: list[tuple[list[str], bool]] = []
     end = watch_trips(lambda kind, texts, started, problem: told.append(([*texts], problem is not None)))
     try:
@@ -80,23 +80,46 @@ def test_watchers_see_each_trip_and_nothing_is_listed_without_them() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_failing_statement_fails_all_and_leaves_the_connection_usable(failing: int) -> None:
+def test_a_failing_statement_fails_all_and_leaves_the_connection_usable(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     statements = [(NUMBERS, [1]), (NUMBERS, [2])]
     statements.insert(failing, (FAILS, [1]))
     for _ in range(2):
         with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
             cast("DatabaseWrapper", connection).look_up_all(statements)
         assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+        with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
+            prepare()
+            without_cursors(monkeypatch)
+            cast("DatabaseWrapper", connection).look_up_all(statements)
+        monkeypatch.undo()
+        assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
 
 
 @pytest.mark.django_db
-def test_an_error_meanwhile_leaves_the_connection_usable() -> None:
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_an_error_meanwhile_leaves_the_connection_usable(is_prepared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble() -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), transaction.atomic():
+    with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError), transaction.atomic():
+        if is_prepared:
+            prepare()
+            without_cursors(patched)
         cast("DatabaseWrapper", connection).look_up_all([(NUMBERS, [1])], stumble)
     assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+def prepare() -> None:
+    """Let the driver prepare the statements; it forgets them after an error."""
+    for _ in range(2):
+        look_up(NUMBERS, [1])
+        look_up(FAILS, [2])
+
+
+def without_cursors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "psycopg_cursor", lambda driver: pytest.fail("a cursor was made"))
 
 
 @pytest.fixture
@@ -188,12 +211,88 @@ def test_a_savepoint_of_the_same_name_is_rolled_back_as_often_as_needed() -> Non
 
 
 @pytest.mark.django_db
-def test_large_results_are_not_kept() -> None:
+def test_results_are_not_kept() -> None:
     database: Any = connection
-    assert len(look_up_all(MOST_HELD + 1)[0]) == MOST_HELD + 1
-    assert not hasattr(database.connection, KEPT)
+    for _ in range(3):
+        assert look_up_all(2, 3) == [[(1,), (2,)], [(1,), (2,), (3,)]]
+    assert getattr(database.connection, TRANSFORMER).pgresult is None
+
+
+@pytest.mark.django_db
+def test_prepared_statements_need_no_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = "SELECT %(b)s::integer - %(a)s::integer, %(a)s::integer"
+    database = cast("DatabaseWrapper", connection)
+    for _ in range(2):
+        look_up_all(1, 2)
+        look_up(named, {"a": 1, "b": 3})
+    without_cursors(monkeypatch)
+    assert look_up_all(3) == [[(1,), (2,), (3,)]]
+    assert look_up(named, {"a": 2, "b": 7}) == [(5, 2)]
+    assert database.look_up_all([(NUMBERS, [1]), (named, {"a": 2, "b": 7})], lambda: None) == [[(1,)], [(5, 2)]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_begins_with_its_first_prepared_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    isolation = "SELECT current_setting('transaction_isolation'), pg_current_xact_id_if_assigned() IS NULL"
+    database: Any = connection
+    for _ in range(2):
+        look_up(isolation)
+    without_cursors(monkeypatch)
+    assert look_up(isolation) == [("read committed", True)]
+    database.connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    try:
+        with transaction.atomic():
+            assert look_up(isolation) == [("repeatable read", True)]
+            assert database.connection.info.transaction_status == TransactionStatus.INTRANS
+    finally:
+        database.connection.isolation_level = None
+    assert database.connection.info.transaction_status == TransactionStatus.IDLE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_with_the_beginning_of_a_transaction_rolls_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    database: Any = connection
+    for _ in range(2):
+        look_up(FAILS, [2])
+    with monkeypatch.context() as patched:
+        without_cursors(patched)
+        with pytest.raises(DatabaseError, match="division by zero"), transaction.atomic():
+            look_up(FAILS, [1])
+    assert database.connection.info.transaction_status == TransactionStatus.IDLE
     assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
-    assert len(getattr(database.connection, KEPT)) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_connection_in_the_middle_of_a_trip_is_replaced() -> None:
+    database: Any = connection
+    for _ in range(3):
+        look_up_all(1, 2)
+    lost = database.connection
+    ends = "SELECT pg_terminate_backend(%s::integer, 1000)"
+    with pytest.raises(OperationalError):
+        database.look_up_all([(NUMBERS, [1]), (NUMBERS, [2])], lambda: _run_elsewhere(ends, lost.info.backend_pid))
+        look_up_all(1, 2)
+    assert lost.closed
+    database.close()
+    assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+def _run_elsewhere(sql: str, value: int) -> None:
+    settings = connection.get_connection_params()
+    with psycopg.connect(**{**settings, "cursor_factory": None, "context": None}, autocommit=True) as other:
+        other.execute(sql, [value])
+
+
+@pytest.mark.django_db
+def test_changes_return_no_rows() -> None:
+    database = cast("DatabaseWrapper", connection)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE changed (value integer) ON COMMIT DROP")
+    insert, read = "INSERT INTO changed VALUES (%s)", "SELECT value FROM changed ORDER BY value"
+    found = [database.look_up_all([(insert, [number]), (read, [])]) for number in range(4)]
+    assert found == [[[], [(number,) for number in range(upto)]] for upto in range(1, 5)]
+    with CaptureQueriesContext(connection):
+        assert look_up(insert, [4]) == []
 
 
 @pytest.mark.django_db

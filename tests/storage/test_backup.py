@@ -191,6 +191,7 @@ CASES: list[tuple[str, Any, str]] = [
     ("contents.json", contents_with(tables={}), "differ from those of this release"),
     ("contents.json", lambda text: b"[]", "contents cannot be read"),
     ("contents.json", lambda text: b"{", "contents cannot be read"),
+    ("contents.json", lambda text: b"[" * 100_000 + b"]" * 100_000, "contents cannot be read"),
     ("facets_facet", lambda text: text.partition(b"\n")[2], "rows of facets_facet; expected"),
     ("facets_facet", without_an_id, "violate a constraint"),
     ("facets_facet", lambda text: b"nonsense\n" + text, "is damaged: "),
@@ -277,7 +278,7 @@ def test_checking_uses_an_address_that_no_storage_can_have(handbook: Storage, ba
 def test_checking_includes_tokens_and_memberships(handbook: Storage, backup: Path) -> None:
     token = json.loads(zipfile.ZipFile(backup).read("contents.json"))["tokens"][0]
     for wrong in (
-        {"id": "x"}, {"digest": "00"}, {"old_digest": "zz"}, {"name": None}, {"name": "x" * 5000}, {"user_id": "x"},
+        {"id": "x"}, {"id": 1}, {"digest": "00"}, {"old_digest": "zz"}, {"name": None}, {"name": "x" * 5000}, {"user_id": "x"},
         {"valid_until": "soon"}, {"valid_from": None}, {"created_on": None},
     ):  # fmt: skip
         with pytest.raises(Invalid, match="is damaged"):

@@ -10,13 +10,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from storage.access.memberships import admission_code
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.options import Role
 from tests.factories import StaffAccountFactory
 from tests.storage.office import errors, member, signed_in
 
 pytestmark = pytest.mark.django_db
-UNKNOWN = "No account with this name can be added here; ask a site administrator."
+UNKNOWN = "No account with this name and code can be added here; ask the owner of the account."
 STAFF = "/acme/handbook/admin/storage/storagemembership/"
 
 
@@ -29,9 +30,10 @@ def membership(storage: Storage, account: StaffAccount, *roles: Role) -> Storage
     return StorageMembership.objects.create(account=account, storage=storage, roles=[role.value for role in roles])
 
 
-def test_an_account_is_added_by_its_exact_name(browser: Client, storage: Storage) -> None:
+def test_an_account_is_added_by_its_exact_name_and_its_code(browser: Client, storage: Storage) -> None:
     anna = StaffAccountFactory.create(username="anna")
-    response = browser.post(f"{STAFF}add/", {"username": "anna", "roles": ["editor", "viewer"]})
+    given = {"username": "anna", "code": admission_code(anna), "roles": ["editor", "viewer"]}
+    response = browser.post(f"{STAFF}add/", given)
     assert response["Location"] == STAFF
     made = StorageMembership.objects.get(account=anna)
     assert (made.storage, made.roles, made.user_id) == (storage, ["viewer", "editor"], None)
@@ -45,6 +47,8 @@ def test_an_account_is_added_by_its_exact_name(browser: Client, storage: Storage
         ({"username": "gone"}, [UNKNOWN]),
         ({"username": "chief"}, ["Chief is already a member."]),
         ({"username": "root"}, [UNKNOWN]),
+        ({"username": "anna", "code": ""}, [UNKNOWN]),
+        ({"username": "anna", "code": "AAAA-AAAA"}, [UNKNOWN]),
         ({"username": "anna", "roles": []}, ["Choose at least one role."]),
         (
             {"username": "anna", "user_id": "00000000-0000-4000-8000-000000000001"},
@@ -56,7 +60,9 @@ def test_invalid_members_are_refused(browser: Client, given: dict[str, Any], tol
     StaffAccountFactory.create(username="anna")
     StaffAccountFactory.create(username="gone", is_active=False)
     StaffAccountFactory.create(username="root", is_superuser=True)
-    page = browser.post(f"{STAFF}add/", {"roles": ["editor"], **given}).content.decode()
+    account = StaffAccount.objects.filter(username=given["username"]).first()
+    code = admission_code(account) if account else "K5TF-QX2A"
+    page = browser.post(f"{STAFF}add/", {"roles": ["editor"], "code": code, **given}).content.decode()
     assert errors(page) == told or told[0] in page
     assert StorageMembership.objects.count() == 1
 
@@ -106,9 +112,9 @@ def test_the_name_of_an_account_tells_nothing_else_about_it(browser: Client, sto
     """An administrator of a storage can add any account; its person, sign-ins and site role stay with the site."""
     seen = timezone.now() - timedelta(days=3)
     person = {"first_name": "Annabel", "last_name": "Mountain", "last_login": seen}
-    StaffAccountFactory.create(username="anna", **person)
+    anna = StaffAccountFactory.create(username="anna", **person)
     root = StaffAccountFactory.create(username="root", is_superuser=True, **person)
-    browser.post(f"{STAFF}add/", {"username": "anna", "roles": ["viewer"]})
+    browser.post(f"{STAFF}add/", {"username": "anna", "code": admission_code(anna), "roles": ["viewer"]})
     held = StorageMembership.objects.get(account__username="anna")
     theirs = membership(storage, root, Role.VIEWER)
     pages = [STAFF, f"{STAFF}?o=-4", f"{STAFF}?o=-5", f"{STAFF}{held.pk}/change/", f"{STAFF}{held.pk}/dismiss/"]
@@ -122,15 +128,43 @@ def test_the_name_of_an_account_tells_nothing_else_about_it(browser: Client, sto
     assert all(each in all_of_it for each in ("Annabel Mountain", "3\xa0days ago", "Site administrator"))
 
 
-def test_accounts_that_cannot_be_added_are_refused_alike(browser: Client) -> None:
+def test_nobody_learns_whether_an_account_exists(browser: Client) -> None:
+    """The response is the same for all names, as long as the owner of the account has not told the code (D218)."""
     StaffAccountFactory.create(username="overseer", is_superuser=True)
     StaffAccountFactory.create(username="retired1", is_active=False)
+    StaffAccountFactory.create(username="present1")
 
     def answer(name: str) -> str:
-        response = browser.post(f"{STAFF}add/", {"username": name, "roles": ["viewer"]})
+        given = {"username": name, "code": "K5TF-QX2A", "roles": ["viewer"]}
+        response = browser.post(f"{STAFF}add/", given)
+        assert response.status_code == 200
         return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode()).replace(name, "NAME")
 
-    assert answer("overseer") == answer("retired1") == answer("nobody_1")
+    assert answer("present1") == answer("overseer") == answer("retired1") == answer("nobody_1")
+    assert StorageMembership.objects.count() == 1
+
+
+@pytest.mark.parametrize("spelling", ["{}", " {} ", "lower", "without"])
+def test_a_code_can_be_typed_in_several_ways(browser: Client, spelling: str) -> None:
+    code = admission_code(StaffAccountFactory.create(username="anna"))
+    typed = {"lower": code.lower(), "without": code.replace("-", "")}.get(spelling, spelling.format(code))
+    assert browser.post(f"{STAFF}add/", {"username": "anna", "code": typed, "roles": ["viewer"]}).status_code == 302
+
+
+def test_site_administrators_need_no_code(storage: Storage) -> None:
+    anna = StaffAccountFactory.create(username="anna")
+    root = signed_in(StaffAccountFactory.create(username="root", is_superuser=True))
+    assert root.post(f"{STAFF}add/", {"username": "anna", "roles": ["viewer"]}).status_code == 302
+    assert StorageMembership.objects.get().account == anna
+    assert admission_code(anna) in root.get(f"/admin/storage/staffaccount/{anna.pk}/change/").content.decode()
+
+
+def test_the_owner_of_an_account_sees_the_code(browser: Client) -> None:
+    anna, ben = (StaffAccountFactory.create(username=name) for name in ("anna", "ben"))
+    assert admission_code(anna) != admission_code(ben)
+    page = signed_in(anna).get("/").content.decode()
+    assert admission_code(anna) in page
+    assert admission_code(anna) not in browser.get("/").content.decode() + Client().get("/").content.decode()
 
 
 def test_memberships_of_another_storage_are_not_found(browser: Client, other_storage: Storage) -> None:

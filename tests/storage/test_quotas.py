@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from elements.transfer.importing import import_elements
@@ -24,6 +25,12 @@ from tests.factories import StaffAccountFactory, StorageFactory
 
 pytestmark = pytest.mark.django_db
 FULL = "delete elements, or ask for a larger quota"
+DOCUMENTS = SYSTEMS.replace("/it/", "/knowledge/")
+ATTACHMENT = {"address": "https://example.org/a.pdf", "title": "A"}
+DOCUMENT = {
+    "type": "knowledgeStructureDocument",
+    "attributes": {"name": {"1033": "D"}, "attachments": {"127": [ATTACHMENT] * 2}},
+}
 
 
 @pytest.fixture
@@ -70,22 +77,37 @@ def test_elements(desk: LimitedDesk) -> None:
     assert {**use(desk), "bytes": 0} == {**counted, "bytes": 0}
 
 
+def test_a_change_during_a_measurement_counts_once(desk: LimitedDesk) -> None:
+    set_quota(desk.storage, {"elements": 100, "files": 100, "history": 100})
+    desk.make(DOCUMENTS, DOCUMENT)
+    made: list[str] = []
+
+    def interrupted(execute: Any, sql: str, *arguments: Any) -> Any:
+        result = execute(sql, *arguments)
+        if "storage_storagegrowth" in sql and "array_agg" in sql and not made:
+            made.append(sql)
+            desk.make(DOCUMENTS, DOCUMENT)
+        return result
+
+    with connection.execute_wrapper(interrupted):
+        measure_storage(desk.storage)
+    assert made
+    counted = use(desk)
+    measure_storage(desk.storage)
+    assert {**use(desk), "bytes": 0} == {**counted, "bytes": 0}
+    assert (counted["files"], counted["history"]) == (4, 2)
+
+
 def test_bytes_files_and_history(desk: LimitedDesk) -> None:
-    documents = SYSTEMS.replace("/it/", "/knowledge/")
-    attachment = {"address": "https://example.org/a.pdf", "title": "A"}
-    document = {
-        "type": "knowledgeStructureDocument",
-        "attributes": {"name": {"1033": "D"}, "attachments": {"127": [attachment] * 2}},
-    }
     set_quota(desk.storage, {"elements": None, "files": 3, "history": 2, "bytes": use(desk)["bytes"] + 5_000})
-    [id] = desk.make(documents, document)
+    [id] = desk.make(DOCUMENTS, DOCUMENT)
     assert (use(desk)["files"], use(desk)["history"]) == (2, 1)
-    assert problems_in(desk.post(documents, document)) == [f"files: the storage would have 4 of at most 3; {FULL}"]
-    desk.make(documents, {"id": id, "attributes": {"name": {"1033": "E"}}})
-    refused = problems_in(desk.post(documents, {"id": id, "attributes": {"name": {"1033": "x" * 6_000}}}))
+    assert problems_in(desk.post(DOCUMENTS, DOCUMENT)) == [f"files: the storage would have 4 of at most 3; {FULL}"]
+    desk.make(DOCUMENTS, {"id": id, "attributes": {"name": {"1033": "E"}}})
+    refused = problems_in(desk.post(DOCUMENTS, {"id": id, "attributes": {"name": {"1033": "x" * 6_000}}}))
     assert [each.partition(":")[0] for each in refused] == ["bytes", "changes in the history"]
     # Deleting is always possible.
-    assert desk.api.delete(f"{documents}/{id}", token=desk.token).status_code == 200
+    assert desk.api.delete(f"{DOCUMENTS}/{id}", token=desk.token).status_code == 200
     assert use(desk)["files"] == 0
 
 

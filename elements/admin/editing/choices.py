@@ -27,7 +27,7 @@ def choices_view(request: HttpRequest) -> HttpResponseBase:
     number = request.GET.get("page", "1")
     page = min(int(number), MAX_PAGE) if number.isascii() and number.isdecimal() and len(number) < 10 else 1
     elements = listed_elements().filter(type_id__in=types).order_by(*BY_NAME)
-    parts = search(elements, request.GET.get("term", ""), labels.configuration.cultures)
+    parts = search(elements, request.GET.get("term", ""))
     ids = [str(each) for each in take(parts, (max(page, 1) - 1) * PAGE_SIZE, PAGE_SIZE + 1)]
     named = labels.elements(ids[:PAGE_SIZE])
     found = [_choice(named[each]) for each in ids[:PAGE_SIZE] if each in named]

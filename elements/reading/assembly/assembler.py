@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -133,10 +133,6 @@ class Assembler:
         # Values of one batch by version, and references by element.
         self._attributes: dict[str, dict[str, Values]] = {}
         self._texts: Texts = {}
-
-    def read_in(self, state: str) -> None:
-        """Continue in another snapshot, whose content has this state."""
-        self.reader = replace(self.reader, state=state)
 
     @staticmethod
     def prefix_in_view(reader: Reader, view: CompiledView) -> Callable[[ElementType], str]:

@@ -14,7 +14,6 @@ from repository_site.core.database.statements import Inquiry
 
 # Columns of a row that contain callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
-NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def ask_links(
 ) -> Callable[[Iterable[str]], ReferenceLinks]:
     """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
     all targets and of the given other elements."""
-    stored = _stored_contexts(projection)
+    stored = projection.stored_contexts
     references = inquiry.add(rows.references_of([row.version for row in versions], stored, most))
     # An element without versions has one row, with its own id.
     versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
@@ -89,10 +88,3 @@ def ask_links(
         return ReferenceLinks(held, known(), identities.read(targets))
 
     return find
-
-
-def _stored_contexts(projection: Projection) -> list[str]:
-    shown = projection.contexts - NOT_STORED
-    if any(derived.AUTHOR_NOTE in projection.types[each].derived for each in projection.shows):
-        shown |= frozenset(derived.AUTHOR_CONTEXTS)
-    return sorted(shown)

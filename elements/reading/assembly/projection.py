@@ -24,6 +24,8 @@ DERIVED = frozenset(
         derived.AUTHOR_NOTE,
     }
 )  # fmt: skip
+# Contexts that come from columns and versions.
+NOT_STORED = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 # In reporting, versioned types also have these (D14), with the data types that filters assume.
 REPORTING_ATTRIBUTES = {
     derived.MAJOR: DataType.INTEGER,
@@ -68,11 +70,16 @@ class Projection:
     """Types of the view, by the ids of their rows."""
     stored: bool = field(init=False)
     contexts: frozenset[str] = field(init=False)
+    stored_contexts: tuple[str, ...] = field(init=False)
+    """Contexts that are read from the table of references, in order; with those that decide about the author note."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stored", any(self.types[each].stored for each in self.shows))
         contexts = (context for each in self.shows for context in self.types[each].contexts)
         object.__setattr__(self, "contexts", frozenset(contexts))
+        has_note = any(derived.AUTHOR_NOTE in self.types[each].derived for each in self.shows)
+        stored = self.contexts - NOT_STORED | (frozenset(derived.AUTHOR_CONTEXTS) if has_note else frozenset())
+        object.__setattr__(self, "stored_contexts", tuple(sorted(stored)))
 
 
 def view_projection(configuration: Configuration, view: CompiledView, wanted: Wanted) -> Projection:

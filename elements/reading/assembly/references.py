@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 
 from elements import derived
-from elements.reading.assembly.links import CALLER_FIELDS, NOT_STORED, ReferenceLinks
+from elements.reading.assembly.links import CALLER_FIELDS, ReferenceLinks
+from elements.reading.assembly.projection import NOT_STORED
 from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.rows import Identity, VersionRow
 

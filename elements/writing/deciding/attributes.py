@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.limits import too_large_attributes, too_large_value
+from elements.limits import ATTRIBUTES, VALUE
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.values.html import html_value
 from elements.writing.findings import Findings, Refusal, invalid
@@ -97,7 +97,7 @@ class AttributeRules:
             # A stored value may stay even if the configuration no longer allows it.
             return
         # Before the value itself is checked, which takes longer the larger it is.
-        if problem := too_large_value(len(written_new), len(written_old)):
+        if problem := VALUE.problem(len(written_new), len(written_old)):
             raise invalid(place, problem)
         if new is not None and (problem := value_problem(attribute, new)):
             raise invalid(place, problem)
@@ -132,10 +132,10 @@ class AttributeRules:
 def _size_problem(change: PlannedChange) -> str | None:
     before = len(change.row.attributes or "") if change.row else 0
     # Most changes are far from the limit, so nothing has to be written to learn the size.
-    if not too_large_attributes(before * 4 + change.growth):
+    if not ATTRIBUTES.problem(before * 4 + change.growth):
         return None
     after = len(to_json(change.attributes))
-    return too_large_attributes(after, after - change.growth)
+    return ATTRIBUTES.problem(after, after - change.growth)
 
 
 def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Refusal:

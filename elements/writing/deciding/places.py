@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.limits import too_deep
+from elements.limits import DEPTH
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput
@@ -84,5 +84,5 @@ class PlaceRules:
                 continue
             below = self.before.heights.get(change.element, 0)
             old = 0 if change.is_new else self.before.level(change.element)
-            if problem := too_deep(self.ancestry.level(change.parent) + 1 + below, old + below):
+            if problem := DEPTH.problem(self.ancestry.level(change.parent) + 1 + below, old + below):
                 findings.note(invalid(place, problem))

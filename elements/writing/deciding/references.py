@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.limits import too_many_references, too_many_references_of_element
+from elements.limits import CONTEXT, REFERENCES
 from elements.related_contexts import accepts
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.findings import Findings, invalid
@@ -48,7 +48,7 @@ class ReferenceRules:
             else:
                 self._replace(change, name, related, references, list(stored.get(name, ())), place)
         before, after = (sum(map(len, each.values())) for each in (stored, {**stored, **change.related}))
-        if problem := too_many_references_of_element(after, before):
+        if problem := REFERENCES.problem(after, before):
             self.findings.note(invalid(f"{change.place}: related", problem))
 
     def _replace(
@@ -68,7 +68,7 @@ class ReferenceRules:
         if len(references) > related.max_occurrence:
             words = {"count": len(references), "most": related.max_occurrence}
             self.findings.note(invalid(place, _("%(count)d references; at most %(most)d are allowed") % words))
-        elif problem := too_many_references(len(references), len(old)):
+        elif problem := CONTEXT.problem(len(references), len(old)):
             self.findings.note(invalid(place, problem))
         found = [self.findings.attempt(self._target, each, name, related) for each in references]
         wanted = [each for each in found if each is not None]

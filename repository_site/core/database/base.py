@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -22,21 +22,16 @@ from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, Turnstile, WarmPool
+from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
 
-Parameters = Sequence[Any] | Mapping[str, Any]
-Row = tuple[Any, ...]
-Statement = tuple[str, Parameters]
-# A cursor class of psycopg, which the type stubs do not know. Each connection keeps some cursors under this name.
+# A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
-KEPT = "cursors_for_looking_up"
 _revival = Revival()
 _turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
-# Cursors keep their last result. A result with more rows than this is not kept until the next request.
-MOST_HELD = 2_000
 
 
 class TripWatcher(Protocol):
@@ -225,10 +220,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
-    def forget_results(self) -> None:
-        if self.connection is not None:
-            self.connection.__dict__.pop(KEPT, None)
-
     def _savepoint_rollback(self, sid: str) -> None:
         """Roll back so that the driver forgets its prepared statements.
 
@@ -242,55 +233,67 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return Preparing(self)
 
     def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None) -> list[list[Row]]:
-        with self._preparing():
-            cursors = self._kept_cursors(len(statements))
-            if self.queries_logged or self.execute_wrappers:
-                return self._look_up_watched(statements, cursors, meanwhile)
-            self.validate_no_broken_transaction()
-            started = time.perf_counter()
-            try:
-                with self.wrap_database_errors:
-                    if len(statements) == 1 and meanwhile is None:
-                        found = [cursors[0].execute(*statements[0]).fetchall()]
-                    else:
-                        found = self._look_up_together(statements, cursors, meanwhile)
-            except DatabaseError as problem:
-                if _watchers:
-                    _tell("look_up", [sql for sql, _ in statements], started, problem)
-                raise
+        if self.connection is None:
+            self.ensure_connection()
+        if self.queries_logged or self.execute_wrappers:
+            return self._look_up_watched(statements, meanwhile)
+        self.validate_no_broken_transaction()
+        started = time.perf_counter()
+        try:
+            with self.wrap_database_errors:
+                found = run_prepared(self.connection, statements, meanwhile)
+                if found is None:
+                    found = self._look_up_by_cursors(statements, meanwhile)
+        except DatabaseError as problem:
             if _watchers:
-                _tell("look_up", [sql for sql, _ in statements], started, None)
-            if sum(map(len, found)) > MOST_HELD:
-                self.forget_results()
-            return found
+                _tell("look_up", [sql for sql, _ in statements], started, problem)
+            raise
+        if _watchers:
+            _tell("look_up", [sql for sql, _ in statements], started, None)
+        return found
 
-    def _look_up_together(
-        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    def _look_up_by_cursors(
+        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
     ) -> list[list[Row]]:
+        """Let the driver run the statements and prepare those that it sees for the second time."""
+        with self._preparing():
+            cursors = self._cursors(len(statements))
+            if len(statements) == 1 and meanwhile is None:
+                cursors[0].execute(*statements[0])
+            else:
+                self._execute_together(statements, cursors, meanwhile)
+            return [_fetch_all(cursor) for cursor in cursors]
+
+    def _execute_together(
+        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+    ) -> None:
         with self.connection.pipeline():
             for cursor, statement in zip(cursors, statements, strict=True):
                 cursor.execute(*statement)
             if meanwhile is not None:
                 meanwhile()
-        return [cursor.fetchall() for cursor in cursors]
 
     def _look_up_watched(
-        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
     ) -> list[list[Row]]:
         """Run the statements one by one, while statements are counted or logged."""
         if meanwhile is not None:
             meanwhile()
         found = []
-        for cursor, statement in zip(cursors, statements, strict=True):
-            watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
-            watched.execute(*statement)
-            found.append(list(watched.fetchall()))
+        with self._preparing():
+            for cursor, statement in zip(self._cursors(len(statements)), statements, strict=True):
+                watched = self.make_debug_cursor(cursor) if self.queries_logged else self.make_cursor(cursor)
+                watched.execute(*statement)
+                found.append(_fetch_all(cursor))
         return found
 
-    def _kept_cursors(self, count: int) -> list[Any]:
-        kept: list[Any] = self.connection.__dict__.setdefault(KEPT, [])
-        while len(kept) < count:
-            cursor = psycopg_cursor(self.connection)
+    def _cursors(self, count: int) -> list[Any]:
+        found = [psycopg_cursor(self.connection) for _ in range(count)]
+        for cursor in found:
             cursor.format = Format.BINARY
-            kept.append(cursor)
-        return kept[:count]
+        return found
+
+
+def _fetch_all(cursor: Any) -> list[Row]:
+    """Return the rows of a statement; none of a change that returns none."""
+    return list(cursor.fetchall()) if cursor.description else []

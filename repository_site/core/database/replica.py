@@ -9,10 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
-from typing import TypeVar
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
@@ -22,7 +20,6 @@ from psycopg_pool import PoolTimeout
 from repository_site.core.database.pool import REPLICA, check_pool
 from repository_site.core.problems import Invalid
 
-T = TypeVar("T")
 # The preference of a request, in the header `Prefer`.
 PREFERENCE = "replica"
 # Seconds in which no request tries a replica that has failed.
@@ -74,7 +71,7 @@ def reading_from_replica() -> Iterator[None]:
     if time.monotonic() < _away_until:
         raise ReplicaUnavailable
     try:
-        with _replica_as_default():
+        with replica_as_default():
             yield
     except (OperationalError, InterfaceError, PoolTimeout) as problem:
         if isinstance(problem.__cause__, QueryCanceled):
@@ -86,29 +83,6 @@ def reading_from_replica() -> Iterator[None]:
         raise ReplicaUnavailable from problem
 
 
-def begun_at_replica(at_replica: Callable[[], Iterator[T]], at_primary: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Return the pieces of a stream from the replica, or from the primary if the first piece fails there.
-
-    The replica is the default of the thread only while it reads a piece: a stream may be abandoned after any of them.
-    """
-    pieces = at_replica()
-    try:
-        with reading_from_replica():
-            piece = [*islice(pieces, 1)]
-    except (ReplicaUnavailable, ReplicaBehind):
-        yield from at_primary()
-        return
-    try:
-        while piece:
-            yield piece[0]
-            with _replica_as_default():
-                piece = [*islice(pieces, 1)]
-    finally:
-        with _replica_as_default():
-            if isinstance(pieces, Generator):
-                pieces.close()
-
-
 @contextmanager
 def reading_for_command(*, from_replica: bool, say: Callable[[str], object]) -> Iterator[None]:
     """Let a command read from the replica as soon as it has all that the primary has now; else from the primary."""
@@ -118,7 +92,7 @@ def reading_for_command(*, from_replica: bool, say: Callable[[str], object]) -> 
     if problem:
         say(f"{problem} The command reads from the primary.")
     if from_replica and not problem:
-        with _replica_as_default():
+        with replica_as_default():
             yield
     else:
         yield
@@ -143,7 +117,8 @@ def catch_up(seconds: float = CATCH_UP_SECONDS) -> str:
 
 
 @contextmanager
-def _replica_as_default() -> Iterator[None]:
+def replica_as_default() -> Iterator[None]:
+    """Exchange the default connection of this thread for that of the replica."""
     primary, replica = connections[DEFAULT_DB_ALIAS], connections[REPLICA]
     connections[DEFAULT_DB_ALIAS] = replica
     try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from repository_site.core.fairness.cost import Spending
@@ -13,6 +15,7 @@ from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.origin import ELSEWHERE, origin_of, storage_was_found
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.stream_places import StreamPlaces
+from repository_site.core.fairness.unread_responses import LARGE, UNREAD, UnreadResponses
 from repository_site.core.middleware import Middleware, problem_response
 from repository_site.core.problems import Problem, TooManyRequests
 
@@ -20,7 +23,10 @@ from repository_site.core.problems import Problem, TooManyRequests
 gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
 # Half of a worker's connections; the others serve all other requests.
 stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
-# Refusals, of which requests without an accepted credential do not charge the storage.
+unread_responses = UnreadResponses(4 * settings.RESPONSE_BYTES)
+# The server puts a list here, for functions to call when the client has read the response, or has disconnected.
+AFTER_SENDING = "repository.after_sending"
+# Refusals, for which anonymous readers do not charge the storage.
 REFUSALS = {401, 403, 404, 429}
 # Seconds for a statement of a read when the budget is used up.
 SHORTEST_TIMEOUT = 3
@@ -35,21 +41,48 @@ class FairnessMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         who = origin_of(request)
+        only_reads = request.method in {"GET", "HEAD", "OPTIONS"}
         try:
-            ticket = gate.enter(who.storage, who.caller, only_reads=request.method in {"GET", "HEAD", "OPTIONS"})
+            if not only_reads and not unread_responses.has_room_for_caller((who.storage, who.caller)):
+                # The response to a change cannot be refused any more once the change is made.
+                raise gate.refuse("unread", UNREAD, (who.storage, who.caller))
+            ticket = gate.enter(who.storage, who.caller, only_reads=only_reads, is_accepted=who.is_accepted)
         except Problem as problem:
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
         spending, payer = Spending(), None
         try:
             response = self.get_response(request)
-            if response.status_code in REFUSALS and not hasattr(request, "caller_was_accepted"):
+            if not _was_served(request, response):
                 payer = ELSEWHERE, who.caller
-            return response
+            return hold_unread(request, response, ticket)
         finally:
             gate.leave(ticket, spending.cost(ticket.only_reads), payer)
             if getattr(request, "storage", None) is not None:
                 storage_was_found(request)
+
+
+def _was_served(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Return whether a request got something that its storage grants. Everything else, such as a sign-in that fails,
+    costs the storage nothing (D217)."""
+    if hasattr(request, "caller_was_accepted"):
+        return True
+    return hasattr(request, "reader_was_allowed") and response.status_code not in REFUSALS
+
+
+def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket) -> HttpResponseBase:
+    """Count a large response until it is read; refuse it instead if its storage or caller has too many (D220)."""
+    if not isinstance(response, HttpResponse) or request.method == "HEAD" or (size := len(response.content)) <= LARGE:
+        return response
+    if not ticket.only_reads:
+        unread_responses.take_anyway(ticket.who, size)
+    elif not unread_responses.take(ticket.who, size):
+        return problem_response(request, gate.refuse("unread", UNREAD, ticket.who))
+    release = partial(unread_responses.give_back, ticket.who, size)
+    # Without our server, the end of the response is the best guess.
+    closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]  # Django's own list
+    request.META.get(AFTER_SENDING, closers).append(release)
+    return response
 
 
 def ticket_of(request: HttpRequest) -> Ticket:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -30,6 +30,8 @@ PATIENCE = 5.0
 PATIENCE_OF_BATCHES = 5.0
 # Seconds that a place of a storage over its budget stays empty after a request, at most (D201).
 LONGEST_PAUSE = 0.25
+# All callers of a storage without an accepted credential are one part of it (D217).
+UNKNOWN = "unknown"
 # Requests that wait at the same time; each occupies a thread.
 WAITING_AT_ONCE = 384
 CROWDED = "Too many requests for this storage are waiting; try again in {wait}, with fewer requests at once."
@@ -53,6 +55,8 @@ class Ticket:
     needs_connection: bool = True
     only_reads: bool = True
     """Whether its time counts while it runs. A write may only be waiting for a lock."""
+    is_accepted: bool = True
+    """Whether an earlier request with this credential was accepted."""
     runs: bool = False
     began: float = 0.0
     is_limited: bool = False
@@ -63,6 +67,16 @@ class Ticket:
     @property
     def storage(self) -> str:
         return self.who[0]
+
+    @property
+    def parts(self) -> tuple[Hashable, ...]:
+        """The parts of its storage that share the waiting threads of it."""
+        return (self.who[1],) if self.is_accepted else (self.who[1], UNKNOWN)
+
+    def stand_in(self, line: deque[Ticket]) -> None:
+        self.came_in = threading.Lock()
+        self.came_in.acquire()
+        line.append(self)
 
 
 @dataclass(slots=True)
@@ -88,6 +102,10 @@ class Gate:
         self._reads: dict[str, tuple[int, float]] = {}
         self._running_callers: dict[Who, int] = {}
         self._limited = 0
+        # Running requests of unknown callers by storage, and storages with waiting requests whose last one to begin was
+        # one of these.
+        self._unknown: dict[str, int] = {}
+        self._turned: set[str] = set()
         # Waiting tickets by storage and caller, in the order of their arrival; batches of streams come first.
         self._queues: dict[str, dict[int, deque[Ticket]]] = {}
         self._batches: dict[str, deque[Ticket]] = {}
@@ -97,10 +115,10 @@ class Gate:
     def waiting(self) -> int:
         return self._threads.taken
 
-    def enter(self, storage: str, caller: int, only_reads: bool = True) -> Ticket:
+    def enter(self, storage: str, caller: int, only_reads: bool = True, is_accepted: bool = True) -> Ticket:
         """Return the ticket of a request that may run now. Raise TooManyRequests or Busy if it would wait too long."""
-        ticket = Ticket((storage, caller), only_reads=only_reads)
-        self.presence.note(storage, caller)
+        ticket = Ticket((storage, caller), only_reads=only_reads, is_accepted=is_accepted)
+        self.presence.note(storage, caller, is_accepted)
         with self._lock:
             if storage not in self._queues and self._can_run(ticket):
                 self._run(ticket)
@@ -109,7 +127,7 @@ class Gate:
         try:
             self._await(ticket, PATIENCE)
         finally:
-            self._threads.give_back(storage, caller)
+            self._threads.give_back(storage, *ticket.parts)
         return ticket
 
     def leave(self, ticket: Ticket, cost: float, payer: Who | None = None) -> None:
@@ -131,6 +149,8 @@ class Gate:
                 self._connections -= ticket.needs_connection
                 self._limited -= ticket.is_limited
                 _lower(self._running, storage)
+                if not ticket.is_accepted:
+                    _lower(self._unknown, storage)
                 if ticket.only_reads:
                     self._count_read(ticket, -1)
                 _lower(self._running_callers, who)
@@ -138,17 +158,15 @@ class Gate:
                 self._admit()
 
     @contextmanager
-    def batch(self, storage: str, caller: int) -> Iterator[None]:
+    def batch(self, storage: str, caller: int, is_accepted: bool = True) -> Iterator[None]:
         """Run a batch of a stream, which holds its connection anyway, in a place of its storage."""
         ticket = Ticket((storage, caller), needs_connection=False)
-        self.presence.note(storage, caller)
+        self.presence.note(storage, caller, is_accepted)
         with self._lock:
             if self._can_run(ticket):
                 self._run(ticket)
             else:
-                ticket.came_in = threading.Lock()
-                ticket.came_in.acquire()
-                self._batches.setdefault(storage, deque()).append(ticket)
+                ticket.stand_in(self._batches.setdefault(storage, deque()))
         if ticket.came_in is not None and not ticket.came_in.acquire(timeout=PATIENCE_OF_BATCHES):
             self._leave_line(ticket)
         spending = Spending()
@@ -207,11 +225,9 @@ class Gate:
     def _wait_in_line(self, ticket: Ticket) -> None:
         storage, caller = ticket.who
         queues = self._queues.get(storage, {})
-        if not self._threads.take(storage, caller):
+        if not self._threads.take(storage, *ticket.parts):
             raise self.refuse("crowded", CROWDED, ticket.who)
-        ticket.came_in = threading.Lock()
-        ticket.came_in.acquire()
-        self._queues.setdefault(storage, queues).setdefault(caller, deque()).append(ticket)
+        ticket.stand_in(self._queues.setdefault(storage, queues).setdefault(caller, deque()))
         # Others may have become quiet since the last request ended.
         self._admit()
 
@@ -251,6 +267,7 @@ class Gate:
             del self._queues[storage][caller]
             if not self._queues[storage]:
                 del self._queues[storage]
+                self._turned.discard(storage)
 
     def _can_run(self, ticket: Ticket) -> bool:
         if ticket.needs_connection and self._connections >= self.places:
@@ -263,11 +280,16 @@ class Gate:
             ticket.is_limited = is_over_budget and self._disturbs(storage)
             return not ticket.is_limited or self._limited < max(1, self.places // 2)
         ticket.is_limited = False
-        if running >= self._most(storage, is_over_budget):
+        most = self._most(storage, is_over_budget)
+        if running >= most or (not ticket.is_accepted and self._is_kept_free(storage, most)):
             return False
         if ticket.who in self._running_callers and self.callers.level(ticket.who) < 0:
             return not self.presence.has_other_callers(*ticket.who)
         return True
+
+    def _is_kept_free(self, storage: str, most: int) -> bool:
+        """Return whether unknown callers have their part of the places, and others of the storage are active."""
+        return self._unknown.get(storage, 0) >= max(1, 3 * most // 4) and self.presence.has_accepted_callers(storage)
 
     def _disturbs(self, storage: str) -> bool:
         """Return whether other storages are active that take less."""
@@ -295,6 +317,10 @@ class Gate:
         self._limited += ticket.is_limited
         who, ticket.began = ticket.who, time.monotonic()
         self._running[who[0]] = self._running.get(who[0], 0) + 1
+        if not ticket.is_accepted:
+            self._unknown[who[0]] = self._unknown.get(who[0], 0) + 1
+        if who[0] in self._queues:
+            (self._turned.discard if ticket.is_accepted else self._turned.add)(who[0])
         if ticket.only_reads:
             self._count_read(ticket, 1)
         self._running_callers[who] = self._running_callers.get(who, 0) + 1
@@ -318,12 +344,17 @@ class Gate:
         return None
 
     def _queues_of(self, storage: str) -> list[deque[Ticket]]:
-        """Return the queues of a storage: batches, then the caller with the fewest running, then the most budget."""
-        queues = self._queues.get(storage, {})
+        """Return the queues of a storage: batches, then the caller with the fewest running, then the most budget.
 
-        def order(caller: int) -> tuple[int, float]:
+        After an unknown caller it is the turn of accepted ones: unknown callers could come from any number of networks.
+        """
+        queues = self._queues.get(storage, {})
+        is_turned = storage in self._turned
+
+        def order(caller: int) -> tuple[bool, int, float]:
             who = storage, caller
-            return self._running_callers.get(who, 0), -self.callers.level(who)
+            is_later = is_turned and not queues[caller][0].is_accepted
+            return is_later, self._running_callers.get(who, 0), -self.callers.level(who)
 
         first = [self._batches[storage]] if storage in self._batches else []
         return first + [queues[caller] for caller in sorted(queues, key=order)]

@@ -95,6 +95,11 @@ def storage_was_found(request: HttpRequest) -> None:
         _storages.add(address)
 
 
+def anonymous_was_allowed(request: HttpRequest) -> None:
+    """Note that the storage allows the caller to read without a credential."""
+    request.reader_was_allowed = True  # type: ignore[attr-defined]  # read by the gate
+
+
 def credential_was_accepted(request: HttpRequest, label: str) -> None:
     """Let further requests with this credential count for its caller, and no longer for the network of the client.
 

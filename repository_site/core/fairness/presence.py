@@ -21,6 +21,8 @@ WORK = struct.Struct("=Qdd")
 HALF, FORGOTTEN = 5.0, 60.0
 # Storages with less than this part of the work of the largest one do not take most, even if many others work even less.
 LARGE = 0.25
+# The time of the last request of an accepted caller of a storage.
+ACCEPTED = struct.Struct("=d")
 # Seconds for which the work of all storages is kept.
 KEPT = 0.5
 # Storages with the same work have an equal share, whatever the rounding.
@@ -48,15 +50,18 @@ class Presence:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = mmap.mmap(-1, RECORD.size * (SLOTS + 1))
         self._work = mmap.mmap(-1, WORK.size * (SLOTS + NEAR))
+        self._accepted = mmap.mmap(-1, ACCEPTED.size * SLOTS)
         self._clock = clock
         self._bar, self._looked = 0.0, float("-inf")
 
-    def note(self, storage: str, caller: int) -> None:
+    def note(self, storage: str, caller: int, is_accepted: bool = True) -> None:
         now, key = self._clock(), hash(storage) & BITS
         # Anybody can ask for an address that does not exist; that makes no storage active.
         if storage != ELSEWHERE:
             self._write(0, key, now)
         self._write(_slot(key), (key ^ caller) & BITS, now)
+        if is_accepted:
+            ACCEPTED.pack_into(self._accepted, ACCEPTED.size * (key % SLOTS), now)
 
     def has_other_storages(self, storage: str, within: float = WINDOW) -> bool:
         return self._has_others(0, hash(storage) & BITS, within)
@@ -65,6 +70,11 @@ class Presence:
         """Return whether another caller of the storage was active."""
         key = hash(storage) & BITS
         return self._has_others(_slot(key), (key ^ caller) & BITS, within)
+
+    def has_accepted_callers(self, storage: str) -> bool:
+        """Return whether a caller with an accepted credential was active, in this storage or one with its record."""
+        [when] = ACCEPTED.unpack_from(self._accepted, ACCEPTED.size * ((hash(storage) & BITS) % SLOTS))
+        return bool(when) and self._clock() - when < WINDOW
 
     def charge(self, storage: str, seconds: float) -> None:
         """Add work of a storage. Old work counts less. If no record is left for it, the larger work is kept."""

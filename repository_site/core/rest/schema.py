@@ -29,6 +29,8 @@ ERRORS = {
     "500": "Internal error; `message` contains the request id, for support.",
     "503": "Temporarily unavailable; try again after the seconds in `Retry-After`.",
 }
+# Errors of operations with a request body.
+BODY_ERRORS = {"408": "The request body arrives too slowly. The server closes the connection; send the request again."}
 # Errors of operations that write.
 WRITING_ERRORS = {
     "409": "The request conflicts with the current state of the resource.",
@@ -258,7 +260,7 @@ def close_objects(result: dict[str, Any], generator: Any, request: Any, public: 
     components["securitySchemes"] = SECURITY_SCHEMES
     components["responses"] = {
         f"Error{status}": _error_response(status, text, [ERROR_KINDS.get(status, ("error", "volatile"))])
-        for status, text in {**ERRORS, **WRITING_ERRORS}.items()
+        for status, text in {**ERRORS, **BODY_ERRORS, **WRITING_ERRORS}.items()
     }
     components["responses"][WARNING] = _error_response("422", WARNING_TEXT, [ERROR_KINDS["422"], WARNING_KIND])
     for schema in components["schemas"].values():
@@ -289,7 +291,8 @@ def _complete(operation: dict[str, Any]) -> None:
     if operation.pop("x-replica", False):
         operation["responses"]["200"]["headers"]["Preference-Applied"] = REPLICA_APPLIED
     is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
-    for status in {**ERRORS, **(WRITING_ERRORS if is_writing else {})}:
+    also = (BODY_ERRORS if "requestBody" in operation else {}) | (WRITING_ERRORS if is_writing else {})
+    for status in {**ERRORS, **also}:
         name = WARNING if warns and status == "422" else f"Error{status}"
         operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
 

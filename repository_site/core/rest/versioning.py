@@ -10,6 +10,8 @@ from repository_site.core.problems import Unreadable
 from repository_site.core.wording import listed, printable
 
 NAME = "api-version"
+# `request.headers` would first copy all headers.
+HEADER = "HTTP_API_VERSION"
 ALL = ("1.0", "2.0", "3.0", "4.0")
 
 
@@ -28,7 +30,7 @@ class ApiVersions:
         for name in request.GET:
             if name.lower() == NAME != name:
                 raise Unreadable(f"{printable(name, 20)}: upper and lower case matter in names; write {NAME}.")
-        asked = request.headers.get(NAME) or request.GET.get(NAME) or self.default
+        asked = request.META.get(HEADER) or request.GET.get(NAME) or self.default
         if asked not in self.supported:
             raise Unreadable(
                 f"{NAME}: this operation does not support {printable(asked, 20)!r}; use {listed(self.supported, 'or')}."

@@ -101,6 +101,37 @@ def test_requests_without_a_credential_do_not_charge_the_storage(
     assert gate.tallies.seconds.keys() == {ELSEWHERE, "acme/handbook"}
 
 
+def test_nobody_pays_for_strangers_who_are_not_served(gate: Gate, api: ApiClient, open_storage: Storage) -> None:
+    """Sign-ins that fail have the status 200, and a wrong api-version is noticed before the credential."""
+    open_storage.anonymous_access = "none"
+    open_storage.save()
+    browser = Client()
+    wrong = {"username": "anna", "password": "wrong"}
+    answers = [
+        browser.post("/acme/open/admin/login/", wrong),
+        browser.get("/acme/open/admin/login/"),
+        browser.get("/acme/open/1033/"),
+        browser.get(INFO, headers={"api-version": "0.1"}),
+    ]
+    assert [each.status_code for each in answers] == [200, 200, 302, 400]
+    assert gate.tallies.seconds.keys() == {ELSEWHERE}
+    assert api.get(INFO, token=token_for(open_storage, Role.VIEWER)).status_code == 200
+    assert gate.tallies.seconds.keys() == {ELSEWHERE, OPEN}
+
+
+def test_unknown_callers_are_known_to_the_gate(gate: Gate, api: ApiClient, open_storage: Storage) -> None:
+    token, seen = token_for(open_storage, Role.VIEWER), []
+    enter = gate.enter
+
+    def look(*arguments: Any, **options: Any) -> Ticket:
+        seen.append(options["is_accepted"])
+        return enter(*arguments, **options)
+
+    gate.enter = look  # type: ignore[method-assign]
+    assert [api.get(INFO, token=each).status_code for each in (None, token, token)] == [200, 200, 200]
+    assert seen == [False, False, True]
+
+
 def test_only_reads_count_while_they_run(gate: Gate, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A POST is known as a read as soon as its operation is known."""
     seen: list[dict[str, tuple[int, float]]] = []

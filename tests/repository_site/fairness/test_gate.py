@@ -13,7 +13,7 @@ from repository_site.core.environment import Rate
 from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.origin import ELSEWHERE
-from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.presence import WINDOW, Presence
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, TooManyRequests
 
@@ -60,11 +60,11 @@ def refusal(gate: Gate, storage: str = ACME, caller: int = ANNA) -> tuple[str, i
 
 
 @contextmanager
-def waiting(gate: Gate, storage: str = ACME, caller: int = ANNA) -> Iterator[list[Ticket]]:
+def waiting(gate: Gate, storage: str = ACME, caller: int = ANNA, is_accepted: bool = True) -> Iterator[list[Ticket]]:
     """A thread that waits at the gate; it has a ticket as soon as it may run."""
     found: list[Ticket] = []
     before = gate.waiting
-    thread = threading.Thread(target=lambda: found.append(gate.enter(storage, caller)))
+    thread = threading.Thread(target=lambda: found.append(gate.enter(storage, caller, is_accepted=is_accepted)))
     thread.start()
     while gate.waiting == before:
         time.sleep(0.001)
@@ -245,6 +245,77 @@ class TestOrder:
         assert gate.waiting == 0
 
 
+class TestUnknownCallers:
+    """Callers without an accepted credential, together, in a storage whose own callers are active (D217)."""
+
+    def test_they_have_three_quarters_of_the_places(self, gate: Gate) -> None:
+        gate.leave(gate.enter(ACME, ANNA), 0)
+        strangers = [gate.enter(ACME, 100 + number, is_accepted=False) for number in range(5)]
+        with pytest.raises(Busy):
+            gate.enter(ACME, 200, is_accepted=False)
+        entered(gate, 2)
+        assert gate._unknown == {ACME: 5}
+        for each in strangers:
+            gate.leave(each, 0)
+        assert gate._unknown == {}
+
+    def test_they_have_all_of_them_while_no_other_caller_is_active(self, gate: Gate, clock: GateClock) -> None:
+        gate.leave(gate.enter(ACME, ANNA), 0)
+        gate.enter(RIVAL, ANNA)
+        clock.now += WINDOW
+        assert len([gate.enter(ACME, number, is_accepted=False) for number in range(PLACES - 1)]) == 7
+
+    def test_waiting_ones_do_not_keep_accepted_callers_waiting(
+        self, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        gate.leave(gate.enter(ACME, ANNA), 0)
+        strangers = [gate.enter(ACME, 100 + number, is_accepted=False) for number in range(5)]
+        with waiting(gate, ACME, 200, is_accepted=False) as later:
+            gate.leave(gate.enter(ACME, ANNA), 0)
+            assert not later
+            gate.leave(strangers.pop(), 0)
+            wait_for(later)
+
+    def test_accepted_callers_get_every_second_turn(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Also if the storage has one place, and each request comes from another network with a full budget."""
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        gate.leave(gate.enter(RIVAL, ANNA), 0)
+        gate.leave(gate.enter(ACME, ANNA), 6)
+        [held] = entered(gate, 1)
+        with (
+            waiting(gate, ACME, 100, is_accepted=False) as first,
+            waiting(gate, ACME, 101, is_accepted=False) as third,
+            waiting(gate) as second,
+        ):
+            gate.leave(held, 0)
+            gate.leave(wait_for(first), 0)
+            gate.leave(wait_for(second), 0)
+            assert not third or third[0].runs
+            gate.leave(wait_for(third), 0)
+        assert (gate._turned, gate._unknown) == (set(), {})
+
+    def test_they_leave_waiting_threads_to_accepted_callers(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+        gate._threads = Shares(16)
+        monkeypatch.setattr(gates, "PATIENCE", 5)
+        held = entered(gate, PLACES - 1)
+        threads = []
+        for number in range(6):
+            threads.append(threading.Thread(target=enter_and_leave, args=(gate, ACME, 100 + number, False)))
+            threads[-1].start()
+            while gate.waiting == number:
+                time.sleep(0.001)
+        with pytest.raises(TooManyRequests):
+            gate.enter(ACME, 200, is_accepted=False)
+        with waiting(gate) as own:
+            for each in held:
+                gate.leave(each, 0)
+            gate.leave(wait_for(own), 0)
+        for thread in threads:
+            thread.join(5)
+        assert (gate.waiting, gate._unknown) == (0, {})
+
+
 class TestWaiting:
     def test_a_refused_request_leaves_nothing_behind(self, gate: Gate) -> None:
         held = entered(gate, PLACES - 1)
@@ -287,8 +358,8 @@ class TestWaiting:
         assert gate.waiting == 0
 
 
-def enter_and_leave(gate: Gate, storage: str, caller: int) -> None:
-    gate.leave(gate.enter(storage, caller), 0)
+def enter_and_leave(gate: Gate, storage: str, caller: int, is_accepted: bool = True) -> None:
+    gate.leave(gate.enter(storage, caller, is_accepted=is_accepted), 0)
 
 
 class TestStreams:

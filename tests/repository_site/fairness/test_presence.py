@@ -48,6 +48,18 @@ def test_other_storages(presence: Presence, clock: BudgetClock) -> None:
     assert others(presence) == (False, False)
 
 
+def test_accepted_callers(presence: Presence, clock: BudgetClock) -> None:
+    assert not presence.has_accepted_callers(ACME)
+    presence.note(ACME, 1, is_accepted=False)
+    presence.note(RIVAL, 1)
+    assert [presence.has_accepted_callers(each) for each in (ACME, RIVAL)] == [False, True]
+    presence.note(ACME, 1)
+    clock.now += WINDOW - 0.1
+    assert presence.has_accepted_callers(ACME)
+    clock.now += 0.1
+    assert not presence.has_accepted_callers(ACME)
+
+
 def test_other_callers(presence: Presence, clock: BudgetClock) -> None:
     presence.note(ACME, 1)
     presence.note(RIVAL, 2)

@@ -8,7 +8,6 @@ import signal
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.server_process import DataFolders, Server, free_port
@@ -54,9 +53,7 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
             assert time.monotonic() < end
             time.sleep(0.1)
         assert found["repository_requests_in_flight"] == 1
-        assert server.process is not None
-        workers = [each for each in psutil.Process(server.process.pid).children(recursive=True) if _is_worker(each)]
-        os.kill(workers[0].pid, signal.SIGKILL)
+        os.kill(server.workers()[0].pid, signal.SIGKILL)
         end = time.monotonic() + 20
         while (found := _read_when_possible(server)).get(
             "repository_worker_starts_total"
@@ -74,11 +71,6 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
         assert server.ctrl_c() == 0
     finally:
         server.kill()
-
-
-def _is_worker(process: psutil.Process) -> bool:
-    """Return whether a child of a server listens; multiprocessing has helper processes, too."""
-    return any(each.status == psutil.CONN_LISTEN for each in process.net_connections("tcp"))
 
 
 def _read_when_possible(server: Server) -> dict[str, float]:

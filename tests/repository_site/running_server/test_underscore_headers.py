@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from repository_site.operations.wsgi_worker import environment_of
-from tests.server_process import Server, free_port
+from repository_site.operations.wsgi_worker import Gateway, environment_of
+from tests.server_process import Server
 
 INFO = "/demo/showcase/_api/rest/info"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose clients are trusted proxies."""
-    server = Server(tmp_path_factory.mktemp("headers") / "var", free_port())
-    server.environ |= {
-        "REPOSITORY_ANONYMOUS_RATE": "1/30",
-        "REPOSITORY_TRUSTED_PROXIES": "127.0.0.1",
-        "REPOSITORY_ALLOWED_HOSTS": "real.example,fake.example,127.0.0.1",
-    }
-    server.start("demo")
-    yield server
-    server.kill()
 
 
 def send(server: Server, *lines: str, method: str = "GET", path: str = INFO, body: str = "") -> tuple[int, Any, str]:
@@ -86,6 +73,13 @@ def scope(*headers: tuple[bytes, bytes], **changes: Any) -> dict[str, Any]:
         "http_version": "1.1", "server": ("127.0.0.1", 8000), "client": ("192.0.2.1", 4711), "scheme": "http",
         "method": "GET", "raw_path": b"/a%20b/%C3%BC", "query_string": b"x=%20", "headers": list(headers), **changes,
     }  # fmt: skip
+
+
+def test_variables_of_the_process_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_IF_NONE_MATCH", "*")
+    loop = asyncio.new_event_loop()
+    assert not Gateway(lambda environ, start: [], loop).basic_environment.keys() & os.environ.keys()
+    loop.close()
 
 
 def test_the_environment_of_a_request() -> None:

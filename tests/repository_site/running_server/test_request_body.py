@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from repository_site.operations import wsgi_worker
 from repository_site.operations.wsgi_worker import RequestBody
-from tests.server_process import Server, free_port
+from tests.server_process import Server
 
 INFO = "/demo/showcase/_api/rest/info"
 GONE: dict[str, Any] = {"type": "http.disconnect"}
@@ -81,15 +80,6 @@ def test_a_large_body_has_the_time_that_its_rate_needs(monkeypatch: pytest.Monke
     assert sender.now == 60
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("bodies") / "var", free_port())
-    server.environ |= {"REPOSITORY_STREAM_TIMEOUT": "1"}
-    server.start("demo")
-    yield server
-    server.kill()
-
-
 @pytest.mark.server
 @pytest.mark.parametrize(
     ("header", "start"), [("Content-Length: 500", b"{"), ("Transfer-Encoding: chunked", b"1\r\n{\r\n")]
@@ -109,3 +99,19 @@ def test_a_server_ends_requests_whose_bodies_trickle_in(server: Server, header: 
         assert b"arrives more slowly than 8192 bytes a second." in answer
     assert 0.9 < time.monotonic() - began < 15
     assert server.request("GET", INFO)[0] == 200
+
+
+@pytest.mark.server
+def test_bodies_over_real_http(server: Server) -> None:
+    json_type = {"Content-Type": "application/json"}
+    assert server.request("POST", INFO, b"")[0] == 200
+    assert server.request("POST", INFO, [b""], {**json_type, "Transfer-Encoding": "chunked"})[0] == 200
+    chunked = server.request("POST", INFO, [b'{"a":', b"1}"], {**json_type, "Transfer-Encoding": "chunked"})
+    assert (chunked[0], chunked[1]["message"]) == (400, "This operation only reads and takes no body.")
+    assert server.request("POST", INFO, b"x" * 1001, json_type)[0] == 413
+    too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
+    assert too_long[0] == 413
+    # The server does not support HTTP/2 (D166): it does not answer the settings frame with one.
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
+        assert client.recv(1000)[:12] in (b"", b"HTTP/1.1 400")

@@ -1,0 +1,135 @@
+"""Runs statements that a connection has prepared, by the driver's functions for libpq and without its cursors (D213).
+
+A cursor costs three times as much as everything else that the client does for a statement that finds a few rows. The
+driver still prepares the statements, forgets them, and runs whatever is not prepared yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from psycopg import Connection
+from psycopg._queries import _query2pg_nocache
+from psycopg.abc import PQGen, Transformer
+from psycopg.adapt import PyFormat
+from psycopg.adapt import Transformer as DriverTransformer
+from psycopg.errors import InternalError, error_from_result
+from psycopg.generators import execute, fetch_many, send
+from psycopg.pq import ExecStatus, Format, TransactionStatus
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+Row = tuple[Any, ...]
+Statement = tuple[str, Parameters]
+# Name of the prepared statement, values and their formats.
+Command = tuple[bytes, Sequence[Any], Sequence[Format] | None]
+# Each connection keeps its transformer, which knows the types of values, under this name.
+TRANSFORMER = "transformer_of_prepared_statements"
+# Texts of statements whose placeholders are known.
+MOST_TEXTS = 1_000
+
+
+def run_prepared(
+    driver: Connection[Any], statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
+) -> list[list[Row]] | None:
+    """Run statements in one trip, and begin the transaction in the same trip if it has not begun. Return their rows;
+    None, if the driver must run them because it has not prepared all of them.
+
+    `meanwhile` runs while the database works.
+    """
+    values: Transformer = driver.__dict__.get(TRANSFORMER) or driver.__dict__.setdefault(
+        TRANSFORMER, DriverTransformer(driver)
+    )
+    commands = []
+    for statement in statements:
+        command = _command(driver, values, *statement)
+        if command is None:
+            return None
+        commands.append(command)
+    begins = not driver.autocommit and driver.pgconn.transaction_status == TransactionStatus.IDLE
+    with driver.lock:
+        if len(commands) == 1 and not begins and meanwhile is None:
+            _send(driver, commands[0])
+            results = driver.wait(execute(driver.pgconn))
+        else:
+            results = _run_together(driver, commands, begins, meanwhile)
+    try:
+        return [_rows(values, result) for result in results][-len(commands) :]
+    finally:
+        # Otherwise the connection would keep the last result in memory.
+        values.set_pgresult(None)
+
+
+@lru_cache(MOST_TEXTS)
+def _placeholders(sql: str) -> tuple[bytes, tuple[PyFormat, ...], tuple[str, ...] | None]:
+    """Return the text for PostgreSQL, the formats of the values, and the names of named values."""
+    text, formats, names, _ = _query2pg_nocache(sql.encode(), "utf-8")
+    return text, tuple(formats or ()), None if names is None else tuple(names)
+
+
+def _command(driver: Connection[Any], values: Transformer, sql: str, parameters: Parameters) -> Command | None:
+    text, formats, names = _placeholders(sql)
+    if names is not None and isinstance(parameters, Mapping):
+        parameters = [parameters[name] for name in names]
+    if len(parameters) != len(formats) or isinstance(parameters, Mapping):
+        return None
+    dumped = values.dump_sequence(parameters, formats)
+    known, key = driver._prepared._names, (text, values.types or ())
+    name = known.get(key)
+    if name is None:
+        return None
+    # The driver forgets the statement that was not used for the longest time.
+    known.move_to_end(key)
+    return name, dumped, values.formats
+
+
+def _send(driver: Connection[Any], command: Command) -> None:
+    name, values, formats = command
+    driver.pgconn.send_query_prepared(name, values, param_formats=formats, result_format=Format.BINARY)
+
+
+def _run_together(
+    driver: Connection[Any], commands: Sequence[Command], begins: bool, meanwhile: Callable[[], None] | None
+) -> list[Any]:
+    pgconn = driver.pgconn
+    pgconn.enter_pipeline_mode()
+    try:
+        if begins:
+            pgconn.send_query_params(driver._get_tx_start_command(), None)
+        for command in commands:
+            _send(driver, command)
+        pgconn.pipeline_sync()
+        driver.wait(send(pgconn))
+        try:
+            if meanwhile is not None:
+                meanwhile()
+        finally:
+            results = driver.wait(_fetch_all(driver, len(commands) + begins))
+            pgconn.exit_pipeline_mode()
+    except BaseException:
+        if not driver.closed and pgconn.pipeline_status:
+            # Nobody knows which results are still to come.
+            driver.close()
+        raise
+    return results
+
+
+def _fetch_all(driver: Connection[Any], count: int) -> PQGen[list[Any]]:
+    found = []
+    for _ in range(count):
+        found.extend((yield from fetch_many(driver.pgconn)))
+    # The end of the trip.
+    yield from fetch_many(driver.pgconn)
+    return found
+
+
+def _rows(values: Transformer, result: Any) -> list[Row]:
+    if result.status == ExecStatus.TUPLES_OK:
+        values.set_pgresult(result)
+        return values.load_rows(0, result.ntuples, tuple)
+    if result.status == ExecStatus.COMMAND_OK:
+        return []
+    if result.status == ExecStatus.FATAL_ERROR:
+        raise error_from_result(result, encoding=values.encoding)
+    raise InternalError(f"unexpected result of a prepared statement: {ExecStatus(result.status).name}")

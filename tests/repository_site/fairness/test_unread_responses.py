@@ -1,0 +1,120 @@
+"""Large responses that clients have not read yet: shares of storages and callers, and refusals (D220)."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.test import RequestFactory
+
+from repository_site.core.fairness import admission
+from repository_site.core.fairness.admission import AFTER_SENDING, FairnessMiddleware
+from repository_site.core.fairness.gate import Gate, Ticket, Who
+from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.unread_responses import UNREAD, UnreadResponses
+
+ACME, COLLEAGUE, RIVAL = ("acme/handbook", 1), ("acme/handbook", 2), ("rival/handbook", 1)
+TEXT = UNREAD.format(wait="2 seconds")
+
+
+def taken(unread: UnreadResponses, who: Who) -> int:
+    count = 0
+    while unread.take(who, 10):
+        count += 1
+    return count
+
+
+def test_shares_of_storages_and_callers() -> None:
+    unread = UnreadResponses(160, patience=0)
+    counts = {who: taken(unread, who) for who in (ACME, COLLEAGUE, RIVAL)}
+    assert counts == {ACME: 6, COLLEAGUE: 2, RIVAL: 3}
+    assert unread.taken == 110
+    assert [unread.has_room_for_caller(who) for who in counts] == [False, True, False]
+    for who, count in counts.items():
+        for _ in range(count):
+            unread.give_back(who, 10)
+    assert (unread.taken, dict(unread._held)) == (0, {})
+
+
+def test_a_response_waits_until_others_are_read() -> None:
+    unread = UnreadResponses(160, patience=10)
+    assert unread.take(ACME, 100)
+    began = time.monotonic()
+    threading.Timer(0.1, unread.give_back, (ACME, 100)).start()
+    assert unread.take(ACME, 100)
+    assert 0.05 < time.monotonic() - began < 5
+
+
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch) -> UnreadResponses:
+    made = UnreadResponses(160, patience=0)
+    monkeypatch.setattr(admission, "unread_responses", made)
+    monkeypatch.setattr(admission, "gate", Gate(2, None, None, Presence()))
+    monkeypatch.setattr(admission, "LARGE", 50)
+    return made
+
+
+def send(method: str, response: HttpResponseBase) -> tuple[HttpResponseBase, list[Callable[[], None]]]:
+    """Return the response that the middleware gives the server, and what the server calls after sending it."""
+    after: list[Callable[[], None]] = []
+    request = RequestFactory().generic(method, "/acme/handbook/_api/rest/info")
+    request.META[AFTER_SENDING] = after
+    return FairnessMiddleware(lambda request: response)(request), after
+
+
+def test_large_responses_are_counted_until_they_are_read(unread: UnreadResponses) -> None:
+    first, read = send("GET", HttpResponse(b"x" * 100))
+    assert (first.status_code, unread.taken) == (200, 100)
+    refused, after = send("GET", HttpResponse(b"x" * 100))
+    assert isinstance(refused, HttpResponse)
+    assert (refused.status_code, refused["Retry-After"], after) == (429, "2", [])
+    assert json.loads(refused.content)["message"] == TEXT
+    assert admission.gate.tallies.refused == {"unread": 1}
+    for call in read:
+        call()
+    assert unread.taken == 0
+    assert send("GET", HttpResponse(b"x" * 100))[0].status_code == 200
+
+
+def test_changes_are_refused_before_they_are_made(unread: UnreadResponses) -> None:
+    assert send("POST", HttpResponse(b"x" * 100))[0].status_code == 200
+    made: list[HttpRequest] = []
+
+    def change(request: HttpRequest) -> HttpResponse:
+        made.append(request)
+        return HttpResponse()
+
+    refused = FairnessMiddleware(change)(RequestFactory().post("/acme/handbook/_api/rest/info"))
+    assert (refused.status_code, made) == (429, [])
+    # The response to a change that is already running is sent in any case.
+    assert (
+        admission.hold_unread(HttpRequest(), HttpResponse(b"x" * 100), Ticket(ACME, only_reads=False)).status_code
+        == 200
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "response"),
+    [
+        ("GET", HttpResponse(b"x" * 50)),
+        ("HEAD", HttpResponse(b"x" * 100)),
+        ("GET", StreamingHttpResponse(iter([b"x" * 100]))),
+    ],
+)
+def test_other_responses_are_not_counted(unread: UnreadResponses, method: str, response: HttpResponseBase) -> None:
+    assert send(method, response) == (response, [])
+    assert unread.taken == 0
+
+
+def test_another_server_ends_responses_itself(unread: UnreadResponses) -> None:
+    response = FairnessMiddleware(lambda request: HttpResponse(b"x" * 100))(RequestFactory().get("/"))
+    assert isinstance(response, HttpResponse)
+    assert unread.taken == 100
+    for call in response._resource_closers:  # type: ignore[attr-defined]  # Django's own list
+        call()
+    assert unread.taken == 0
