@@ -196,9 +196,12 @@ def configuration_of(storage: Storage) -> Configuration:
     return compiled
 
 
+_SETTLE = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id = %s FOR SHARE"
+
+
 def settled_configuration(storage: Storage) -> Configuration:
     """Return the current configuration, and prevent changes to it until the transaction ends."""
-    found = look_up("SELECT configuration_revision FROM storage_storage WHERE id = %s FOR SHARE", [storage.id])
+    found = look_up(_SETTLE, [storage.id])
     if not found:
         raise NotFound(_("There is no storage at this address."))
     storage.configuration_revision = found[0][0]

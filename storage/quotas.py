@@ -17,6 +17,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from repository_site.core.database.statements import set_for_transaction
 from repository_site.core.problems import Invalid, placed
 from storage.models import Storage
 from storage.options import QUOTAS
@@ -57,8 +58,7 @@ class Quota:
 
     def begin(self) -> None:
         """Let the transaction record its growth. Call this inside the scope, before the first change."""
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config(%s, %s, true)", [COUNTED_PARAMETER, str(self.storage)])
+        set_for_transaction(COUNTED_PARAMETER, str(self.storage))
 
     def check(self) -> None:
         """Refuse the transaction, with everything that it has changed, if it grows beyond the quota."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from tests.api_client import ApiClient
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
+from tests.named_storages import StorageWatch
 from tests.server_process import DataFolders
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
@@ -43,9 +45,18 @@ NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MUL
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
     """Replace pytest-django's fixture, which migrates a database for each process."""
+    if os.environ.get("REPOSITORY_TEST_CITUS"):
+        from tests.citus import CitusCluster, use_cluster
+
+        with django_db_blocker.unblock(), use_cluster(CitusCluster(tmp_path_factory.mktemp("citus"))):
+            yield
+        return
     with django_db_blocker.unblock():
         original = connection.settings_dict["NAME"]
         name = connection.settings_dict["TEST"]["NAME"] or f"test_{original}"
@@ -53,6 +64,18 @@ def django_db_setup(
     yield
     with django_db_blocker.unblock():
         drop_database(name, original)
+
+
+@pytest.fixture(scope="session")
+def storage_watch() -> StorageWatch:
+    return StorageWatch()
+
+
+@pytest.fixture(autouse=True)
+def statements_name_their_storage(storage_watch: StorageWatch) -> Iterator[None]:
+    """Fail if a statement of the test, or of a fixture before it, does not name the storage of a tenant table."""
+    yield
+    assert storage_watch.take() == []
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
                 caller_id, caller_label, request_id)
             SELECT n.id, n.element, n.version, n.action, n.before, n.after,
                 coalesce((SELECT max(c.changed_on) + interval '1 microsecond' FROM elements_elementchange c
-                    WHERE c.element_id = n.element AND c.changed_on > t.now), t.now), %s, %s, %s
+                    WHERE c.element_id = n.element AND c.changed_on > t.now), t.now), %s::uuid, %s::text, %s::text
             FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
                 AS n (id, element, version, action, before, after)"""

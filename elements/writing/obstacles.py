@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import engine, fetch
 from repository_site.core.problems import placed
 
 REFERRED = "referred"
@@ -38,7 +39,10 @@ SQL = """
       WHERE v.changed_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
     UNION ALL (SELECT 'released', v.id::text FROM elements_elementversion v
       WHERE v.released_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
-    UNION ALL (SELECT 'calls', t.name FROM storage_apitoken t
+"""
+# A distributed database has these tables elsewhere.
+PEOPLE_SQL = """
+    (SELECT 'calls', t.name FROM storage_apitoken t
       WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.revoked_on IS NULL
         AND (t.id = ANY(%(elements)s::uuid[]) OR t.user_id = ANY(%(elements)s::uuid[])) LIMIT %(limit)s)
     UNION ALL (SELECT 'enters', a.username FROM storage_storagemembership m
@@ -52,7 +56,8 @@ def find_obstacles(elements: Sequence[str], versions: Sequence[str], *, also_sha
     """Return a sentence for each kind of obstacle, ignoring these elements and versions themselves."""
     named: dict[str, list[str]] = {}
     parameters = {"elements": list(elements), "versions": list(versions), "shapes": also_shapes, "limit": SHOWN + 1}
-    for what, found in fetch(SQL, parameters):
+    statements = (SQL, PEOPLE_SQL) if engine().is_distributed else (f"{SQL} UNION ALL {PEOPLE_SQL}",)
+    for what, found in chain.from_iterable(fetch(sql, parameters) for sql in statements):
         names, name = named.setdefault(what, []), _place(found) if what == REFERRED else found
         if name not in names:
             names.append(name)

@@ -24,9 +24,9 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
+from repository_site.core.database.statements import engine
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
-from storage.models.tenant import SCOPE_PARAMETER
 
 # In the order of writing: a row comes after the rows that it refers to.
 TABLES: tuple[type[ConfigurationModel], ...] = (
@@ -47,14 +47,13 @@ TABLES: tuple[type[ConfigurationModel], ...] = (
     models.ViewProperty,
     models.ViewLayout,
 )
-_SCOPE = f"current_setting('{SCOPE_PARAMETER}')::uuid"
 _SELECTS = ",\n".join(
     f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
     for model in TABLES
 )
 STATEMENT = (
     f"SELECT s.configuration_revision, (SELECT json_agg(c ORDER BY c.position) FROM storage_culture c"  # noqa: S608  names of tables, no values
-    f" WHERE c.storage_id = s.id), {_SELECTS} FROM storage_storage s WHERE s.id = {_SCOPE}"
+    f" WHERE c.storage_id = s.storage_id), {_SELECTS} FROM storage_storagerevision s WHERE s.storage_id = %s"
 )
 
 T = TypeVar("T")
@@ -82,7 +81,7 @@ class StoredRows:
 def read_rows() -> StoredRows:
     """Return the configuration of the storage in scope; raise NotFound if the storage was removed."""
     with connection.cursor() as cursor:
-        cursor.execute(STATEMENT)
+        cursor.execute(STATEMENT, [engine().tenant])
         found = cursor.fetchone()
     if found is None or not found[1]:
         raise NotFound(_("There is no storage at this address."))

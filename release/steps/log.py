@@ -59,7 +59,8 @@ def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
                 WHERE l.element_id = n.element), 0),
             n.version_id, n.version, n.step, n.from_state, n.to_state, n.transition, n.comment, n.ignored, n.task,
             n.assignee, greatest(t.now, (SELECT max(l.changed_on) FROM release_lifecycleentry l
-                WHERE l.element_id = n.element)), %s, %s, %s FROM (SELECT %s::timestamptz AS now) t, unnest(
+                WHERE l.element_id = n.element)), %s::uuid, %s::text, %s::text
+            FROM (SELECT %s::timestamptz AS now) t, unnest(
                 %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[],
                 %s::text[], %s::text[], %s::jsonb[], %s::uuid[], %s::uuid[])
             AS n (id, element, place, version_id, version, step, from_state, to_state, transition, comment, ignored,

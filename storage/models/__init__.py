@@ -4,7 +4,7 @@ from storage.models.answered_requests import AnsweredRequest
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize
 from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
-from storage.models.storages import Culture, Storage, StorageCollection
+from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
 from storage.models.tokens import ApiToken, TokenRevocation, TokenState
 from storage.options import AnonymousAccess
@@ -22,6 +22,7 @@ __all__ = [
     "StorageCollection",
     "StorageGrowth",
     "StorageMembership",
+    "StorageRevision",
     "StorageSize",
     "TenantModel",
     "TokenRevocation",

@@ -29,10 +29,15 @@ class StorageSize(models.Model):
         return f"{self.storage_id} {self.bytes}"
 
 
+_NEW_ID = models.Func(function="gen_random_uuid", output_field=models.UUIDField())
+
+
 class StorageGrowth(models.Model):
     """Growth of a storage in one statement since its last measurement; triggers write it (see `storage/quotas.py`)."""
 
-    storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="growth")
+    # In the database, the key is (storage_id, id): a distributed database keeps the rows beside those of the storage.
+    id = models.UUIDField(primary_key=True, editable=False, db_default=_NEW_ID)
+    storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="growth", db_index=False)
     made_in = models.BigIntegerField(help_text="Id of the transaction, or 0 for the sum of several.")
     elements = models.BigIntegerField(default=0, db_default=0)
     bytes = models.BigIntegerField(default=0, db_default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -91,12 +92,10 @@ class Storage(models.Model):
     quota_history = models.PositiveBigIntegerField(
         _("largest number of changes in the history"), null=True, blank=True, help_text=_("Leave empty for no limit.")
     )
-    configuration_revision = models.BigIntegerField(
-        default=0,
-        editable=False,
-        help_text="Random number that the database replaces with every configuration change; read-only for code.",
-    )
     created_on = models.DateTimeField(_("created on"), auto_now_add=True)
+
+    # Known once a scope has been entered.
+    configuration_revision = -1
 
     class Meta:
         verbose_name = _("storage")
@@ -106,6 +105,12 @@ class Storage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.collection.key}/{self.key}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        is_new = self._state.adding
+        super().save(*args, **options)
+        if is_new:
+            StorageRevision.objects.create(storage=self)
 
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())
@@ -117,6 +122,21 @@ class Storage(models.Model):
             default=next(row.lcid for row in rows if row.is_default),
             mandatory=tuple(row.lcid for row in rows if row.is_mandatory),
         )
+
+
+class StorageRevision(models.Model):
+    """Revision of the configuration of a storage, read-only for code: triggers replace it with every change.
+
+    A table of its own, because a distributed database keeps it beside the rows of the storage (D251).
+    """
+
+    storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="revision")
+    configuration_revision = models.BigIntegerField(
+        db_default=0, help_text="Random number that the database replaces with every configuration change."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.storage_id} {self.configuration_revision}"
 
 
 class Culture(models.Model):

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
+from repository_site.core.database.statements import set_for_transaction
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
@@ -137,7 +138,7 @@ def remove_storage(storage: Storage, progress: ModelProgress = iter) -> None:
         # A session keeps the plans of its foreign key checks; one made while a table was small would read the whole
         # table for each deleted row.
         cursor.execute("DISCARD PLANS")
-        cursor.execute("SELECT set_config(%s, %s, true)", [REMOVAL_PARAMETER, str(storage.id)])
+        set_for_transaction(REMOVAL_PARAMETER, str(storage.id))
         # Row-level security limits each statement to this storage. Foreign keys between tenant tables are deferred, so
         # the order matters only for concurrent inserts of parts (references, shapes): they wait for the deletion of
         # their owner and then fail, or they committed before and are deleted after it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -29,7 +30,7 @@ def measure_storage(storage: Storage) -> StorageSize:
         return _store(storage, now, *_count(storage))
 
 
-def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[int]) -> StorageSize:
+def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[UUID]) -> StorageSize:
     found = {
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
@@ -49,7 +50,7 @@ def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: 
     return size
 
 
-def _count(storage: Storage) -> tuple[Counts, int, list[int]]:
+def _count(storage: Storage) -> tuple[Counts, int, list[UUID]]:
     """Return rows and bytes of each table, the number of files, and the growth that they include.
 
     One statement reads one snapshot. With a second one, a change in between would be counted twice or not at all.

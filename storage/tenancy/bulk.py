@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from django.db import connection, models
 
+from repository_site.core.database.statements import engine
 from repository_site.core.rest.rendering import to_json
 from storage.models import TenantModel
 
 M = TypeVar("M", bound=TenantModel)
+# Rows, and characters of their JSON text, in one statement of a distributed database.
+ROWS_AT_ONCE, TEXT_AT_ONCE = 1_000, 4_000_000
 
 
 def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:
@@ -31,7 +35,36 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
         with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
             for block in blocks:
                 copy.write(block)
-        cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming; DROP TABLE incoming')  # noqa: S608  names of the model
+        if engine().is_distributed:
+            count = _insert_incoming(model, names)
+        else:
+            cursor.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')  # noqa: S608  names of the model
+            count = int(cursor.rowcount)
+        cursor.execute("DROP TABLE incoming")
+        return count
+
+
+def _insert_incoming(model: type[TenantModel], names: str) -> int:
+    """Insert the rows of the temporary table in batches of JSON: other nodes do not know the table."""
+    count, batch, size = 0, [], 0
+    with connection.chunked_cursor() as rows:
+        rows.execute("SELECT row_to_json(incoming)::text FROM incoming")
+        for (row,) in chain.from_iterable(iter(lambda: rows.fetchmany(ROWS_AT_ONCE), [])):
+            batch.append(row)
+            size += len(row)
+            if size > TEXT_AT_ONCE or len(batch) >= ROWS_AT_ONCE:
+                count += _insert_json(model, names, f"[{','.join(batch)}]")
+                batch, size = [], 0
+    return count + _insert_json(model, names, f"[{','.join(batch)}]")
+
+
+def _insert_json(model: type[TenantModel], names: str, rows: str) -> int:
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)',  # noqa: S608  names of the model
+            [rows],
+        )
         return int(cursor.rowcount)
 
 
@@ -49,12 +82,7 @@ def insert_rows(model: type[M], rows: Sequence[M]) -> None:
     """Insert model instances in one statement; the database fills the storage."""
     if not rows:
         return
-    table, names = model._meta.db_table, ", ".join(f'"{field.column}"' for field in _own_fields(model))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)',  # noqa: S608  names of the model
-            [_as_json(model, rows)],
-        )
+    _insert_json(model, ", ".join(f'"{field.column}"' for field in _own_fields(model)), _as_json(model, rows))
 
 
 def update_rows(model: type[M], rows: Sequence[M]) -> None:

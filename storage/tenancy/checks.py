@@ -15,12 +15,15 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, models
 
+from repository_site.core.database.statements import engine
 from storage.models import TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
+from storage.tenancy.distribution import node_problems
 from storage.tenancy.migration_operations import POLICY, tenant_foreign_keys
 from storage.tenancy.scope import tenant_models
 
 NORMAL_EXPRESSION = f"(storage_id = ( SELECT (current_setting('{SCOPE_PARAMETER}'::text))::uuid AS current_setting))"
+SHARD_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
 NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 
 
@@ -30,6 +33,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
     # Numbers about storages, for monitoring that enters no storage.
     | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun"}
+    # The number of a revision says nothing. Scopes read it while they are entered.
+    | {"StorageRevision"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.
@@ -142,6 +147,8 @@ def check_database(
             # A migration may still have to create the table.
             if model._meta.db_table in tables:
                 problems += [Error(text, obj=model, id="storage.E011") for text in _table_problems(cursor, model)]
+    if engine().is_distributed:
+        problems += [Error(text, id="storage.E012") for text in node_problems()]
     return problems
 
 
@@ -186,9 +193,9 @@ def _policy_problems(cursor: Any, table: str) -> Iterator[str]:
         " WHERE schemaname = current_schema() AND tablename = %s",
         [table],
     )
-    expected = (POLICY, "PERMISSIVE", "{public}", "ALL", NORMAL_EXPRESSION, NORMAL_EXPRESSION)
-    if cursor.fetchall() != [expected]:
-        yield f"{table}: its only policy must be {POLICY} with {NORMAL_EXPRESSION} for reading and writing."
+    expression = SHARD_EXPRESSION if cursor.db.is_distributed else NORMAL_EXPRESSION
+    if cursor.fetchall() != [(POLICY, "PERMISSIVE", "{public}", "ALL", expression, expression)]:
+        yield f"{table}: its only policy must be {POLICY} with {expression} for reading and writing."
 
 
 def _column_problems(cursor: Any, table: str) -> Iterator[str]:

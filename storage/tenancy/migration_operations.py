@@ -23,6 +23,18 @@ REMOVAL_PARAMETER = "repository.removing"
 CONFIGURATION_TRIGGER = "configuration_changed"
 # PostgreSQL evaluates the sub-select once per statement; without it, it would read the parameter for every row.
 POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
+# A distributed database refuses a sub-select in a policy.
+SHARD_POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
+
+
+# Its shards decide where those of all tenant tables are.
+FIRST_DISTRIBUTED = "storage_storagerevision"
+
+
+def distribution_of(table: str) -> str:
+    """Return the statement that distributes a table of a Citus cluster by storage."""
+    beside = "" if table == FIRST_DISTRIBUTED else f", colocate_with => '{FIRST_DISTRIBUTED}'"
+    return f"SELECT create_distributed_table('{table}', 'storage_id'{beside})"
 
 
 def tenant_foreign_keys(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
@@ -115,11 +127,16 @@ class IsolateTenantTable(TableOperation):
                 f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
                 " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
             )
+        expression = POLICY_EXPRESSION
+        if getattr(editor.connection, "is_distributed", False):
+            # Its foreign keys refer to distributed tables.
+            run(distribution_of(table))
+            expression = SHARD_POLICY_EXPRESSION
         for field in tenant_foreign_keys(model):
             _add_foreign_key(editor, table, field)
         run(f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY')
         run(f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY')
-        run(f'CREATE POLICY {POLICY} ON "{table}" USING ({POLICY_EXPRESSION}) WITH CHECK ({POLICY_EXPRESSION})')
+        run(f'CREATE POLICY {POLICY} ON "{table}" USING ({expression}) WITH CHECK ({expression})')
 
     def describe(self) -> str:
         return f"Isolate {self.model_name} by storage"

@@ -15,7 +15,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from psycopg import IsolationLevel
 
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.statements import engine, look_up
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 
@@ -40,16 +40,28 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
     begins = not connection.in_atomic_block
     with _reading_one_snapshot() if snapshot and begins else nullcontext(), transaction.atomic():
         outer, revision = _enter(tenant, timeout)
-        if begins and isinstance(storage, Storage) and revision is not None:
+        if isinstance(storage, Storage) and revision is not None and (begins or storage.configuration_revision < 0):
             storage.configuration_revision = revision
         if outer and outer != tenant:
             _refuse_open_cursors()
-        yield
+        with _naming(tenant):
+            yield
         # The end of the transaction restores the parameter of an outermost scope.
         if not begins and not connection.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
             _enter(outer)
+
+
+@contextmanager
+def _naming(tenant: str) -> Iterator[None]:
+    """Add the storage to all statements on tenant tables."""
+    database = engine()
+    outer, database.tenant = database.tenant, tenant
+    try:
+        yield
+    finally:
+        database.tenant = outer
 
 
 def tenant_models() -> list[type[TenantModel]]:
@@ -98,17 +110,34 @@ def _refuse_open_cursors() -> None:
 # statements find rows by ids, and the ids never influence the plan: one generic plan serves all values.
 _ENTER = f"""WITH earlier AS MATERIALIZED (SELECT current_setting('{SCOPE_PARAMETER}', true) AS value)
     SELECT earlier.value,
-        (SELECT s.configuration_revision FROM storage_storage s WHERE s.id = nullif(%s, '')::uuid),
+        (SELECT r.configuration_revision FROM storage_storagerevision r WHERE r.storage_id = nullif(%s, '')::uuid),
         set_config('{SCOPE_PARAMETER}', %s, true), set_config('plan_cache_mode', 'force_generic_plan', true)"""  # noqa: S608  a constant
 _FROM_EARLIER = " FROM earlier"
 _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 
 
+# Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database, if it is told so. Generic plans stay here:
+# triggers on the nodes cannot use them.
+_ENTER_EVERYWHERE = f"""SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
+    SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL {SCOPE_PARAMETER}"""
+_REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id = %s::uuid"
+
+
 def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
     """Set the parameter for this transaction. Return its old value, or an empty text, and the revision of the
     configuration."""
+    if engine().is_distributed:
+        return _enter_everywhere(value, timeout)
     if timeout:
         rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
     else:
         rows = look_up(f"{_ENTER}{_FROM_EARLIER}", [value, value])
     return rows[0][0] or "", rows[0][1]
+
+
+def _enter_everywhere(value: str, timeout: int | None) -> tuple[str, int | None]:
+    limit = f"SELECT set_config('statement_timeout', '{int(timeout)}s', true); " if timeout else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{limit}{_ENTER_EVERYWHERE} = '{UUID(value) if value else ''}'")
+    rows = look_up(_REVISION, [value]) if value else []
+    return engine().tenant, rows[0][0] if rows else None

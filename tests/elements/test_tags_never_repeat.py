@@ -13,7 +13,7 @@ from elements.models import ElementVersion
 from elements.transfer.importing import import_elements
 from storage.backup.restoring import restore_storage
 from storage.backup.writing import back_up_storage
-from storage.models import Storage
+from storage.models import Storage, StorageRevision
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
@@ -106,6 +106,6 @@ def test_revisions_do_not_count(tags: Storage) -> None:
             cursor.execute("UPDATE facets_facet SET position = position")
             cursor.execute("UPDATE elements_elementversion SET revision = DEFAULT")
             found.append(ElementVersion.objects.get(element_id=TAG).revision)
-        found.append(Storage.objects.get(pk=tags.pk).configuration_revision)
+        found.append(StorageRevision.objects.get(pk=tags.pk).configuration_revision)
     assert len(set(found)) == 6
     assert min(abs(one - other) for index, one in enumerate(found) for other in found[:index]) > 1000

@@ -10,6 +10,7 @@ import pytest
 from elements import users
 from elements.users import find_user
 from repository_site.core.database.base import watch_trips
+from repository_site.core.database.routing import with_storage
 from storage.extension import UserGrant
 from storage.models import Storage
 from storage.options import Role
@@ -38,4 +39,4 @@ def test_one_statement_past_the_orm(handbook: Storage) -> None:
         find_user(handbook, ANNA)
     finally:
         end()
-    assert told == [users._SQL]
+    assert told == [with_storage(users._SQL, [ANNA, ""], str(handbook.id))[0]]

@@ -23,7 +23,7 @@ from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict
 from storage.access.tokens import recognise_token
 from storage.extension import UserGrant
-from storage.models import Storage
+from storage.models import Storage, StorageRevision
 from storage.options import Role
 from storage.provisioning.templates import load_template
 from storage.tenancy.scope import tenant_scope
@@ -214,5 +214,5 @@ def test_an_unused_state_can_be_removed(busy: Storage, change: Callable[[dict[st
 def stored(storage: Storage) -> tuple[Blueprint, int, list[tuple[Any, ...]]]:
     with tenant_scope(storage):
         versions = ElementVersion.objects.order_by("id").values_list("id", "state", "category")
-        revision = Storage.objects.get(pk=storage.pk).configuration_revision
+        revision = StorageRevision.objects.get(pk=storage.pk).configuration_revision
         return read_blueprint(), revision, list(versions)

@@ -10,7 +10,7 @@ from django.test import Client
 from facets.blueprint.definitions import Blueprint
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
-from storage.models import Storage, StorageMembership
+from storage.models import Storage, StorageMembership, StorageRevision
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL
@@ -144,4 +144,4 @@ def stored(storage: Storage) -> Blueprint:
 
 
 def revision(storage: Storage) -> int:
-    return Storage.objects.get(pk=storage.pk).configuration_revision
+    return StorageRevision.objects.get(pk=storage.pk).configuration_revision

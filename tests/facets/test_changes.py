@@ -16,7 +16,7 @@ from facets.changing.changes import change_configuration, plan_change
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Conflict, NotFound
-from storage.models import Storage
+from storage.models import Storage, StorageRevision
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL, small_template
@@ -182,9 +182,9 @@ def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_
 
 @pytest.mark.django_db
 def test_an_equal_configuration_does_not_change_the_revision(small: Storage) -> None:
-    before = Storage.objects.get(pk=small.pk).configuration_revision
+    before = StorageRevision.objects.get(pk=small.pk).configuration_revision
     assert change_configuration(small, OLD).differences == []
-    assert Storage.objects.get(pk=small.pk).configuration_revision == before
+    assert StorageRevision.objects.get(pk=small.pk).configuration_revision == before
 
 
 @pytest.mark.django_db

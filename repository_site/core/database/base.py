@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError
 from django.db.backends.postgresql import base, operations, schema
-from django.db.backends.utils import CursorWrapper
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
 from psycopg import DataError
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
@@ -24,12 +24,18 @@ from psycopg_pool import PoolTimeout
 from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, Turnstile, WarmPool
 from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
+from repository_site.core.database.routing import with_storage
 
 # A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
 _revival = Revival()
 _turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
+# Whether databases are distributed, by their addresses.
+_distributed: dict[tuple[str, ...], bool] = {}
+# A table of ours that a distributed database has in shards.
+IS_DISTRIBUTED = """SELECT EXISTS (SELECT FROM pg_dist_partition
+    WHERE logicalrelid = to_regclass('storage_storagerevision') AND partmethod = 'h')"""
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 
@@ -97,12 +103,17 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class MeasuredCursor(CursorWrapper):
-    """Times each statement, for metrics and traces."""
+    """Adds the storage to each statement, and times it for metrics and traces."""
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
+        if self.db.tenant:
+            sql, params = with_storage(sql, params, self.db.tenant)
         return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
+        routed = [with_storage(sql, each, self.db.tenant) for each in param_list] if self.db.tenant else []
+        if routed:
+            sql, param_list = routed[0][0], [parameters for _, parameters in routed]
         return self._measured(super()._executemany, sql, param_list)  # type: ignore[misc]
 
     def _measured(self, send: Callable[[str, Any], Any], sql: str, params: Any) -> Any:
@@ -114,6 +125,10 @@ class MeasuredCursor(CursorWrapper):
             raise
         _tell("statement", [sql], started, None)
         return answer
+
+
+class LoggedCursor(CursorDebugWrapper, MeasuredCursor):
+    """Also logs each statement, while Django counts or logs statements."""
 
 
 class Preparing:
@@ -141,6 +156,8 @@ class Preparing:
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
+    tenant = ""
+    """Id of the storage of the scope, which every statement on tenant tables names (D250)."""
 
     @property
     def pool(self) -> Any:
@@ -153,6 +170,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
             # If several threads create one at the same time, the first one wins; none has been opened yet.
             known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
+
+    @property
+    def is_distributed(self) -> bool:
+        """Return whether Citus distributes the tables of this database (D251). Each process asks once."""
+        address = tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
+        if address not in _distributed:
+            self.ensure_connection()
+            with self.wrap_database_errors:
+                found = self.connection.execute("SELECT to_regclass('pg_catalog.pg_dist_partition')").fetchone()[0]
+                _distributed[address] = bool(found and self.connection.execute(IS_DISTRIBUTED).fetchone()[0])
+        return _distributed[address]
+
+    def forget_distribution(self) -> None:
+        """Ask again, after the tables have been distributed."""
+        _distributed.clear()
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         started = time.perf_counter()
@@ -168,6 +200,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def make_cursor(self, cursor: Any) -> MeasuredCursor:
         return MeasuredCursor(cursor, self)
+
+    def make_debug_cursor(self, cursor: Any) -> LoggedCursor:
+        return LoggedCursor(cursor, self)
 
     def _take_from_pool(self, conn_params: dict[str, Any]) -> Any:
         """Take a connection for a request, which is refused rather than kept waiting for long (D153).
@@ -238,6 +273,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.queries_logged or self.execute_wrappers:
             return self._look_up_watched(statements, meanwhile)
         self.validate_no_broken_transaction()
+        if self.tenant:
+            statements = [with_storage(*statement, self.tenant) for statement in statements]
         started = time.perf_counter()
         try:
             with self.wrap_database_errors:

@@ -16,6 +16,11 @@ T = TypeVar("T")
 PLAN_ATTEMPTS = 4
 
 
+def engine() -> DatabaseWrapper:
+    """Return Django's connection with the type that it has in this project."""
+    return cast("DatabaseWrapper", connection)
+
+
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
     """Run a statement that PostgreSQL plans for its values: lists, and statements with filters."""
     with connection.cursor() as cursor:
@@ -28,7 +33,16 @@ def look_up(sql: str, parameters: Parameters = ()) -> list[Row]:
 
     Planned for its values, it would read the whole table for many keys, or while a storage has no statistics.
     """
-    return cast("DatabaseWrapper", connection).look_up(sql, parameters)
+    return engine().look_up(sql, parameters)
+
+
+def set_for_transaction(parameter: str, value: str) -> None:
+    """Set a parameter that triggers and policies read, until the transaction ends.
+
+    Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL {parameter} = %s", [value])
 
 
 def with_current_plans(work: Callable[[], T]) -> T:
@@ -40,7 +54,7 @@ def with_current_plans(work: Callable[[], T]) -> T:
         except NotSupportedError:
             if connection.in_atomic_block:
                 raise
-            cast("DatabaseWrapper", connection).forget_plans()
+            engine().forget_plans()
     return work()
 
 
@@ -76,7 +90,7 @@ class Inquiry:
         """Send the questions. `meanwhile` runs while the database works, and must not use the database."""
         if self._questions:
             statements = [(each.sql, each.parameters) for each in self._questions]
-            self._rows = cast("DatabaseWrapper", connection).look_up_all(statements, meanwhile)
+            self._rows = engine().look_up_all(statements, meanwhile)
         elif meanwhile is not None:
             meanwhile()
 

@@ -1,0 +1,255 @@
+"""Adds the storage of the scope to every statement on a tenant table (D250).
+
+Row-level security already limits a statement to its storage. The policy alone does not tell a distributed database
+where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`.
+Rows that INSERT selects are joined with the row of the storage in the table of revisions, which is where they belong.
+This happens here, below the ORM and below hand-written SQL, so that no statement can lack it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from django.apps import apps
+
+TOKENS = re.compile(
+    r"""(?P<other>'(?:[^']|'')*' | --[^\n]* | /\*.*?\*/)
+      | (?P<name>"[^"]+" | [A-Za-z_][A-Za-z_0-9]*)
+      | (?P<mark>[(),;.*])""",
+    re.VERBOSE | re.DOTALL,
+)
+LAST_COMMENT = re.compile(r"\s*(--[^\n']*)?\s*\Z")
+PLACEHOLDERS = re.compile(r"%%|%s")
+FIRST_WORDS = {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "EXPLAIN"}
+# Words before a table of a statement.
+BEFORE_TABLES = {"FROM", "JOIN", "USING", "UPDATE", "ONLY"}
+JOINS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL"}
+# Words that end a WHERE or ON condition, or come after the place of a missing WHERE.
+ENDS = {
+    "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT",
+}  # fmt: skip
+NOT_ALIASES = {
+    *ENDS,
+    *JOINS,
+    "RETURNING",
+    "WHERE",
+    "ON",
+    "SET",
+    "USING",
+    "FROM",
+    "SELECT",
+    "VALUES",
+    "DEFAULT",
+    "OVERRIDING",
+}
+# Statements with filters have many texts; longer ones than this are not kept.
+LONGEST_KEPT = 8_000
+KEPT = 2_000
+STORAGE = "repository_storage"
+# What surrounds the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
+BEFORE_SELECTED = "SELECT route.storage_id, given.* FROM storage_storagerevision route, ("
+AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
+
+
+@dataclass(slots=True, frozen=True)
+class Routed:
+    """A statement, cut where the storage belongs."""
+
+    pieces: tuple[str, ...]
+    sql: str
+    """With a placeholder at each cut."""
+    places: tuple[int, ...]
+    """Numbers of parameters before each cut."""
+
+
+class StatementToken(NamedTuple):
+    kind: str
+    word: str
+    """In capital letters if it is a name without quotes."""
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class StatementLevel:
+    """What is known about a statement, or about anything else in parentheses, as far as it was read."""
+
+    tables: list[str] = field(default_factory=list)
+    """Names that still need a condition in WHERE."""
+    joined: str = ""
+    """Name that needs a condition in the next ON."""
+    lists_tables: bool = False
+    """Whether a comma is followed by a further table."""
+    is_open: bool = False
+    """Whether a parenthesis was added before the condition that is being read."""
+    inserts: bool = False
+    """Whether the next SELECT is that of an INSERT."""
+    is_surrounded: bool = False
+    """Whether the SELECT that is being read is that of an INSERT."""
+
+
+def with_storage(sql: str, parameters: Any, storage: str) -> tuple[str, Any]:
+    """Return a statement and its parameters, with the storage as a condition on each tenant table."""
+    found = _kept(sql) if len(sql) < LONGEST_KEPT else route(sql)
+    if not found.places:
+        return sql, parameters
+    if parameters is None:
+        return f"'{storage}'".join(found.pieces), None
+    if isinstance(parameters, Mapping):
+        return f"%({STORAGE})s".join(found.pieces), {**parameters, STORAGE: storage}
+    merged = [*parameters]
+    for place in reversed(found.places):
+        merged.insert(place, storage)
+    return found.sql, merged
+
+
+@cache
+def tenant_tables() -> frozenset[str]:
+    """Return the tables whose rows belong to a storage."""
+    return frozenset(model._meta.db_table for model in apps.get_models() if hasattr(model, "storage_through"))
+
+
+def route(sql: str) -> Routed:
+    """Return the statement with its cuts. Statements that define tables or copy rows have none."""
+    tokens = [*_tokens(sql)]
+    first = next((token.word for token in tokens if token.word != "("), "")
+    added = [*_StatementReader(sql, tokens).read()] if first in FIRST_WORDS else []
+    pieces, places, piece, end = [], [], "", 0
+    for position, text in added:
+        piece += sql[end:position]
+        end = position
+        head, *others = text.split(STORAGE)
+        piece += head
+        for other in others:
+            places.append(sum(found.group() == "%s" for found in PLACEHOLDERS.finditer(sql, 0, position)))
+            pieces.append(piece)
+            piece = other
+    pieces.append(piece + sql[end:])
+    return Routed(tuple(pieces), "%s".join(pieces), tuple(places))
+
+
+_kept = lru_cache(KEPT)(route)
+
+
+def _tokens(sql: str) -> Iterator[StatementToken]:
+    for found in TOKENS.finditer(sql):
+        text = found.group()
+        if found.lastgroup != "other":
+            word = text if text[0] == '"' or found.lastgroup == "mark" else text.upper()
+            yield StatementToken(found.lastgroup or "", word, found.start(), found.end())
+
+
+class _StatementReader:
+    """Reads a statement once, and yields what to add to it and where."""
+
+    def __init__(self, sql: str, tokens: list[StatementToken]) -> None:
+        self.sql = sql
+        self.tokens = tokens
+        self.tenant = tenant_tables()
+
+    def read(self) -> Iterator[tuple[int, str]]:
+        levels = [StatementLevel()]
+        for number, token in enumerate(self.tokens):
+            level, word = levels[-1], token.word
+            if word == "(":
+                levels.append(StatementLevel())
+            elif word == ")" and len(levels) > 1:
+                yield from self._end_statement(levels.pop(), token.start)
+            elif word == ";":
+                yield from self._end_statement(level, token.start)
+                levels = [StatementLevel()]
+            elif word == "." or self._word(number - 1) == ".":
+                continue
+            elif word == "," or token.kind == "name":
+                yield from self._next(level, number)
+        yield from self._end_statement(levels[0], LAST_COMMENT.search(self.sql).start())  # type: ignore[union-attr]  # always found
+
+    def _next(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
+        token = self.tokens[number]
+        word, following = token.word, self._word(number + 1)
+        if word in JOINS and (word == "JOIN" or following != "("):
+            yield from self._close(level, token.start)
+        if word == "INTO":
+            yield from self._begin_insert(level, number)
+        elif word == "SELECT" and level.inserts:
+            level.inserts, level.is_surrounded = False, True
+            yield token.start, BEFORE_SELECTED
+        elif word == "WHERE":
+            yield from self._close(level, token.start)
+            if level.tables:
+                yield token.end, f" {self._conditions(level)} AND ("
+                level.is_open = True
+            level.lists_tables = False
+        elif word == "ON" and level.joined:
+            yield token.end, f" {level.joined}.storage_id = {STORAGE}::uuid AND ("
+            level.joined, level.is_open = "", True
+        elif word == "RETURNING" or (word == "ON" and following == "CONFLICT"):
+            yield from self._end_statement(level, token.start)
+        elif word in ENDS:
+            yield from self._end(level, token.start)
+        elif word in BEFORE_TABLES or (word == "," and level.lists_tables):
+            if word == ",":
+                yield from self._close(level, token.start)
+            level.lists_tables = level.lists_tables or word in {"FROM", "USING"}
+            self._note_table(level, number)
+
+    def _begin_insert(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
+        """Add the storage to the columns of an INSERT that selects its rows; otherwise the database fills it."""
+        if not self._alias(number + 1):
+            return
+        numbers = range(number, len(self.tokens))
+        first = next((each for each in numbers if self._word(each) in {"(", "SELECT", "VALUES", "DEFAULT"}), number)
+        last = next((each for each in numbers if each > first and self._word(each) == ")"), number)
+        if self._word(first) == "(" and self._word(last + 1) == "SELECT":
+            yield self.tokens[first].end, "storage_id, "
+            level.inserts = True
+
+    def _note_table(self, level: StatementLevel, number: int) -> None:
+        name = self._alias(number + 1)
+        if name and self._word(number) == "JOIN" and self._word(number - 1) != "CROSS":
+            level.joined = name
+        elif name:
+            level.tables.append(name)
+
+    def _alias(self, number: int) -> str:
+        """Return the name by which the statement calls a tenant table; empty if there is another table."""
+        token = self.tokens[number] if number < len(self.tokens) else None
+        if token is None or token.kind != "name" or self._word(number + 1) == ".":
+            return ""
+        name = self.sql[token.start : token.end]
+        if name.strip('"') not in self.tenant:
+            return ""
+        number += 2 if self._word(number + 1) == "AS" else 1
+        alias = self.tokens[number] if number < len(self.tokens) else None
+        if alias is None or alias.kind != "name" or alias.word in NOT_ALIASES:
+            return name
+        return self.sql[alias.start : alias.end]
+
+    def _word(self, number: int) -> str:
+        return self.tokens[number].word if 0 <= number < len(self.tokens) else ""
+
+    def _close(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
+        """End the condition that is being read."""
+        if level.is_open:
+            level.is_open = False
+            yield position, ") "
+
+    def _end(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
+        yield from self._close(level, position)
+        if level.tables:
+            yield position, f" WHERE {self._conditions(level)} "
+        level.joined, level.lists_tables = "", False
+
+    def _end_statement(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
+        yield from self._end(level, position)
+        if level.is_surrounded:
+            level.is_surrounded = False
+            yield position, AFTER_SELECTED
+
+    def _conditions(self, level: StatementLevel) -> str:
+        names, level.tables = level.tables, []
+        return " AND ".join(f"{name}.storage_id = {STORAGE}::uuid" for name in names)
