@@ -155,6 +155,17 @@ class TestStreams:
         assert (connections["default"] is second, second.in_atomic_block) == (False, False)
         assert second.connection is None
 
+    def test_a_stream_whose_replica_ends_breaks_off(self, api: ApiClient, second: Any, finds: list[bool]) -> None:
+        response: Any = Client().get(PROCESSES, headers=ALLOWED)
+        next(response.streaming_content)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [second.connection.info.backend_pid])
+        with pytest.raises(OperationalError):
+            list(response.streaming_content)
+        assert (connections["default"] is second, second.in_atomic_block) == (False, False)
+        # The next request notices no more than that.
+        assert read(api)["Preference-Applied"] == "replica"
+
 
 class TestFailures:
     def test_the_primary_answers_and_the_replica_rests(
