@@ -32,7 +32,11 @@ SYSTEMS = f"{API}/rest/facets/it/views/detail/elements"
 OFFICE = "/acme/handbook/admin/"
 PASSWORD = "the one that is right"
 BURST = 20
-TITLES = {"SIGTERM": "one of two servers restarted, each in turn", "SIGKILL": "one of two servers killed, each in turn"}
+TITLES = {
+    "SIGTERM": "one of two servers restarted, each in turn",
+    "SIGKILL": "one of two servers killed, each in turn",
+    "migrated": "migrations applied, two servers",
+}
 # Seconds until nginx uses a server again that had failed, and one more.
 PENALTY = 3
 ACCOUNTS = f"""
@@ -281,6 +285,18 @@ class TestProxy:
                 server.launch("serve", "--workers", str(WORKERS))
                 server.wait_until_ready()
                 load.run_for(PENALTY)
+        load.check()
+
+    def test_migrations_are_applied_while_both_servers_run(self, story: AlternatingServers, proxy: Proxy) -> None:
+        later = {**story.servers[0].environ, "DJANGO_SETTINGS_MODULE": "tests.faults.upgrade_settings"}
+        with ProxyLoad(story, proxy, "migrated") as load:
+            done = subprocess.run(
+                [sys.executable, "manage.py", "migrate", "upgrade"],
+                cwd=PROJECT_DIR, env=later, capture_output=True, text=True, timeout=180, check=False,
+            )  # fmt: skip
+            load.run_for(1)
+        assert done.returncode == 0, done.stderr
+        assert story.primary.ask("SELECT count(*) FROM django_migrations WHERE app = 'upgrade'") == 5
         load.check()
 
 
