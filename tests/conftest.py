@@ -49,6 +49,7 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
+    storage_watch: StorageWatch,
 ) -> Iterator[None]:
     """Replace pytest-django's fixture, which migrates a database for each process."""
     if os.environ.get("REPOSITORY_TEST_CITUS"):
@@ -61,6 +62,8 @@ def django_db_setup(
         original = connection.settings_dict["NAME"]
         name = connection.settings_dict["TEST"]["NAME"] or f"test_{original}"
         make_database(name)
+    # Migrations change the rows of all storages.
+    storage_watch.take()
     yield
     with django_db_blocker.unblock():
         drop_database(name, original)

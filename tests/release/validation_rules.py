@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import Func
+
 from elements.models import ElementVersion, Reference
 from facets.blueprint.cycles import ValidationRule
 from facets.changing.changes import change_configuration
 from facets.rows.reading import read_blueprint
-from storage.models import Storage
+from storage.models import Storage, StorageRevision
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, Wire
 
@@ -53,6 +55,11 @@ def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] 
     hint = "" if errors else " To apply the transition anyway, send ignoreWarnings=true."
     expected = {"message": message + hint, **kind, "data": [{"error": each} for each in (*errors, *warnings)]}
     assert (response.status_code, response.json()) == (422, expected)
+
+
+def renew_configuration(storage: Storage) -> None:
+    """Let the next request read cultures that a test has changed; the service itself writes them only once."""
+    StorageRevision.objects.filter(storage=storage).update(configuration_revision=Func(function="repository_new_revision"))
 
 
 def give(

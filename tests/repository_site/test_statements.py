@@ -63,6 +63,7 @@ def test_each_statement_is_counted() -> None:
 def test_watchers_see_each_trip_and_nothing_is_told_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     database = cast("DatabaseWrapper", connection)
     with monkeypatch.context() as patched:
+        patched.setattr(base, "_watchers", ())
         patched.setattr(base, "_tell", lambda kind, *told: kind != "look_up" or pytest.fail("told without a watcher"))
         for statement in ((NUMBERS, [1]), (FAILS, [2]), (FAILS, [1])):
             with suppress(DatabaseError), transaction.atomic():

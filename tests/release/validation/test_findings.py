@@ -12,7 +12,18 @@ from storage.models import Culture, Storage
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, HouseClient, MakeClient, Wire, error
 from tests.release.stored_contents import contents, undone
-from tests.release.validation_rules import BY_QA, EXTERNAL, OWNER, REASON, RELEASE, at, bare, found_by, give
+from tests.release.validation_rules import (
+    BY_QA,
+    EXTERNAL,
+    OWNER,
+    REASON,
+    RELEASE,
+    at,
+    bare,
+    found_by,
+    give,
+    renew_configuration,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -100,21 +111,24 @@ def test_sending_back_and_requesting_expiry_are_not_validated(caller: HouseClien
 
 
 def test_only_mandatory_cultures_count(caller: HouseClient, house: Storage) -> None:
-    """Mandatory cultures are a setting of the storage, which takes effect with the next request."""
+    """Mandatory cultures are a part of the configuration."""
     give(house, "inProcess-1", name={"1033": "Order"})
     german, english = (Culture.objects.filter(storage=house, lcid=lcid) for lcid in (1031, 1033))
     found_by(caller.apply("inProcess", RELEASE), [at("no name is given (name[1031])")], (), "The element has 1 error.")
     with undone():
         german.update(is_mandatory=False)
+        renew_configuration(house)
         assert caller.applied("inProcess", RELEASE, "")["state"] == "released"
     with undone():
         english.update(is_mandatory=False)
+        renew_configuration(house)
         found_by(
             caller.apply("inProcess", RELEASE), [at("no name is given (name[1031])")], (), "The element has 1 error."
         )
     with undone():
         german.update(is_mandatory=False)
         english.update(is_mandatory=False)
+        renew_configuration(house)
         give(house, "inProcess-1", name=None)
         assert caller.applied("inProcess", RELEASE, "")["state"] == "released"
 

@@ -13,7 +13,18 @@ from storage.models import Culture, Storage
 from storage.tenancy.scope import tenant_scope
 from tests.release.house import ID, HouseClient, Wire, error, one, user
 from tests.release.stored_contents import undone
-from tests.release.validation_rules import BY_QA, EXTERNAL, IMAGE, OWNER, REASON, RELEASE, at, found_by, give
+from tests.release.validation_rules import (
+    BY_QA,
+    EXTERNAL,
+    IMAGE,
+    OWNER,
+    REASON,
+    RELEASE,
+    at,
+    found_by,
+    give,
+    renew_configuration,
+)
 
 pytestmark = pytest.mark.django_db
 # Values that count as given.
@@ -52,6 +63,7 @@ def test_values_in_a_culture_that_the_storage_no_longer_has_do_not_count(caller:
     """Filters ignore them too."""
     give(house, "inProcess-1", reasonForRevision={"1031": "Grund"})
     Culture.objects.filter(storage=house, lcid=1031).delete()
+    renew_configuration(house)
     address = "rest/facets/processes/views/detail/elements?$resources=rootPath&$filter="
     filtered = caller.get(f"{address}IsNull(reasonForRevision) AND id eq '{ID['inProcess']}'")
     assert filtered.json()["count"] == 1
