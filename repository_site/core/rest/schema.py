@@ -169,7 +169,10 @@ REPLICA_TEXT = (
 )
 REPLICA_APPLIED = {"description": "`replica` if a read replica has answered.", "schema": {"type": "string"}}
 ETAG: dict[str, Any] = {"description": "Entity tag of this response.", "schema": {"type": "string"}, "required": True}
-NOT_MODIFIED = {"description": "Not modified.", "headers": {**REQUEST_ID, "ETag": ETAG}}
+NOT_MODIFIED = {
+    "description": "Not modified.",
+    "headers": {**REQUEST_ID, "ETag": ETAG, "Preference-Applied": REPLICA_APPLIED},
+}
 
 
 class OperationSchema(AutoSchema):
