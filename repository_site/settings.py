@@ -18,6 +18,7 @@ try:
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
     REPLICA_ADDRESS = environment.DATABASE_REPLICA_URL.read()
     environment.check_replica(DATABASE_ADDRESS, REPLICA_ADDRESS)
+    DATABASE_PREPARE = bool(environment.DATABASE_PREPARE.read())
     # The doctor changes nothing, so it does not write a new secret key either.
     SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(
         DATA_DIR / "secret-key", keep=sys.argv[1:2] != ["doctor"]

@@ -173,8 +173,7 @@ DATABASE_URL = Variable(
     _database,
     "",
     "Address of PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. If empty, the service runs an "
-    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS. The service "
-    "prepares statements: a PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
+    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS.",
     is_secret=True,
 )
 DATABASE_REPLICA_URL = Variable(
@@ -184,6 +183,13 @@ DATABASE_REPLICA_URL = Variable(
     "Address of a read replica of `DATABASE_URL`, with the same role and database. It answers reads of clients that"
     " send `Prefer: replica`, and of commands with `--replica`, while it has the content of the primary.",
     is_secret=True,
+)
+DATABASE_PREPARE = Variable(
+    "DATABASE_PREPARE",
+    _boolean,
+    "true",
+    "Whether the service prepares statements, so that PostgreSQL plans them once per connection. Set it to `off` "
+    "behind a PgBouncer in transaction mode that is older than 1.22 or has no `max_prepared_statements`.",
 )
 DATA_DIR = Variable(
     "REPOSITORY_DATA_DIR",

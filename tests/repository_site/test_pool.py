@@ -18,6 +18,11 @@ from repository_site.core.database.pool import RESPITE, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
+# Lets one session take itself for a standby: the function of the schema hides that of PostgreSQL.
+FALSE_STANDBY = """CREATE SCHEMA false_standby;
+    CREATE FUNCTION false_standby.pg_is_in_recovery() RETURNS boolean RETURN true;
+    SET search_path = false_standby, pg_catalog, public"""
+
 
 class PoolClock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +101,20 @@ class TestWarmPool:
         pool._shrink_pool()  # tells how few were idle since the last time
         pool._shrink_pool()
         assert [each.closed for each in (first, second, third)] == [False, True, False]
+
+    @pytest.mark.django_db
+    def test_a_check_replaces_the_connections_to_a_standby(self, pool: WarmPool) -> None:
+        first, second, third = (pool.getconn() for _ in range(3))
+        second.execute(FALSE_STANDBY)
+        for each in (first, second, third):
+            pool.putconn(each)
+        try:
+            pool.check()
+            pool.wait(10)
+        finally:
+            first.execute("DROP SCHEMA false_standby CASCADE")
+        assert [each.closed for each in (first, second, third)] == [False, True, False]
+        assert pool.get_stats()["pool_available"] == 3
 
 
 class Embedded:

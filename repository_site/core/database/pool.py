@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from psycopg import Connection
+from psycopg import Connection, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Alias of the replica, if there is one (D238).
@@ -49,6 +49,20 @@ class WarmPool(ConnectionPool[Connection]):
     def _get_ready_connection(self, timeout: float | None) -> Connection | None:
         self._pool.rotate(1)
         return super()._get_ready_connection(timeout)
+
+    @staticmethod
+    def check_connection(conn: Connection) -> None:
+        """Raise if an idle connection is dead or leads to a standby, which after a fail-over is of no use (D230)."""
+        row = conn.execute("SELECT pg_is_in_recovery()").fetchone()
+        if row == (True,):
+            conn.close()
+            raise OperationalError("the connection leads to a standby")
+
+
+class ReplicaPool(WarmPool):
+    """Connections to the replica, which is a standby."""
+
+    check_connection = staticmethod(ConnectionPool.check_connection)
 
 
 class Turnstile:
