@@ -6,15 +6,17 @@ import os
 import threading
 from collections.abc import Iterator
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from django.db import connection
+from psycopg import OperationalError
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.cores import ALLOWED, keep_to
 from repository_site.core.database import pool, revival
 from repository_site.core.database.base import DatabaseWrapper
-from repository_site.core.database.pool import RESPITE, Turnstile, WarmPool
+from repository_site.core.database.pool import RESPITE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
@@ -193,3 +195,18 @@ class TestRevival:
         embedded.problem = None
         self.see(subject, embedded)
         assert (embedded.starts, embedded.runs) == (2, True)
+
+
+class TestCheckOfIdleConnections:
+    """A connection of the primary that leads to a standby is replaced (D230). The replica is a standby (D238)."""
+
+    @pytest.mark.parametrize(("kind", "is_kept"), [(WarmPool, False), (ReplicaPool, True)])
+    def test_connections_to_a_standby(self, kind: type[WarmPool], is_kept: bool) -> None:
+        standby = mock.MagicMock()
+        standby.execute.return_value.fetchone.return_value = (True,)
+        if is_kept:
+            kind.check_connection(standby)
+        else:
+            with pytest.raises(OperationalError, match="the connection leads to a standby"):
+                kind.check_connection(standby)
+        assert standby.close.called is not is_kept

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
-from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
+from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
 from repository_site.core.database.routing import with_storage
@@ -31,7 +32,7 @@ from repository_site.core.database.routing import with_storage
 # A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
 _revival = Revival()
-_turnstile = Turnstile()
+_turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
 # Whether databases are distributed, by their addresses.
 _distributed: dict[tuple[str, ...], bool] = {}
@@ -204,7 +205,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             configure = self._configure_connection  # type: ignore[attr-defined]
             parameters = {**self.get_connection_params(), "autocommit": True}
             # If several threads create one at the same time, the first one wins; none has been opened yet.
-            known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
+            kind = ReplicaPool if self.alias == REPLICA else WarmPool
+            known.setdefault(self.alias, kind(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
 
     @property
@@ -250,8 +252,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         The pool is asked repeatedly: it gives up on an unreachable database, and tries again when it is asked again.
         """
-        end = time.monotonic() + PATIENCE
-        _turnstile.pass_to(self.pool)
+        end = time.monotonic() + (REPLICA_PATIENCE if self.alias == REPLICA else PATIENCE)
+        turnstile = _turnstiles[self.alias]
+        turnstile.pass_to(self.pool)
         while True:
             if settings.EMBEDDED_POSTGRES is not None:
                 _revival.see_that_it_runs(settings.EMBEDDED_POSTGRES)
@@ -260,9 +263,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except PoolTimeout:
                 if time.monotonic() < end:
                     continue
-                _turnstile.close()
+                turnstile.close()
                 raise
-            _turnstile.open()
+            turnstile.open()
             return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:
