@@ -93,7 +93,7 @@ def node_with_rows(cluster: CitusCluster, tenant: str) -> int:
             shards = worker.execute(
                 r"SELECT oid::regclass FROM pg_class WHERE relname ~ '^storage_storagerevision_\d+$' AND relkind = 'r'"
             ).fetchall()
-            counts = [worker.execute(f"SELECT FROM {name} WHERE storage_id = %s", [tenant]) for (name,) in shards]  # type: ignore[arg-type]
+            counts = [worker.execute(f"SELECT FROM {name} WHERE storage_id = %s", [tenant]) for (name,) in shards]
             found += [node] if any(each.fetchone() is not None for each in counts) else []
     (only,) = found
     return only
@@ -107,11 +107,11 @@ def test_a_shard_without_force_is_reported(cluster: CitusCluster, server: Server
             r"SELECT relname FROM pg_class WHERE relname ~ '^elements_element_\d+$' AND relkind = 'r' LIMIT 1"
         ).fetchone()
         assert found is not None
-        worker.execute(f"ALTER TABLE {found[0]} NO FORCE ROW LEVEL SECURITY")  # type: ignore[arg-type]
+        worker.execute(f"ALTER TABLE {found[0]} NO FORCE ROW LEVEL SECURITY")
         try:
             checked = server.manage("check", "--database", "default")
         finally:
-            worker.execute(f"ALTER TABLE {found[0]} FORCE ROW LEVEL SECURITY")  # type: ignore[arg-type]
+            worker.execute(f"ALTER TABLE {found[0]} FORCE ROW LEVEL SECURITY")
     problem = f"Node 127.0.0.1:{cluster.ports[1]}: row-level security is not complete for {found[0]}."
     assert (checked.returncode, problem in checked.stderr) == (1, True)
 
