@@ -62,23 +62,42 @@ class CitusCluster:
 
     def start(self) -> None:
         """Create and start all nodes, and make them know each other."""
+        self.start_apart()
+        self.join()
+
+    def start_apart(self) -> None:
+        """Create and start all nodes. The coordinator is a PostgreSQL server without Citus until `join`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             for folder in (self.folder, *self.folder.parents[:3]):
                 folder.chmod(0o755)
             shutil.chown(self.folder, SUPERUSER)
         for node in range(len(self.ports)):
-            self._make(node)
-            self.revive(node)
-            with self.superuser(node, "postgres") as server:
-                server.execute(f"CREATE ROLE {ROLE} LOGIN")
-                server.execute(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
-            with self.superuser(node) as server:
-                server.execute("CREATE EXTENSION citus")
+            self._create(node)
+
+    def join(self) -> None:
         with self.superuser(0) as coordinator:
+            coordinator.execute("CREATE EXTENSION citus")
             coordinator.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.ports[0]])
             for port in self.ports[1:]:
                 coordinator.execute("SELECT citus_add_node('127.0.0.1', %s)", [port])
+
+    def add_worker(self) -> None:
+        """Start one more worker and make it known. It has no shards until they are rebalanced."""
+        self.ports.append(free_port())
+        self._create(len(self.ports) - 1)
+        with self.superuser(0) as coordinator:
+            coordinator.execute("SELECT citus_add_node('127.0.0.1', %s)", [self.ports[-1]])
+
+    def _create(self, node: int) -> None:
+        self._make(node)
+        self.revive(node)
+        with self.superuser(node, "postgres") as server:
+            server.execute(f"CREATE ROLE {ROLE} LOGIN")
+            server.execute(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
+        if node:
+            with self.superuser(node) as server:
+                server.execute("CREATE EXTENSION citus")
 
     def stop(self) -> None:
         for node in range(len(self.ports)):

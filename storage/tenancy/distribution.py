@@ -62,16 +62,18 @@ def plan(shards: int | None = None) -> list[str]:
     distributed = [table for table in distributed_tables() if table not in known]
     if not copied and not distributed:
         return []
-    keys = _foreign_keys([*copied, *distributed])
+    keys, triggers = _foreign_keys([*copied, *distributed]), _triggers([*copied, *distributed])
     return [
         "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         "SET LOCAL citus.enable_unsafe_triggers = on",
         *([f"SET LOCAL citus.shard_count = {int(shards)}"] if shards else []),
         *(f'ALTER TABLE "{table}" DROP CONSTRAINT "{name}"' for table, name, _ in keys),
+        *(f'DROP TRIGGER "{name}" ON "{table}"' for table, name, _ in triggers),
         *_without_policy(distributed),
         *(f"SELECT create_reference_table('{table}')" for table in copied),
         *(distribution_of(table) for table in distributed),
         *(f'ALTER TABLE "{table}" ADD CONSTRAINT "{name}" {text}' for table, name, text in keys),
+        *(text for _, _, text in triggers),
         *_with_policy(distributed),
     ]
 
@@ -94,6 +96,17 @@ def _foreign_keys(tables: Sequence[str]) -> list[tuple[str, str, str]]:
         WHERE contype = 'f' AND (conrelid::regclass::text = ANY(%s) OR confrelid::regclass::text = ANY(%s))
         ORDER BY 1, 2"""
     return [(table.strip('"'), name, text) for table, name, text in _rows(sql, [[*tables], [*tables]])]
+
+
+def _triggers(tables: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the triggers of these tables: table, name and definition.
+
+    Citus copies existing rows into shards that have the triggers already. They would run without a scope, and count
+    everything again.
+    """
+    sql = """SELECT tgrelid::regclass::text, tgname::text, pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE NOT tgisinternal AND tgrelid::regclass::text = ANY(%s) ORDER BY 1, 2"""
+    return [(table.strip('"'), name, text) for table, name, text in _rows(sql, [[*tables]])]
 
 
 def _without_policy(tables: Iterable[str]) -> Iterator[str]:

@@ -169,6 +169,15 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     ]
 
 
+def test_one_server_has_no_nodes(storage: Storage) -> None:
+    with pytest.raises(CommandError) as caught:
+        run("list_storages", "--nodes")
+    assert str(caught.value) == (
+        "The tables of this database are not distributed: all storages are on the same PostgreSQL server. For a Citus"
+        " cluster, run manage.py distribute first."
+    )
+
+
 def test_list_storages_of_an_empty_installation() -> None:
     out, err = run("list_storages")
     assert out == ""

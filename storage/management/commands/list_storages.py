@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.problems import Problem
 from repository_site.core.text_table import text_table
 from storage.tenancy.addresses import ADMINISTRATION_KEY
 
@@ -20,11 +21,13 @@ class Command(RepositoryCommand):
     examples = """\
   manage.py list_storages
   manage.py list_storages acme --json | jq -r '.[].tenant'
+  manage.py list_storages --nodes   with the node of a Citus cluster that has the rows of each storage
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", nargs="?", help="id of a collection, to list only its storages")
         parser.add_argument("--json", action="store_true", help="print a JSON list, for programs")
+        parser.add_argument("--nodes", action="store_true", help="add the node of the Citus cluster with its rows")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.models import Storage
@@ -37,6 +40,9 @@ class Command(RepositoryCommand):
             storages = storages.filter(collection__key=options["collection"])
         use = read_use(storages)
         rows = [_row(storage, use.get(storage.pk, {})) for storage in storages]
+        if options["nodes"]:
+            nodes = _nodes()
+            rows = [{**row, "node": nodes.get(row["tenant"], "")} for row in rows]
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -59,6 +65,15 @@ def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
         "isValid": storage.is_valid,
         "quotas": {name: {"used": use.get(name, 0), "most": most} for name, most in _quotas(storage)},
     }
+
+
+def _nodes() -> dict[str, str]:
+    from storage.tenancy.nodes import node_of_storages
+
+    try:
+        return {str(storage): node for storage, node in node_of_storages().items()}
+    except Problem as problem:
+        raise CommandError(problem.message) from None
 
 
 def _quotas(storage: Storage) -> list[tuple[str, int]]:
