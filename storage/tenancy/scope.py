@@ -116,10 +116,9 @@ _FROM_EARLIER = " FROM earlier"
 _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 
 
-# Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database, if it is told so. Generic plans stay here:
-# triggers on the nodes cannot use them.
-_ENTER_EVERYWHERE = f"""SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
-    SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL {SCOPE_PARAMETER}"""
+# Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database, if it is told so. Citus has no generic
+# plans for joins: it must know the storage to find the node.
+_ENTER_EVERYWHERE = f"SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL {SCOPE_PARAMETER}"
 _REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id = %s::uuid"
 
 
