@@ -119,7 +119,7 @@ _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 # Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database, if it is told so. Citus has no generic
 # plans for joins: it must know the storage to find the node.
 _ENTER_EVERYWHERE = f"SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL {SCOPE_PARAMETER}"
-_REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id = %s::uuid"
+_REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id"
 
 
 def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
@@ -135,8 +135,13 @@ def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
 
 
 def _enter_everywhere(value: str, timeout: int | None) -> tuple[str, int | None]:
-    limit = f"SELECT set_config('statement_timeout', '{int(timeout)}s', true); " if timeout else ""
+    """Send everything in one trip: several statements in one text, which therefore has no parameters."""
+    storage = str(UUID(value)) if value else ""
+    limit = f"SET LOCAL statement_timeout = '{int(timeout)}s'; " if timeout else ""
+    revision = f"{_REVISION} = '{storage}'" if storage else ""
     with connection.cursor() as cursor:
-        cursor.execute(f"{limit}{_ENTER_EVERYWHERE} = '{UUID(value) if value else ''}'")
-    rows = look_up(_REVISION, [value]) if value else []
-    return engine().tenant, rows[0][0] if rows else None
+        cursor.execute(f"{limit}{_ENTER_EVERYWHERE} = '{storage}'; {revision}")
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone() if storage else None
+    return engine().tenant, row[0] if row else None
