@@ -124,6 +124,7 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
     assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.one_node("reads the plans of one server")
 def test_every_statement_uses_an_index(sample: Storage) -> None:
     """Under row-level security, a condition that is not leakproof cannot use an index and would read the rows of all
     tenants.

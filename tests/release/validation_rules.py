@@ -59,7 +59,9 @@ def found_by(response: Any, errors: Sequence[str] = (), warnings: Sequence[str] 
 
 def renew_configuration(storage: Storage) -> None:
     """Let the next request read cultures that a test has changed; the service itself writes them only once."""
-    StorageRevision.objects.filter(storage=storage).update(configuration_revision=Func(function="repository_new_revision"))
+    StorageRevision.objects.filter(storage=storage).update(
+        configuration_revision=Func(function="repository_new_revision")
+    )
 
 
 def give(
