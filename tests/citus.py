@@ -57,7 +57,8 @@ TESTS = (
     "tests/release/transitions",
 )
 # Not durable, as the cluster of the other tests.
-SETTINGS = """
+SETTINGS = f"""
+citus.shard_count = {SHARDS}
 shared_preload_libraries = 'citus'
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -154,7 +155,6 @@ def use_cluster(cluster: CitusCluster) -> ExitStack:
     connection.settings_dict.update(place)
     settings.EMBEDDED_POSTGRES = None
     call_command("migrate", verbosity=0)
-    call_command("distribute", "--shards", str(SHARDS), verbosity=0)
     return ending
 
 

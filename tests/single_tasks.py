@@ -19,8 +19,12 @@ from repository_site.core.database.statements import engine
 from storage.tenancy.distribution import COPIED
 
 REPORT = "SET citus.log_remote_commands = on; SET client_min_messages = notice"
+# Without the commands that begin a transaction on a node, and without the revision, which shares the trip that enters a
+# scope.
 REPORTED = re.compile(
-    r"issuing\s+(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b(?!.*assign_distributed_transaction_id)", re.S
+    r"issuing\s+(?!.*assign_distributed_transaction_id|SELECT configuration_revision FROM \S+storagerevision_)"
+    r"(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b",
+    re.DOTALL,
 )
 STATEMENTS = re.compile(r"\s*\(?\s*(SELECT|WITH|INSERT|UPDATE|DELETE|EXPLAIN)\b", re.IGNORECASE)
 # Administrative: commands and pages that manage storages write these tables, which every node has.
