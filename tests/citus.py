@@ -70,6 +70,7 @@ fsync = off
 synchronous_commit = off
 full_page_writes = off
 autovacuum = off
+citus.node_conninfo = 'sslmode=disable'
 citus.enable_statistics_collection = off
 citus.max_cached_conns_per_worker = 2
 """
