@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,18 +20,16 @@ from repository_site.core.database.statements import engine
 from storage.tenancy.distribution import COPIED
 
 REPORT = "SET citus.log_remote_commands = on; SET client_min_messages = notice"
-# Without the commands that begin a transaction on a node, and without the revision, which shares the trip that enters a
-# scope.
+# Without the commands that begin a transaction on a node.
 REPORTED = re.compile(
-    r"issuing\s+(?!.*assign_distributed_transaction_id|SELECT configuration_revision FROM \S+storagerevision_)"
-    r"(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b",
-    re.DOTALL,
+    r"issuing\s+(?!.*assign_distributed_transaction_id)(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b", re.DOTALL
 )
 STATEMENTS = re.compile(r"\s*\(?\s*(SELECT|WITH|INSERT|UPDATE|DELETE|EXPLAIN)\b", re.IGNORECASE)
-# Administrative: commands and pages that manage storages write these tables, which every node has.
+# Commands and pages that manage storages write tables that every node has. Rows of growth are summed up now and then.
 ADMINISTRATIVE = re.compile(
-    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({"|".join(COPIED)})"?\b|\b({"|".join(COPIED)})\b.*\bFOR\b""",
-    re.IGNORECASE | re.DOTALL,
+    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({"|".join(COPIED)})"?\b|\b({"|".join(COPIED)})\b.*\bFOR\b
+      | WITH\ gone\ AS\ \(DELETE\ FROM\ storage_storagegrowth""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 
 
@@ -48,7 +47,8 @@ class TaskWatch:
         return found
 
     def __call__(self, kind: str, statements: Sequence[Any], started: float, problem: BaseException | None, /) -> None:
-        commands = self._commands()
+        # Earlier commands belong to the rows that a cursor has fetched, or to the trip that entered the scope.
+        commands = [command for sent, command in self._commands() if sent >= started]
         self._sent.commands = []
         texts = [sql for sql in statements if isinstance(sql, str) and STATEMENTS.match(sql)]
         is_split = problem is None and engine().tenant and len(commands) > len(texts) > 0
@@ -61,10 +61,10 @@ class TaskWatch:
 
     def _note(self, notice: Diagnostic) -> None:
         if REPORTED.match(notice.message_primary or ""):
-            self._commands().append(f"{notice.message_primary} {notice.message_detail}")
+            self._commands().append((time.perf_counter(), f"{notice.message_primary} {notice.message_detail}"))
 
-    def _commands(self) -> list[str]:
+    def _commands(self) -> list[tuple[float, str]]:
         if not hasattr(self._sent, "commands"):
             self._sent.commands = []
-        found: list[str] = self._sent.commands
+        found: list[tuple[float, str]] = self._sent.commands
         return found
