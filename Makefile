@@ -22,7 +22,7 @@ INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python $(PIP_OPTIONS) -r 
 	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_OPTIONS) -r $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help python port setup demo serve sample test test-long test-faults test-citus test-all attack reliability browser node web-server wrk lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help python port setup demo serve sample test test-long test-faults test-citus test-all attack reliability browser node web-server replication wrk lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -99,6 +99,11 @@ web-server: ## install nginx (which then serves port 80), openssl and systemd (D
 	@PATH="$$PATH:/usr/sbin"; { command -v nginx && command -v openssl && command -v systemd-analyze; } >/dev/null || { \
 		echo "Installing nginx-light, openssl and systemd ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light openssl systemd >/dev/null'; }
+
+replication: ## install Patroni, etcd, HAProxy, PgBouncer and PostgreSQL (Debian packages, which start services) for the test of fail-overs
+	@PATH="$$PATH:/usr/sbin"; { command -v patroni && command -v etcd && command -v haproxy && command -v pgbouncer && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null 2>&1 || { \
+		echo "Installing patroni, etcd-server, haproxy, pgbouncer and postgresql ..."; \
+		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends patroni python3-etcd etcd-server haproxy pgbouncer postgresql >/dev/null'; }
 
 test-all: test test-long test-faults ## run every test
 

@@ -16,6 +16,9 @@ from repository_site.operations.secret_key import load_or_make_secret_key
 try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
+    REPLICA_ADDRESS = environment.DATABASE_REPLICA_URL.read()
+    environment.check_replica(DATABASE_ADDRESS, REPLICA_ADDRESS)
+    DATABASE_PREPARE = bool(environment.DATABASE_PREPARE.read())
     # The doctor changes nothing, so it does not write a new secret key either.
     SECRET_KEY = environment.SECRET_KEY.read() or load_or_make_secret_key(
         DATA_DIR / "secret-key", keep=sys.argv[1:2] != ["doctor"]
@@ -146,18 +149,27 @@ TEMPLATES = [
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 
+DATABASE_ENGINE = "repository_site.core.database"
+
+
 def _database() -> dict[str, Any]:
     """Return the database of DATABASE_URL, or the embedded PostgreSQL, which starts on first use."""
     if not DATABASE_ADDRESS:
         return {
+            "ENGINE": DATABASE_ENGINE,
             "NAME": EmbeddedPostgres.DATABASE,
             "USER": EmbeddedPostgres.ROLE,
             "HOST": str(EMBEDDED_POSTGRES.socket_dir) if EMBEDDED_POSTGRES else "",
             "PORT": str(EmbeddedPostgres.PORT),
             "OPTIONS": {},
         }
-    options: dict[str, Any] = dict(DATABASE_ADDRESS)
+    return _database_at(DATABASE_ADDRESS)
+
+
+def _database_at(address: dict[str, str]) -> dict[str, Any]:
+    options: dict[str, Any] = dict(address)
     return {
+        "ENGINE": DATABASE_ENGINE,
         "NAME": options.pop("dbname", ""),
         "USER": options.pop("user", ""),
         "PASSWORD": options.pop("password", ""),
@@ -168,7 +180,10 @@ def _database() -> dict[str, Any]:
 
 
 EMBEDDED_POSTGRES = None if DATABASE_ADDRESS else EmbeddedPostgres(DATA_DIR / "postgres")
-DATABASES = {"default": {"ENGINE": "repository_site.core.database", **_database()}}
+DATABASES = {"default": _database()}
+if REPLICA_ADDRESS:
+    # A copy of the other database: it is never migrated, and tests create none.
+    DATABASES["replica"] = {**_database_at(REPLICA_ADDRESS), "TEST": {"MIRROR": "default"}}
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "storage.StaffAccount"

@@ -14,11 +14,12 @@ FILES = PROJECT_DIR / "docs/how-to/files"
 REQUIRED = "REPOSITORY_WEB_SERVER_REQUIRED"
 
 
-def program(name: str) -> str:
+def program(name: str, required: str = REQUIRED, installer: str = "make web-server") -> str:
+    """Return the path of a program. Without it the test is skipped, or fails if the environment requires it."""
     found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if found is None:
-        missing = f"There is no {name} on this machine; `make web-server` installs it."
-        if os.environ.get(REQUIRED):
+        missing = f"There is no {name} on this machine; `{installer}` installs it."
+        if os.environ.get(required):
             pytest.fail(missing)
         pytest.skip(missing)
     return found

@@ -20,6 +20,7 @@ HEADINGS = {
     "acknowledged": "writes acknowledged",
     "refused": "refused",
     "seconds": "seconds until all were served again",
+    "pause": "longest time without an acknowledged write, in seconds",
     "lost": "lost or half written",
     "cases": "requests tried",
     "failures": "wrong responses",

@@ -16,12 +16,13 @@ from repository_site.core.environment import PROJECT_DIR
 from tests.deployment_programs import FILES, program, run
 
 PAGE = PROJECT_DIR / "docs/how-to/deploy.md"
+PAGES = (PAGE, PROJECT_DIR / "docs/how-to/high-availability.md")
 UNITS = sorted(path for pattern in ("*.service", "*.timer") for path in FILES.glob(pattern))
 
 
-def test_every_file_is_named_on_the_page() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert [path.name for path in sorted(FILES.iterdir()) if f"(files/{path.name})" not in page] == []
+def test_every_file_is_named_on_a_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [path.name for path in sorted(FILES.iterdir()) if f"(files/{path.name})" not in text] == []
 
 
 def test_the_units(tmp_path: Path) -> None:

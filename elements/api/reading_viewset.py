@@ -47,9 +47,6 @@ Counted = tuple[int, Iterable[bytes]]
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
-    content_state: str = ""
-    """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
-
     @cached_property
     def reader(self) -> Reader:
         audience = Audience(sees_drafts(self.caller))

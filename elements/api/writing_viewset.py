@@ -21,7 +21,7 @@ from facets.configuration import CompiledView
 from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.api.conditional_requests import ANY, given_tags
-from storage.api.viewset import REDUCED, has_no_body
+from storage.api.viewset import APPLIED, has_no_body
 
 
 class ElementWritingViewSet(ElementReadingViewSet):
@@ -92,7 +92,7 @@ class ElementWritingViewSet(ElementReadingViewSet):
         found = read_versions(self._changed, with_attributes=False)
         rows = [found[version] for version in self._changed]
         response = answer(counted(self.list_name, [self.reader.identity(row) for row in rows]))
-        response[REDUCED] = "return=minimal"
+        response[APPLIED] = "return=minimal"
         if len(rows) == 1:
             response["ETag"] = entity_tag(rows[0])
         return response

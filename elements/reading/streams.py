@@ -7,8 +7,8 @@ must not block others or other tenants.
 from __future__ import annotations
 
 import _thread
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from django.db import connection
 
@@ -32,6 +32,7 @@ class Stream:
         stream_places.take(self._who)
         self._pieces = pieces
         self.scope = ExitStack()
+        self.database: Callable[[], AbstractContextManager[None]] = nullcontext
         self._is_open = True
         try:
             # The request has a place at the gate.
@@ -48,7 +49,7 @@ class Stream:
             first, self._first = self._first, None
             return first
         try:
-            with gate.batch(*self._who, self._is_accepted):
+            with gate.batch(*self._who, self._is_accepted), self.database():
                 return next(self._pieces)
         except BaseException:
             self.close()
@@ -57,7 +58,7 @@ class Stream:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            with ExitStack() as ends:
+            with self.database(), ExitStack() as ends:
                 ends.callback(stream_places.give_back, self._who)
                 # A rollback: it only reads, and its transaction may be broken.
                 ends.callback(self.scope.__exit__, GeneratorExit, GeneratorExit(), None)

@@ -14,6 +14,8 @@ from django.db import Error, connection
 from repository_site import __version__
 from repository_site.core.problems import Problem
 
+REPLICA_HELP = "read from DATABASE_REPLICA_URL once it has caught up, else from the primary"
+
 
 class BriefCommand(BaseCommand):
     """Explains wrong arguments in a few lines, where Django prints the whole usage."""

@@ -173,9 +173,23 @@ DATABASE_URL = Variable(
     _database,
     "",
     "Address of PostgreSQL 15 or newer: `postgresql://user:password@host:port/name`. If empty, the service runs an "
-    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS. The service "
-    "prepares statements: a PgBouncer in between must be 1.21 or newer, with `max_prepared_statements`.",
+    "embedded PostgreSQL 18 in the data folder. The role must be neither superuser nor BYPASSRLS.",
     is_secret=True,
+)
+DATABASE_REPLICA_URL = Variable(
+    "DATABASE_REPLICA_URL",
+    _database,
+    "",
+    "Address of a read replica of `DATABASE_URL`, with the same role and database. It answers reads of clients that"
+    " send `Prefer: replica`, and of commands with `--replica`, while it has the content of the primary.",
+    is_secret=True,
+)
+DATABASE_PREPARE = Variable(
+    "DATABASE_PREPARE",
+    _boolean,
+    "true",
+    "Whether the service prepares statements, so that PostgreSQL plans them once per connection. Set it to `off` "
+    "behind a PgBouncer in transaction mode that is older than 1.22 or has no `max_prepared_statements`.",
 )
 DATA_DIR = Variable(
     "REPOSITORY_DATA_DIR",
@@ -432,6 +446,18 @@ def check_sizes(attribute: int, response: int) -> None:
             f"{RESPONSE_BYTES.name}={response}: with {ATTRIBUTE_BYTES.name}={attribute}, expected {least} or more,"
             " twice the size of all attributes of an element"
         )
+
+
+def check_replica(primary: Mapping[str, str], replica: Mapping[str, str]) -> None:
+    """The role of the replica must be the one whose rights `serve` checks: row-level security does not apply to others
+    such as a superuser."""
+    if not replica:
+        return
+    if not primary:
+        raise EnvironmentProblem(f"{DATABASE_REPLICA_URL.name}: only a PostgreSQL of {DATABASE_URL.name} has replicas")
+    for name, meaning in (("user", "role"), ("dbname", "database")):
+        if replica.get(name) != primary.get(name):
+            raise EnvironmentProblem(f"{DATABASE_REPLICA_URL.name}: expected the {meaning} of {DATABASE_URL.name}")
 
 
 def reference() -> str:

@@ -45,7 +45,7 @@ def presented_token(request: Request, context: Context) -> str | None:
             raise Unauthenticated("Authorization: expected Bearer <token>.")
         return str(value.strip())
     if header := request.META.get(TOKEN_HEADER, ""):
-        return header.strip()
+        return str(header.strip())
     if context.storage is not None and context.storage.token_in_query:
         return request.GET.get(TOKEN_NAME) or None
     return None

@@ -1,4 +1,5 @@
-"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, and the response 304 (Not Modified)."""
+"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, the response 304 (Not Modified), and the
+preference for a replica."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
+from repository_site.core.database.replica import PREFERENCE
 from repository_site.core.problems import Unreadable
 
 ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
@@ -52,6 +54,12 @@ def is_known(request: Request, tag: str) -> bool:
     if header is None or header.strip() == ANY:
         return False
     return tag.removeprefix(WEAK) in [each.removeprefix(WEAK) for each in given_tags(header, "If-None-Match")]
+
+
+def accepts_replica(request: Request) -> bool:
+    """Return whether the request says `Prefer: replica`, among other preferences (RFC 7240)."""
+    given = request.META.get("HTTP_PREFER", "").split(",")
+    return any(each.partition(";")[0].strip().lower() == PREFERENCE for each in given)
 
 
 def not_modified(tag: str) -> HttpResponse:

@@ -26,6 +26,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
+from repository_site.core.database import replica
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.statements import with_current_plans
 from repository_site.core.fairness.admission import read_timeout, too_expensive
@@ -39,7 +40,7 @@ from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import Caller, CallerKind
 from storage.api.authentication import authenticate, digest_in_header
-from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified
+from storage.api.conditional_requests import WEAK, Prepared, accepts_replica, asks_for_any, is_known, not_modified
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
@@ -61,9 +62,9 @@ NAMELESS = (
     " '...?$select=name'."
 )
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
-# Tells a client that a response has identities only (RFC 7240).
-REDUCED = "Preference-Applied"
-KEPT_HEADERS = ("ETag", REDUCED)
+# Tells a client that a response has identities only, or comes from the replica (RFC 7240).
+APPLIED = "Preference-Applied"
+KEPT_HEADERS = ("ETag", APPLIED)
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
 
@@ -79,6 +80,10 @@ class ApiViewSet(ViewSet):
     caller: Caller
     api_version: str = ""
     varies_by_language = False
+    content_state: str = ""
+    """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
+    primary_state: tuple[str, int] | None = None
+    """State of content and configuration at the primary, which the replica must have to answer the request (D238)."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs
@@ -166,7 +171,7 @@ class ApiViewSet(ViewSet):
 
         for attempts_left in reversed(range(ATTEMPTS)):
             try:
-                response = with_current_plans(work)
+                response = self._from_replica(request, work) or with_current_plans(work)
                 if isinstance(response, LateResponse):
                     release_connection()
                     response.complete()
@@ -182,6 +187,38 @@ class ApiViewSet(ViewSet):
                     raise Busy(IN_USE, retry_after=1) from problem
                 time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
         raise AssertionError("the last attempt answers or raises")
+
+    def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
+        """Return the response of the replica; None if the primary must answer.
+
+        The replica answers only if it has exactly the content and the configuration that the primary has now. So no
+        client sees less than its own changes, whichever server made them, and no client has to remember anything.
+        """
+        if not (replica.has_replica() and self.operation.is_conditional and accepts_replica(request)):
+            return None
+        with tenant_scope(self.storage):
+            self.begin_conditional_read()
+        if not self.content_state:
+            return None
+        self.primary_state = self.content_state, self.storage.configuration_revision
+        release_connection()
+        try:
+            with replica.reading_from_replica():
+                response = with_current_plans(work)
+        except (replica.ReplicaBehind, replica.ReplicaUnavailable) as problem:
+            self.primary_state = None
+            replica.count_outcome("behind" if isinstance(problem, replica.ReplicaBehind) else "unavailable")
+            return None
+        if isinstance(response, StreamedResponse):
+            response.read_from(replica.replica_as_default)
+        replica.count_outcome("answered")
+        response[APPLIED] = replica.PREFERENCE
+        return response
+
+    def check_replica(self) -> None:
+        """Raise if the snapshot is of a replica that does not have the state of the primary."""
+        if self.primary_state not in (None, (self.content_state, self.storage.configuration_revision)):
+            raise replica.ReplicaBehind
 
     def _perform(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
         action: Any = getattr(self, self.action)
@@ -220,12 +257,13 @@ class ApiViewSet(ViewSet):
         """Return a short form of the response to a change: it replaces one that is too large to send or to keep."""
         message = "The change was made. Its response is too large; read the resource again."
         response = HttpResponse(to_json({"message": message, "output": "volatile", "type": "success"}), JSON_TYPE)
-        response[REDUCED] = "return=minimal"
+        response[APPLIED] = "return=minimal"
         return response
 
     def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:
         """Validate the read before looking at entity tags: 304 must not tell more than a plain read does."""
         self.begin_conditional_read()
+        self.check_replica()
         prepared = prepare()
         tag = self._entity_tag(prepared)
         if is_known(request, tag):

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 from tests.elements.handbook import ID
@@ -161,6 +162,12 @@ class Load:
     def slowest(self, since: float = 0.0) -> float:
         return max(each.seconds for each in self.answers if each.sent >= since)
 
+    def pause(self, since: float) -> float:
+        """Return the longest time without an acknowledged write."""
+        writes = (each for each in self.answers if each.kind == "write" and each.status == 200)
+        ends = sorted(each.sent + each.seconds for each in writes)
+        return max(later - earlier for earlier, later in pairwise([since, *(end for end in ends if end > since)]))
+
     def has_refused(self, *kinds: str) -> bool:
         return {each.kind for each in self.answers if each.is_refusal} >= set(kinds)
 
@@ -228,7 +235,14 @@ class Load:
                 break
 
     def settle(
-        self, *, since: float, within: float, alike: str = "", may_break: bool = False, refusal: int = 503
+        self,
+        *,
+        since: float,
+        within: float,
+        alike: str = "",
+        may_break: bool = False,
+        refusal: int = 503,
+        group: str = "faults",
     ) -> None:
         """Check that nothing is lost, incomplete or stuck after a fault that ended at `since`."""
         refused = [each for each in self.answers if each.is_refusal]
@@ -246,15 +260,16 @@ class Load:
         # The probe is ready again once all clients are served.
         assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
         lost = self.check_stored()
-        note(
-            "faults",
-            alike or self.name,
-            tried=len(self.answers),
-            acknowledged=len(self.made) + len(self.released) + sum(map(len, self.kept.values())),
-            refused=len(refused),
-            seconds=round(max(back, 0.0), 1),
-            lost=len(lost),
-        )
+        figures = {
+            "tried": len(self.answers),
+            "acknowledged": len(self.made) + len(self.released) + sum(map(len, self.kept.values())),
+            "refused": len(refused),
+            "seconds": round(max(back, 0.0), 1),
+            "lost": len(lost),
+        }
+        if group == "fail-overs":
+            figures["pause"] = round(self.pause(since), 1)
+        note(group, alike or self.name, **figures)
         assert lost == []
         self.installation.check_nothing_is_stuck()
         self.installation.check_lifecycles()

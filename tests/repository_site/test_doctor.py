@@ -16,6 +16,7 @@ from unittest import mock
 
 import psycopg
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.checks import Error
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
@@ -70,8 +71,8 @@ class TestCommand:
         for each in Storage.objects.all():
             StorageSize.objects.create(storage=each, measured_on=timezone.now(), elements=1234)
         out, err = run("--strict")
-        assert [line[:8].strip() for line in out.splitlines()] == ["ok"] * 18
-        assert err == "0 errors, 0 warnings, 18 ok.\n"
+        assert [line[:8].strip() for line in out.splitlines()] == ["ok"] * 19
+        assert err == "0 errors, 0 warnings, 19 ok.\n"
         assert "handbook" not in out
         assert "acme/handbook: 1,234 elements, 0 bytes" in run("--names", "--only", "sizes")[0]
 
@@ -401,6 +402,35 @@ def _names_of_indexes(table: str, column: str) -> list[str]:
     return [
         name for name, each in found.items() if each["index"] and each["columns"] == [column] and not each["unique"]
     ]
+
+
+class TestSessions:
+    """The newest session tells whether all servers have the same secret key (D237)."""
+
+    @pytest.fixture(autouse=True)
+    def no_sessions(self, db: None) -> None:
+        sql("DELETE FROM django_session")
+
+    def sign_in(self) -> None:
+        session = SessionStore()
+        session["_auth_user_id"] = "1"
+        session.save()
+
+    def test_a_key_of_another_server(self, settings: ChangedSettings) -> None:
+        assert levels("sessions") == [(Level.OK, "none yet")]
+        self.sign_in()
+        assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
+        settings.SECRET_KEY, usual = secrets.token_urlsafe(64), settings.SECRET_KEY
+        text = "another server has another secret key, so it accepts neither the sessions nor the tokens of this one"
+        assert levels("sessions") == [(Level.ERROR, text)]
+        settings.SECRET_KEY_FALLBACKS = [usual]
+        assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
+
+    def test_sessions_that_have_ended_do_not_count(self, settings: ChangedSettings) -> None:
+        self.sign_in()
+        settings.SECRET_KEY = secrets.token_urlsafe(64)
+        sql("UPDATE django_session SET expire_date = now() - interval '1 second'")
+        assert levels("sessions") == [(Level.OK, "none yet")]
 
 
 class TestSchedule:

@@ -104,6 +104,32 @@ def test_a_response_that_cannot_contain_an_element_is_refused(tmp_path: Path) ->
     environment.check_sizes(1000, 20_000)
 
 
+@pytest.mark.parametrize(
+    ("primary", "replica", "message"),
+    [
+        ({}, {"user": "a", "dbname": "b"}, "DATABASE_REPLICA_URL: only a PostgreSQL of DATABASE_URL has replicas"),
+        (
+            {"user": "a", "dbname": "b"},
+            {"user": "postgres", "dbname": "b"},
+            "DATABASE_REPLICA_URL: expected the role of DATABASE_URL",
+        ),
+        (
+            {"user": "a", "dbname": "b"},
+            {"user": "a", "dbname": "c"},
+            "DATABASE_REPLICA_URL: expected the database of DATABASE_URL",
+        ),
+    ],
+)
+def test_a_replica_has_the_role_and_the_database_of_the_primary(
+    primary: dict[str, str], replica: dict[str, str], message: str
+) -> None:
+    with pytest.raises(EnvironmentProblem) as refused:
+        environment.check_replica(primary, replica)
+    assert str(refused.value) == message
+    environment.check_replica(primary, {})
+    environment.check_replica({"user": "a", "dbname": "b", "host": "x"}, {"user": "a", "dbname": "b", "host": "y"})
+
+
 def test_an_unusable_data_folder_gives_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

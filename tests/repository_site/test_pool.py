@@ -6,17 +6,24 @@ import os
 import threading
 from collections.abc import Iterator
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from django.db import connection
+from psycopg import OperationalError
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.cores import ALLOWED, keep_to
 from repository_site.core.database import pool, revival
 from repository_site.core.database.base import DatabaseWrapper
-from repository_site.core.database.pool import RESPITE, Turnstile, WarmPool
+from repository_site.core.database.pool import RESPITE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
+
+# Lets one session take itself for a standby: the function of the schema hides that of PostgreSQL.
+FALSE_STANDBY = """CREATE SCHEMA false_standby;
+    CREATE FUNCTION false_standby.pg_is_in_recovery() RETURNS boolean RETURN true;
+    SET search_path = false_standby, pg_catalog, public"""
 
 
 class PoolClock:
@@ -97,6 +104,20 @@ class TestWarmPool:
         pool._shrink_pool()
         assert [each.closed for each in (first, second, third)] == [False, True, False]
 
+    @pytest.mark.django_db
+    def test_a_check_replaces_the_connections_to_a_standby(self, pool: WarmPool) -> None:
+        first, second, third = (pool.getconn() for _ in range(3))
+        second.execute(FALSE_STANDBY)
+        for each in (first, second, third):
+            pool.putconn(each)
+        try:
+            pool.check()
+            pool.wait(10)
+        finally:
+            first.execute("DROP SCHEMA false_standby CASCADE")
+        assert [each.closed for each in (first, second, third)] == [False, True, False]
+        assert pool.get_stats()["pool_available"] == 3
+
 
 class Embedded:
     """A PostgreSQL that is down until it is started, and may fail or take long."""
@@ -174,3 +195,18 @@ class TestRevival:
         embedded.problem = None
         self.see(subject, embedded)
         assert (embedded.starts, embedded.runs) == (2, True)
+
+
+class TestCheckOfIdleConnections:
+    """A connection of the primary that leads to a standby is replaced (D230). The replica is a standby (D238)."""
+
+    @pytest.mark.parametrize(("kind", "is_kept"), [(WarmPool, False), (ReplicaPool, True)])
+    def test_connections_to_a_standby(self, kind: type[WarmPool], is_kept: bool) -> None:
+        standby = mock.MagicMock()
+        standby.execute.return_value.fetchone.return_value = (True,)
+        if is_kept:
+            kind.check_connection(standby)
+        else:
+            with pytest.raises(OperationalError, match="the connection leads to a standby"):
+                kind.check_connection(standby)
+        assert standby.close.called is not is_kept

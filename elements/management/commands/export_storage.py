@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.command_line import REPLICA_HELP, RepositoryCommand
 from repository_site.core.progress import with_progress
 
 
@@ -25,15 +25,18 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="file to write, or - for standard output")
+        parser.add_argument("--replica", action="store_true", help=REPLICA_HELP)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from elements.transfer.exporting import count_versions, export_lines
         from elements.transfer.files import writing
+        from repository_site.core.database.replica import reading_for_command
         from storage.tenancy.contexts import storage_at
 
         storage = storage_at(options["collection"], options["storage"])
         count = 0
-        with writing(options["file"]) as file:
+        reading = reading_for_command(from_replica=options["replica"], say=self.stderr.write)
+        with reading, writing(options["file"]) as file:
             for line in with_progress(export_lines(storage), "Exporting", count_versions(storage)):
                 file.write(line)
                 count += 1

@@ -1,5 +1,5 @@
-"""Django's PostgreSQL backend with two additions: the first connection starts the embedded server, and statements can
-be prepared.
+"""Django's PostgreSQL backend with three additions: the first connection starts the embedded server, statements can be
+prepared, and a standby counts as an unavailable database.
 
 The embedded server starts here and not in the settings, so that `--help`, type checking and schema tools need no
 database.
@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db import DatabaseError, NotSupportedError
+from django.db import DatabaseError, NotSupportedError, OperationalError
 from django.db.backends.postgresql import base, operations, schema
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
-from psycopg import DataError
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
+from psycopg import DataError, Error
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
-from repository_site.core.database.pool import PATIENCE, Turnstile, WarmPool
+from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
 from repository_site.core.database.routing import with_storage
@@ -28,7 +32,7 @@ from repository_site.core.database.routing import with_storage
 # A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
 _revival = Revival()
-_turnstile = Turnstile()
+_turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
 # Whether databases are distributed, by their addresses.
 _distributed: dict[tuple[str, ...], bool] = {}
@@ -130,8 +134,34 @@ class LoggedCursor(CursorDebugWrapper, MeasuredCursor):
     """Also logs each statement, while Django counts or logs statements."""
 
 
+class DriverErrors(DatabaseErrorWrapper):
+    """Converts the errors of the driver to Django's. A lost connection, or one that cannot write, is an
+    `OperationalError`, whatever the driver calls it: the database is unavailable (D230).
+
+    After a fail-over, connections end in several ways, and a new one may lead to a standby.
+    """
+
+    wrapper: DatabaseWrapper
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
+        if problem is None:
+            return
+        if isinstance(problem, Error) and self._is_lost(problem):
+            raise OperationalError(*problem.args).with_traceback(trace) from problem
+        super().__exit__(kind, problem, trace)
+
+    def _is_lost(self, problem: Error) -> bool:
+        connection = self.wrapper.connection
+        if connection is None:
+            return False
+        # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
+        if isinstance(problem, ReadOnlySqlTransaction) and not connection.read_only:
+            connection.close()
+        return bool(connection.closed)
+
+
 class Preparing:
-    """Lets the driver prepare a statement that is sent a second time.
+    """Lets the driver prepare a statement that is sent a second time, unless the settings forbid it (D231).
 
     Not for all statements: it would keep the last hundred of those with values in their texts. Not a generator: every
     request enters this several times.
@@ -145,7 +175,7 @@ class Preparing:
     def __enter__(self) -> None:
         if self.wrapper.connection is None:
             self.wrapper.ensure_connection()
-        self.wrapper.connection.prepare_threshold = 1
+        self.wrapper.connection.prepare_threshold = self.wrapper.threshold
 
     def __exit__(self, *error: object) -> None:
         if self.wrapper.connection is not None:
@@ -158,6 +188,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
     tenant = ""
     """Id of the storage of the scope, which every statement on tenant tables names (D250)."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.threshold = 1 if settings.DATABASE_PREPARE else None
+
+    @cached_property
+    def wrap_database_errors(self) -> DriverErrors:
+        return DriverErrors(self)
+
     @property
     def pool(self) -> Any:
         """Return the pool of Django's backend, but as a `WarmPool`. (CONN_HEALTH_CHECKS would need more code.)"""
@@ -167,7 +205,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             configure = self._configure_connection  # type: ignore[attr-defined]
             parameters = {**self.get_connection_params(), "autocommit": True}
             # If several threads create one at the same time, the first one wins; none has been opened yet.
-            known.setdefault(self.alias, WarmPool(kwargs=parameters, open=False, configure=configure, **options))
+            kind = ReplicaPool if self.alias == REPLICA else WarmPool
+            known.setdefault(self.alias, kind(kwargs=parameters, open=False, configure=configure, **options))
         return super().pool
 
     @property
@@ -197,6 +236,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             _tell("connection", [], started, problem)
             raise
 
+    def chunked_cursor(self) -> Any:
+        """Return a cursor that fetches its rows in parts. Outside a transaction it fetches all at once: a cursor that
+        outlives its transaction belongs to the session, which PgBouncer shares between clients (D231)."""
+        return super().chunked_cursor() if self.in_atomic_block else self.cursor()
+
     def make_cursor(self, cursor: Any) -> MeasuredCursor:
         return MeasuredCursor(cursor, self)
 
@@ -208,8 +252,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         The pool is asked repeatedly: it gives up on an unreachable database, and tries again when it is asked again.
         """
-        end = time.monotonic() + PATIENCE
-        _turnstile.pass_to(self.pool)
+        end = time.monotonic() + (REPLICA_PATIENCE if self.alias == REPLICA else PATIENCE)
+        turnstile = _turnstiles[self.alias]
+        turnstile.pass_to(self.pool)
         while True:
             if settings.EMBEDDED_POSTGRES is not None:
                 _revival.see_that_it_runs(settings.EMBEDDED_POSTGRES)
@@ -218,9 +263,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except PoolTimeout:
                 if time.monotonic() < end:
                     continue
-                _turnstile.close()
+                turnstile.close()
                 raise
-            _turnstile.open()
+            turnstile.open()
             return taken
 
     def look_up(self, sql: str, parameters: Parameters) -> list[Row]:

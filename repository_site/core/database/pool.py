@@ -6,12 +6,16 @@ import threading
 import time
 from typing import Any
 
-from django.db import connection, connections
-from psycopg import Connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from psycopg import Connection, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+# Alias of the replica, if there is one (D238).
+REPLICA = "replica"
 # Seconds that a request waits for a connection before it is refused (D153).
 PATIENCE = 5.0
+# The same for a connection to the replica, whose requests the primary can answer.
+REPLICA_PATIENCE = 0.5
 # While no connection is available, one request tries, and the others are refused at once, for this long.
 RESPITE = 1.0
 # Seconds until a request asks the pool again, and for which the pool tries to reach an unreachable database.
@@ -21,9 +25,11 @@ MAX_IDLE = 120.0
 
 
 def enable_pool(size: int) -> None:
-    """Give this process a connection pool. A request takes a connection and returns it at its end."""
-    pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": TURN, "reconnect_timeout": TURN}
-    connections.settings["default"]["OPTIONS"]["pool"] = pool
+    """Give this process a connection pool for each database. A request takes a connection and returns it at its end."""
+    for alias, database in connections.settings.items():
+        turn = TURN if alias == DEFAULT_DB_ALIAS else REPLICA_PATIENCE
+        pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": turn, "reconnect_timeout": TURN}
+        database["OPTIONS"]["pool"] = pool
 
 
 def release_connection() -> None:
@@ -43,6 +49,20 @@ class WarmPool(ConnectionPool[Connection]):
     def _get_ready_connection(self, timeout: float | None) -> Connection | None:
         self._pool.rotate(1)
         return super()._get_ready_connection(timeout)
+
+    @staticmethod
+    def check_connection(conn: Connection) -> None:
+        """Raise if an idle connection is dead or leads to a standby, which after a fail-over is of no use (D230)."""
+        row = conn.execute("SELECT pg_is_in_recovery()").fetchone()
+        if row == (True,):
+            conn.close()
+            raise OperationalError("the connection leads to a standby")
+
+
+class ReplicaPool(WarmPool):
+    """Connections to the replica, which is a standby."""
+
+    check_connection = staticmethod(ConnectionPool.check_connection)
 
 
 class Turnstile:
@@ -77,7 +97,7 @@ def renew_pool() -> None:
     threading.Thread(target=check_pool, daemon=True).start()
 
 
-def check_pool() -> None:
-    pool = getattr(connections["default"], "pool", None)
+def check_pool(alias: str = DEFAULT_DB_ALIAS) -> None:
+    pool = getattr(connections[alias], "pool", None)
     if pool is not None:
         pool.check()

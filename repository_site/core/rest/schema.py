@@ -163,8 +163,16 @@ WRITING_HEADERS = {
 
 
 CONDITION_TEXT = "Entity tag of an earlier response; 304 if the response would be the same."
+REPLICA_TEXT = (
+    "`replica` allows a read replica to answer. It answers only if it has the current content; otherwise, and where the"
+    " installation has no replica, the preference is ignored."
+)
+REPLICA_APPLIED = {"description": "`replica` if a read replica has answered.", "schema": {"type": "string"}}
 ETAG: dict[str, Any] = {"description": "Entity tag of this response.", "schema": {"type": "string"}, "required": True}
-NOT_MODIFIED = {"description": "Not modified.", "headers": {**REQUEST_ID, "ETag": ETAG}}
+NOT_MODIFIED = {
+    "description": "Not modified.",
+    "headers": {**REQUEST_ID, "ETag": ETAG, "Preference-Applied": REPLICA_APPLIED},
+}
 
 
 class OperationSchema(AutoSchema):
@@ -213,6 +221,7 @@ class OperationSchema(AutoSchema):
         described["x-needs-credential"] = operation.writes and not operation.reads_without_body
         described["x-conditional"] = self.is_conditional
         described["x-warns"] = operation.warns
+        described["x-replica"] = operation.is_conditional
         return described
 
     def get_override_parameters(self) -> list[Any]:
@@ -231,6 +240,8 @@ class OperationSchema(AutoSchema):
             headers["Accept-Language"] = LANGUAGE_TEXT
         if self.is_conditional:
             headers["If-None-Match"] = CONDITION_TEXT
+        if self.operation.is_conditional:
+            headers["Prefer"] = REPLICA_TEXT
         if self.operation.writes:
             headers |= WRITING_HEADERS
         parameters += [
@@ -280,6 +291,8 @@ def _complete(operation: dict[str, Any]) -> None:
     if operation.pop("x-conditional", False):
         operation["responses"]["200"]["headers"]["ETag"] = ETAG
         operation["responses"]["304"] = NOT_MODIFIED
+    if operation.pop("x-replica", False):
+        operation["responses"]["200"]["headers"]["Preference-Applied"] = REPLICA_APPLIED
     is_writing, warns = operation.pop("x-writes", False), operation.pop("x-warns", False)
     also = (BODY_ERRORS if "requestBody" in operation else {}) | (WRITING_ERRORS if is_writing else {})
     for status in {**ERRORS, **also}:

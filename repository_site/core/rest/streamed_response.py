@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from typing import Protocol
 
 from django.http import StreamingHttpResponse
@@ -15,6 +15,8 @@ class HeldStream(Protocol):
     """Pieces of a response. The stream closes its scope after its last piece."""
 
     scope: ExitStack
+    database: Callable[[], AbstractContextManager[None]]
+    """Makes the database of the scope the one of the thread, for each piece."""
 
     def __iter__(self) -> Iterator[bytes]: ...
 
@@ -29,3 +31,7 @@ class StreamedResponse(StreamingHttpResponse):
     def keep_open(self, scope: ExitStack) -> None:
         """Let the stream end the scope of the request, which its further pieces need."""
         self._stream.scope = scope
+
+    def read_from(self, database: Callable[[], AbstractContextManager[None]]) -> None:
+        """Let the stream read its further pieces from a replica."""
+        self._stream.database = database

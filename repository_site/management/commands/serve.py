@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -18,6 +21,8 @@ from repository_site.core.ports import Bind, PortProblem, check_port, suggest_po
 
 # A fixed number. Servers that start at the same time on one database migrate one after the other.
 MIGRATION_LOCK = 7_303_014_236
+# Seconds between two attempts to take it.
+MIGRATION_LOCK_PAUSE = 0.2
 
 
 class Command(RepositoryCommand):
@@ -71,13 +76,30 @@ def check_bind(bind: Bind) -> None:
 def prepare_database(*, migrate: bool, verbosity: int) -> None:
     """Migrate, then run the checks that need a database: tenants must be isolated before the first request."""
     if migrate:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
-            try:
-                call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
-            finally:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+        with _migration_lock():
+            call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
     call_command("check", databases=["default"], stdout=StringIO())
+
+
+@contextmanager
+def _migration_lock() -> Iterator[None]:
+    """Wait for the migrations of other servers, and keep them waiting.
+
+    The lock belongs to an open transaction of another connection: PgBouncer would give a lock of a session to any
+    client (D231). Asking repeatedly, instead of waiting inside a statement, blocks no CREATE INDEX CONCURRENTLY.
+    """
+    keeper = connection.copy()
+    try:
+        keeper.set_autocommit(False)
+        with keeper.cursor() as cursor:
+            while True:
+                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [MIGRATION_LOCK])
+                if cursor.fetchone() == (True,):
+                    break
+                time.sleep(MIGRATION_LOCK_PAUSE)
+        yield
+    finally:
+        keeper.close()
 
 
 def serve(bind: Bind, workers: int, command: RepositoryCommand) -> None:

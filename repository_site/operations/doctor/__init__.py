@@ -27,6 +27,8 @@ CHECKS: tuple[Check, ...] = (
     Check("lifecycle", "run_lifecycle runs regularly and succeeds", "schedule.lifecycle"),
     Check("tasks", "stuck release tasks", "schedule.tasks"),
     Check("connections", "enough left, and no transaction open for long", "database.connections_left"),
+    Check("sessions", "signed with the secret key of this server", "database.sessions"),
+    Check("replica", "reachable, and a standby (only with DATABASE_REPLICA_URL)", "database.replica"),
     Check("sizes", "sizes of the database, its tables and its storages", "growth.sizes"),
     Check("dead rows", "autovacuum keeps up", "growth.dead_rows"),
     Check("statistics", "recent statistics for the query planner", "growth.statistics"),

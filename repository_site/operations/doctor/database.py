@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.core import signing
 from django.core.checks import Tags, run_checks
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from repository_site.core.database.pool import REPLICA
+from repository_site.core.database.replica import catch_up, has_replica
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 
@@ -19,6 +23,8 @@ OLDEST_POSTGRES = 15
 SKEW_WARNING, SKEW_ERROR = 2, 30
 IDLE_IN_TRANSACTION = 600
 ROLE_CHECK = "storage.E010"
+# Seconds in which a replica should have everything that the primary has.
+REPLICA_SECONDS = 5.0
 
 
 def server_version(look: Look) -> Iterator[HealthFinding]:
@@ -123,6 +129,41 @@ def judge_clock(skew: float) -> HealthFinding:
     if abs(skew) > SKEW_WARNING:
         return warning(text, advice)
     return ok(f"the database and this machine agree within {max(abs(skew), 0.1):.1f} s")
+
+
+def sessions(look: Look) -> Iterator[HealthFinding]:
+    """Try the key of this server on the newest session, which any of the servers may have made."""
+    rows = fetch("SELECT session_data FROM django_session WHERE expire_date > now() ORDER BY expire_date DESC LIMIT 1")
+    store = SessionStore()
+    try:
+        for [newest] in rows:
+            signing.loads(newest, salt=store.key_salt, serializer=store.serializer)
+    except signing.BadSignature:
+        yield error(
+            "another server has another secret key, so it accepts neither the sessions nor the tokens of this one",
+            "Set the same REPOSITORY_SECRET_KEY on all servers. After a change of the key, list the old one in"
+            " REPOSITORY_SECRET_KEY_FALLBACKS.",
+        )
+    else:
+        yield ok("the newest one has the secret key of this server" if rows else "none yet")
+
+
+def replica(look: Look) -> Iterator[HealthFinding]:
+    if not has_replica():
+        return
+    if problem := catch_up(REPLICA_SECONDS):
+        yield warning(problem, "The primary answers meanwhile. Check the replica and DATABASE_REPLICA_URL.")
+        return
+    with connections[REPLICA].cursor() as cursor:
+        cursor.execute("SELECT pg_is_in_recovery()")
+        [is_standby] = cursor.fetchone() or [False]
+    if is_standby:
+        yield ok("a standby, and up to date")
+    else:
+        yield warning(
+            "the server of DATABASE_REPLICA_URL is not a standby",
+            "Name a standby: this server gets no changes from the primary, or is the primary itself.",
+        )
 
 
 def connections_left(look: Look) -> Iterator[HealthFinding]:

@@ -18,6 +18,7 @@ from prometheus_client import Counter, Gauge, Histogram, values
 from prometheus_client.values import MultiProcessValue
 
 from repository_site.core.database.base import watch_trips
+from repository_site.core.database.replica import take_outcomes
 from repository_site.core.fairness.admission import gate
 from repository_site.core.middleware import reading
 from repository_site.operations.metrics.folder import MetricsFolder
@@ -90,6 +91,9 @@ class Instruments:
             ["storage"] if settings.METRICS_STORAGES else [],
             registry=None,
         )
+        self._replica = Counter(
+            "repository_replica_requests_total", "Requests that allowed the replica.", ["outcome"], registry=None
+        )
         self._refused_bodies = 0
         self._working: set[str] = set()
         self._known: dict[RequestLabels, Histogram] = {}
@@ -123,6 +127,8 @@ class Instruments:
         """Record what nothing else records: memory, fairness, and the connections of the pool."""
         self._resident.set(self._process.memory_info().rss)
         self._record_fairness()
+        for outcome, count in take_outcomes().items():
+            self._replica.labels(outcome).inc(count)
         pool = getattr(connections["default"], "pool", None)
         if pool is None:
             return

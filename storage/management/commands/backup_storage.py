@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.command_line import REPLICA_HELP, RepositoryCommand
 from repository_site.core.progress import with_progress
 
 
@@ -27,15 +27,18 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection")
         parser.add_argument("storage", help="id of the storage")
         parser.add_argument("file", type=Path, help="file to write; an existing file is replaced")
+        parser.add_argument("--replica", action="store_true", help=REPLICA_HELP)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from repository_site.core.database.replica import reading_for_command
         from storage.backup.writing import back_up_storage
         from storage.tenancy.contexts import storage_at
 
         storage = storage_at(options["collection"], options["storage"])
-        contents = back_up_storage(
-            storage, options["file"], lambda models: with_progress(models, "Tables", len(models))
-        )
+        with reading_for_command(from_replica=options["replica"], say=self.stderr.write):
+            contents = back_up_storage(
+                storage, options["file"], lambda models: with_progress(models, "Tables", len(models))
+            )
         rows = sum(table.rows for table in contents.tables.values())
         size = options["file"].stat().st_size
         self.stderr.write(f"{storage}: wrote {rows:,} rows of {len(contents.tables)} tables, {size:,} bytes.")
