@@ -22,7 +22,7 @@ INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python $(PIP_OPTIONS) -r 
 	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_OPTIONS) -r $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help python port setup demo serve sample test test-long test-faults test-all attack reliability browser node web-server replication wrk lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help python port setup demo serve sample test test-long test-faults test-citus test-all attack reliability browser node web-server replication wrk lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -71,6 +71,9 @@ test-long: $(DEV) ## run the slow tests: load, browsers, many random cases
 test-faults: $(DEV) ## run the fault tests, which break the database, workers, disk, clients or clock under load
 	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),--ignore tests/faults/test_fairness.py tests/faults)
 	@$(if $(ARGS),,$(BIN)/python -m pytest -m fault -n 0 tests/faults/test_fairness.py)
+
+test-citus: $(DEV) ## run a part of the tests on a Citus cluster; skipped if PostgreSQL has no Citus (ARGS="tests/elements")
+	@$(BIN)/python -m tests.citus $(ARGS)
 
 reliability: $(DEV) ## run attack and test-faults, and write the figures into docs/explanation/reliability.md
 	@figures=$$(mktemp) && export REPOSITORY_FIGURES=$$figures && \

@@ -1,6 +1,7 @@
 """A Citus cluster for a test process: a coordinator and two workers on loopback, with migrated and distributed tables.
 
-It needs a PostgreSQL with the Citus extension: `REPOSITORY_CITUS_BIN` names its folder of programs.
+It needs a PostgreSQL with the Citus extension: `REPOSITORY_CITUS_BIN` names its folder of programs. Run as a module, it
+runs the tests that fit into a few minutes (`make test-citus`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,12 +22,43 @@ from django.db import connection
 
 from tests.server_process import free_port
 
+SWITCH = "REPOSITORY_TEST_CITUS"
+"""Environment variable that makes a test run use a cluster."""
 DATABASE = ROLE = "repository"
 SUPERUSER = "postgres"
 SHARDS = 4
 WORKERS = 2
+SKIPPED = (
+    "Skipped: no PostgreSQL with the Citus extension was found. Install the packages of Citus, or name the folder of"
+    " pg_ctl: REPOSITORY_CITUS_BIN=/path/to/bin make test-citus"
+)
+# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing and reading.
+TESTS = (
+    "tests/storage/test_tenancy.py",
+    "tests/storage/test_provisioning.py",
+    "tests/storage/test_bulk.py",
+    "tests/storage/test_backup.py",
+    "tests/storage/test_quotas.py",
+    "tests/elements/test_idempotency.py",
+    "tests/elements/test_content_side_by_side.py",
+    "tests/elements/test_reading_side_by_side.py",
+    "tests/elements/test_transfer.py",
+    "tests/elements/test_create_api.py",
+    "tests/elements/test_update_api.py",
+    "tests/elements/test_deletion_api.py",
+    "tests/elements/test_elements_api.py",
+    "tests/elements/test_history_api.py",
+    "tests/elements/test_query_counts.py",
+    "tests/elements/test_searching.py",
+    "tests/facets/test_configuration.py",
+    "tests/release/test_story.py",
+    "tests/release/test_runs.py",
+    "tests/release/tasks",
+    "tests/release/transitions",
+)
 # Not durable, as the cluster of the other tests.
-SETTINGS = """
+SETTINGS = f"""
+citus.shard_count = {SHARDS}
 shared_preload_libraries = 'citus'
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -37,6 +70,7 @@ fsync = off
 synchronous_commit = off
 full_page_writes = off
 autovacuum = off
+citus.node_conninfo = 'sslmode=disable'
 citus.enable_statistics_collection = off
 citus.max_cached_conns_per_worker = 2
 """
@@ -141,5 +175,17 @@ def use_cluster(cluster: CitusCluster) -> ExitStack:
     connection.settings_dict.update(place)
     settings.EMBEDDED_POSTGRES = None
     call_command("migrate", verbosity=0)
-    call_command("distribute", "--shards", str(SHARDS), verbosity=0)
     return ending
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the given tests, or those above, on clusters of their own. Without Citus, say so and succeed."""
+    if citus_programs() is None:
+        print(SKIPPED)  # noqa: T201  the output of a command
+        return 0
+    command = [sys.executable, "-m", "pytest", *(arguments or TESTS)]
+    return subprocess.run(command, env={**os.environ, SWITCH: "1"}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

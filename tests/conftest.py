@@ -25,16 +25,19 @@ from repository_site.api_document.document import openapi_document
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
+from tests.citus import SWITCH, CitusCluster, use_cluster
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.named_storages import StorageWatch
 from tests.server_process import DataFolders
+from tests.single_tasks import TaskWatch
 
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
 TOGETHER = ("tests/browser/", "tests/repository_site/running_server/")
 """Folders with a server for all of their tests."""
+ON_CITUS = bool(os.environ.get(SWITCH))
 documented: set[tuple[str, str]] = set()
 """Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
 # Random cases fail for what they find, never because the machine is busy.
@@ -52,10 +55,9 @@ def django_db_setup(
     storage_watch: StorageWatch,
 ) -> Iterator[None]:
     """Replace pytest-django's fixture, which migrates a database for each process."""
-    if os.environ.get("REPOSITORY_TEST_CITUS"):
-        from tests.citus import CitusCluster, use_cluster
-
+    if ON_CITUS:
         with django_db_blocker.unblock(), use_cluster(CitusCluster(tmp_path_factory.mktemp("citus"))):
+            storage_watch.take()
             yield
         return
     with django_db_blocker.unblock():
@@ -79,6 +81,23 @@ def statements_name_their_storage(storage_watch: StorageWatch) -> Iterator[None]
     """Fail if a statement of the test, or of a fixture before it, does not name the storage of a tenant table."""
     yield
     assert storage_watch.take() == []
+
+
+@pytest.fixture(scope="session")
+def task_watch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> TaskWatch:
+    """Report every statement on the cluster, from now on and on every connection."""
+    with django_db_blocker.unblock():
+        connection.close()
+    return TaskWatch()
+
+
+if ON_CITUS:
+
+    @pytest.fixture(autouse=True)
+    def statements_have_one_task(task_watch: TaskWatch) -> Iterator[None]:
+        """Fail if a statement of the test, or of a fixture before it, needs several nodes or several steps."""
+        yield
+        assert task_watch.take() == []
 
 
 @pytest.fixture
@@ -147,6 +166,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return not is_slow, item.path.parent, sorted(modules[item.path])
 
     items.sort(key=place)
+    if ON_CITUS:
+        _skip_tests_of_one_node(items)
+
+
+def _skip_tests_of_one_node(items: list[pytest.Item]) -> None:
+    for item in items:
+        if found := item.get_closest_marker("one_node"):
+            item.add_marker(pytest.mark.skip(found.args[0]))
+        elif any(item.get_closest_marker(name) for name in ("server", "browser")):
+            item.add_marker(pytest.mark.skip("starts a server with a database of its own"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -46,7 +46,7 @@ def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: 
         if not Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists():
             raise NotFound(_("The storage has been removed."))
         size = StorageSize.objects.update_or_create(storage=storage, defaults=found)[0]
-        StorageGrowth.objects.filter(pk__in=growth).delete()
+        StorageGrowth.objects.filter(storage=storage, pk__in=growth).delete()
     return size
 
 

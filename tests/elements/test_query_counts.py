@@ -19,6 +19,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.reading import identities
 from elements.sample import sample_lines
+from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -121,9 +122,13 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
         counts[name] = len(captured)
     if os.environ.get("WRITE_QUERY_COUNTS"):
         BASELINE.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
-    assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
+    expected = json.loads(BASELINE.read_text(encoding="utf-8"))
+    # Citus cannot read the rows of a storage and accounts, which are on the coordinator, in one statement.
+    expected["getElementInfo"] += engine().is_distributed
+    assert counts == expected
 
 
+@pytest.mark.one_node("reads the plans of one server")
 def test_every_statement_uses_an_index(sample: Storage) -> None:
     """Under row-level security, a condition that is not leakproof cannot use an index and would read the rows of all
     tenants.

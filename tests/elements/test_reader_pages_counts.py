@@ -99,6 +99,7 @@ def test_statements_of_each_page(client: Client) -> None:
     assert counts == {name: count for name, (_, count) in PAGES.items()}
 
 
+@pytest.mark.one_node("reads the plans of one server")
 def test_every_statement_uses_an_index(client: Client, large: Storage) -> None:
     """Under row-level security a condition that is not leakproof cannot use an index and would read the rows of all tenants."""
     looked_at = 0

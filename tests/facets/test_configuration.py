@@ -122,6 +122,7 @@ def test_the_scope_of_the_caller_does_not_matter(small: Storage, other_storage: 
         assert [facet.name for facet in configuration_of(fresh(other_storage)).blueprint.facets] == ["notes"]
 
 
+@pytest.mark.one_node("Citus refuses to drop triggers of distributed tables")
 @pytest.mark.parametrize(
     "damage",
     [

@@ -267,6 +267,7 @@ def test_statements_do_not_grow_with_the_content(counted: Storage) -> None:
     assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.one_node("reads the plans of one server")
 def test_every_statement_uses_an_index(counted: Storage) -> None:
     """Under row-level security a condition that is not leakproof cannot use an index and would read the rows of all
     tenants.

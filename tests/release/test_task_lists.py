@@ -410,6 +410,7 @@ class TestSummary:
         response = desk(Role.ANALYZER).get("rest/tasks/summary")
         assert response.json() == {"count": 0, "values": []}
 
+    @pytest.mark.one_node("the clock of a node differs by more than a microsecond")
     def test_the_whole_summary(self, house: Storage, desk: MakeClient, now: datetime) -> None:
         day, tick = timedelta(days=1), timedelta(microseconds=1)
         ages = (0 * day, day - tick, day, 7 * day - tick, 7 * day, 14 * day, 14 * day + tick, 400 * day)

@@ -243,6 +243,7 @@ class TestDatabase:
                 HealthFinding("role", Level.ERROR, "The database role boss is superuser.", "Use a role of its own.")
             ]
 
+    @pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
     @pytest.mark.parametrize(
         ("statement", "text"),
         [

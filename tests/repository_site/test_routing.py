@@ -141,6 +141,7 @@ def test_a_nested_scope_names_its_own_storage(storage: Storage, other_storage: S
     assert found == [str(other_storage.id), str(storage.id), str(storage.id)]
 
 
+@pytest.mark.one_node("Citus refuses to delete without a storage")
 def test_the_check_of_all_statements_finds_a_missing_storage(storage: Storage, storage_watch: StorageWatch) -> None:
     with tenant_scope(storage), connection.cursor() as cursor:
         engine().tenant = ""

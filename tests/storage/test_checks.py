@@ -26,6 +26,7 @@ def test_the_live_catalogue_passes() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
@@ -69,6 +70,7 @@ def test_a_damaged_table_is_reported(damage: str, problem: str) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
 def test_a_missing_foreign_key_is_reported() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT conname FROM pg_constraint WHERE conrelid = 'shelves_book'::regclass AND contype = 'f'")
@@ -96,6 +98,7 @@ def test_a_role_that_bypasses_policies_is_refused(superuser: bool, bypass: bool,
 
 
 @pytest.mark.django_db
+@pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
 def test_a_foreign_key_of_a_pending_migration_is_accepted() -> None:
     """`migrate` runs this check first and must not refuse the migration that adds the column."""
     with connection.cursor() as cursor:
