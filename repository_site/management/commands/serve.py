@@ -98,6 +98,8 @@ def _migration_lock() -> Iterator[None]:
                     break
                 time.sleep(MIGRATION_LOCK_PAUSE)
         yield
+        # The lock ends now, not when the server notices the end of the connection.
+        keeper.rollback()
     finally:
         keeper.close()
 
