@@ -39,6 +39,10 @@ def test_numbers_of_all_workers_outlive_one_that_is_killed(tmp_path: Path, data_
     data_folders.copy(server.data_dir, "migrate")
     try:
         server.start("serve", "--workers", "2")
+        end = time.monotonic() + 20
+        while read(server)["repository_worker_starts_total"] != 2:
+            assert time.monotonic() < end  # the server answers as soon as one worker has started
+            time.sleep(0.1)
         ask(server, 20)
         for _ in range(8):
             found = read(server)  # whichever worker answers, also one that has asked the database nothing yet
