@@ -30,10 +30,10 @@ storage = provision_storage(StorageRequest(collection="acme", key="heavy", anony
 def ids(kind, number):
     return f"md5('{kind}' || {number})::uuid", f"md5('version of {kind}' || {number})::uuid"
 
-def insert(cursor, type, kind, count, attributes, parent="NULL", versioned=True):
+def insert(cursor, type, kind, count, attributes, parent="NULL::uuid", versioned=True):
     attributes = attributes.replace("{kind}", kind)
     element, version = ids(kind, "n") if versioned else ids(kind, "n")[:1] * 2
-    state = "'released', 'published', 1, 0" if versioned else "'', 'static', NULL, NULL"
+    state = "'released', 'published', 1, 0" if versioned else "'', 'static', NULL::int, NULL::int"
     cursor.execute(f\"\"\"INSERT INTO elements_element (id, creation_id, type_id, parent_id, position, newest_id, published_id)
         SELECT {element}, {element}, (SELECT id FROM facets_elementtype WHERE key = %s), {parent}, 0, {version}, {version}
         FROM generate_series(1, {count}) n\"\"\", [type])
