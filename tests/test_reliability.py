@@ -58,7 +58,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         reliability.main()
 
 
-@pytest.mark.parametrize(("group", "most"), [("faults", 14), ("clock", 3), ("attacks", 9)])
+@pytest.mark.parametrize(("group", "most"), [("faults", 14), ("clock", 3), ("attacks", 9), ("fairness", 11)])
 def test_the_page_tells_what_was_tried(group: str, most: int) -> None:
     text = reliability.PAGE.read_text(encoding="utf-8")
     part = text.partition(f"<!-- figures of {group} -->")[2].partition(f"<!-- end of {group} -->")[0]
