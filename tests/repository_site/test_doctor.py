@@ -6,7 +6,6 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from io import StringIO
 from ipaddress import ip_network
 from pathlib import Path
@@ -16,37 +15,22 @@ from unittest import mock
 
 import psycopg
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.checks import Error
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings as ChangedSettings
 
-from repository_site.operations.doctor import CHECKS, examine, growth, worst
+from repository_site.operations.doctor import examine, growth, worst
 from repository_site.operations.doctor.database import judge_clock, judge_connections
 from repository_site.operations.doctor.findings import HealthFinding, Level, Look
 from repository_site.operations.doctor.installation import entropy, judge_disk
-from storage.models import LifecycleRun, Storage, StorageSize
+from storage.models import Storage, StorageSize
+from tests.repository_site.doctor_findings import found, levels, sql
 from tests.server_process import free_port, manage
 
 pytestmark = pytest.mark.django_db
 MIGRATE = "Run: manage.py migrate"
-
-
-def found(name: str, look: Look | None = None) -> list[HealthFinding]:
-    findings = list(examine(look or Look(), [check for check in CHECKS if check.name == name]))
-    assert all(bool(each.advice) is (each.level is not Level.OK) for each in findings)
-    return findings
-
-
-def levels(name: str, look: Look | None = None) -> list[tuple[Level, str]]:
-    return [(each.level, each.text) for each in found(name, look)]
-
-
-def sql(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
 
 
 @pytest.fixture(autouse=True)
@@ -403,116 +387,3 @@ def _names_of_indexes(table: str, column: str) -> list[str]:
     return [
         name for name, each in found.items() if each["index"] and each["columns"] == [column] and not each["unique"]
     ]
-
-
-class TestSessions:
-    """The newest session tells whether all servers have the same secret key (D237)."""
-
-    @pytest.fixture(autouse=True)
-    def no_sessions(self, db: None) -> None:
-        sql("DELETE FROM django_session")
-
-    def sign_in(self) -> None:
-        session = SessionStore()
-        session["_auth_user_id"] = "1"
-        session.save()
-
-    def test_a_key_of_another_server(self, settings: ChangedSettings) -> None:
-        assert levels("sessions") == [(Level.OK, "none yet")]
-        self.sign_in()
-        assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
-        settings.SECRET_KEY, usual = secrets.token_urlsafe(64), settings.SECRET_KEY
-        text = "another server has another secret key, so it accepts neither the sessions nor the tokens of this one"
-        assert levels("sessions") == [(Level.ERROR, text)]
-        settings.SECRET_KEY_FALLBACKS = [usual]
-        assert levels("sessions") == [(Level.OK, "the newest one has the secret key of this server")]
-
-    def test_sessions_that_have_ended_do_not_count(self, settings: ChangedSettings) -> None:
-        self.sign_in()
-        settings.SECRET_KEY = secrets.token_urlsafe(64)
-        sql("UPDATE django_session SET expire_date = now() - interval '1 second'")
-        assert levels("sessions") == [(Level.OK, "none yet")]
-
-
-class TestSchedule:
-    def make(self, storage: Storage, **fields: Any) -> None:
-        LifecycleRun.objects.update_or_create(storage=storage, defaults=fields)
-
-    @pytest.fixture
-    def old(self, storage: Storage) -> Storage:
-        Storage.objects.update(created_on=timezone.now() - timedelta(days=9))
-        for each in Storage.objects.all():
-            self.make(each, ended_on=timezone.now())
-        return storage
-
-    def test_runs_that_come(self, old: Storage) -> None:
-        ((level, text),) = levels("lifecycle")
-        assert (level, text.partition(";")[0]) == (Level.OK, "regular")
-
-    @pytest.mark.parametrize(
-        ("hours", "level", "limit"), [(2, Level.WARNING, 1), (30, Level.ERROR, 24), (None, Level.ERROR, 24)]
-    )
-    def test_runs_that_do_not_come(self, old: Storage, hours: int | None, level: Level, limit: int) -> None:
-        self.make(old, ended_on=None if hours is None else timezone.now() - timedelta(hours=hours))
-        text = f"no run for more than {limit} h in 1 of 2 storages"
-        assert levels("lifecycle") == [(level, text)]
-        assert levels("lifecycle", Look(names=True)) == [(level, f"{text}: acme/handbook")]
-
-    def test_a_storage_that_is_new_has_time(self, storage: Storage) -> None:
-        assert levels("lifecycle") == [(Level.OK, "regular; no run was due yet")]
-
-    def test_runs_that_fail(self, old: Storage) -> None:
-        self.make(old, ended_on=timezone.now() - timedelta(minutes=9), failed_on=timezone.now())
-        assert levels("lifecycle") == [(Level.ERROR, "the last run failed in 1 of 2 storages")]
-        self.make(old, ended_on=timezone.now())
-        assert [level for level, _ in levels("lifecycle")] == [Level.OK]
-
-    def test_stuck_tasks(self, old: Storage) -> None:
-        self.make(old, open_tasks=7, overdue_tasks=1, stuck_tasks=2)
-        text = "7 open, 1 overdue, 2 stuck at the last runs"
-        assert levels("tasks") == [(Level.WARNING, text)]
-        assert levels("tasks", Look(names=True)) == [(Level.WARNING, f"{text}: acme/handbook (2)")]
-
-    def test_a_zone_that_is_gone(self, storage: Storage) -> None:
-        Storage.objects.filter(pk=storage.pk).update(time_zone="Europe/Atlantis")
-        assert levels("time zones") == [(Level.ERROR, "Python does not know Europe/Atlantis")]
-
-    def test_zone_data_that_differ(self, storage: Storage) -> None:
-        with mock.patch(
-            "repository_site.operations.doctor.schedule._first_difference", return_value=datetime(2027, 3, 1)
-        ):
-            assert levels("time zones") == [
-                (Level.WARNING, "Python and PostgreSQL disagree about Europe/Berlin, first on 2027-03-01")
-            ]
-
-
-class TestGrowth:
-    def test_storages_that_were_never_measured(self, storage: Storage) -> None:
-        assert levels("sizes")[1:] == [(Level.WARNING, "2 of 2 storages have never been measured")]
-
-    @pytest.mark.parametrize(
-        ("check", "answers", "text"),
-        [
-            ("dead rows", [[("off",)], [], [(5,)]], "autovacuum is off"),
-            (
-                "dead rows",
-                [[("on",)], [("on",)], [("t", 10, 20_000)], [(5,)]],
-                "t has 20,000 dead rows beside 10 live ones",
-            ),
-            (
-                "dead rows",
-                [[("on",)], [("on",)], [("t", 90_000, 20_000)], [(10**9 + 1,)]],
-                "the oldest transaction id is 1,000,000,001 transactions old",
-            ),
-            ("statistics", [[("t", 20_000, 5, True)]], "t (20,000 rows) has never been analyzed"),
-            (
-                "statistics",
-                [[("t", 20_000, 15_000, False)]],
-                "t (20,000 rows) has had 15,000 changes since it was analyzed",
-            ),
-            ("statistics", [[("t", 20_000, 5, False)]], "recent for all large tables"),
-        ],
-    )
-    def test_what_postgres_says(self, check: str, answers: list[Any], text: str) -> None:
-        with mock.patch("repository_site.operations.doctor.growth.fetch", side_effect=answers):
-            assert [said for _, said in levels(check)] == [text]
